@@ -14,6 +14,7 @@
 #include "app/judge/judge_json.h"
 #include "app/judge/judge_report.h"
 #include "app/judge/judge_words.h"
+#include "app/judge/judged_files.h"
 #include "app/judge/judgement.h"
 #include "app/link/link_url.h"
 #include "app/words/field_setter.h"
@@ -125,6 +126,7 @@ bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
   check_places(x);
   const JudgedFiles files(sources);
   const CallJudgement call = answer(x, files, threads, terminal);
+  if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   const SeenAgain again{command_of(x), link_of(x, files, call.worst_row().head), !x.unsaved};
   const std::string json = x.json.empty() ? "" : json_text(judgement_json(call, again.command, again.link));
   StagedFiles written;

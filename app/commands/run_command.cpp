@@ -9,10 +9,11 @@
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
 #include "app/json/json.h"
+#include "app/judge/judge_json.h"
+#include "app/judge/judgement.h"
 #include "app/session/report.h"
 #include "app/session/result_json.h"
 #include "app/tensors/field_npy.h"
-#include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
@@ -74,7 +75,7 @@ void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
 struct Answer {
   Result result;
   std::optional<Attribution> attribution;
-  std::optional<Diagnosis> diagnosis;
+  std::optional<CallJudgement> verdict;
 };
 
 Answer answer(const Experiment& experiment, const RunArguments& x, int threads) {
@@ -85,7 +86,7 @@ Answer answer(const Experiment& experiment, const RunArguments& x, int threads) 
   try {
     Answer answer{compute(experiment, options), std::nullopt, std::nullopt};
     if (x.attribute) answer.attribution = attribute(experiment, options);
-    if (has_loaded(experiment)) answer.diagnosis = diagnose_with_heads(answer.result, options);
+    if (has_loaded(experiment)) answer.verdict = judge_experiment(experiment, options);
     return answer;
   } catch (const Stopped&) {
     throw std::runtime_error("stopped before the answer was there; nothing was written");
@@ -102,13 +103,13 @@ void prepare_gpus(const Experiment& experiment, const std::string& device) {
 std::string json_of(const Answer& answer) {
   Json json = result_json(answer.result);
   if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
-  if (answer.diagnosis) json["verdict"] = verdict_json(*answer.diagnosis);
+  if (answer.verdict) json["verdict"] = verdict_json(*answer.verdict);
   return json_text(json);
 }
 
 std::string table_of(const Answer& answer) {
   return report(answer.result) + (answer.attribution ? attribution_report(*answer.attribution) : "") +
-         (answer.diagnosis ? verdict_report(*answer.diagnosis) : "");
+         (answer.verdict ? verdict_report(*answer.verdict) : "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "app/explore/explorer.h"
 #include "app/explore/heads_desk.h"
 #include "app/explore/lessons.h"
+#include "app/judge/judgement.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -25,6 +26,7 @@
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/tensor_core/hardware.h"
+#include "ui/frame/head_verdict.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
@@ -86,10 +88,13 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
   if (requests.side.invariance) input.side.invariance = std::make_shared<const Invariance>(invariance(session.experiment));
   if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
   if (requests.side.sum) input.side.sum = std::make_shared<const ProductSum>(product_sum(*requests.side.sum));
-  if (requests.side.diagnose)
-    input.side.diagnosis = std::make_shared<const Diagnosis>(diagnose_with_heads(*input.answer.result));
-  if (requests.side.slip_output && input.side.diagnosis && input.side.diagnosis->slip)
-    input.side.slip_output = slip_output_with_heads(*input.answer.result, *input.side.diagnosis->slip);
+  if (requests.side.verdict)
+    input.side.verdict = std::make_shared<const HeadVerdict>(
+        HeadVerdict{input.answer.result->experiment, judge_experiment(input.answer.result->experiment)});
+  if (const std::optional<Slip>& slip = requests.side.slip_output) {
+    input.side.slip_output = with_slip_output(*input.answer.result, *slip);
+    input.side.slip_text = slip->text;
+  }
   if (requests.side.b_as_a && !input.side.b_as_a)
     input.side.b_as_a = std::make_shared<const Result>(compute(exchanged(session.experiment)));
   if (requests.side.heads && !input.side.heads.rows) input.side.heads = all_heads<HeadRow>(session.experiment);

@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-#include "app/tensors/kernel_output.h"
+#include "app/judge/judgement.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/attribution.h"
@@ -38,16 +38,16 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
       gpu_check_([](const GpuCheckQuestion& q,
                     const Cancelled& stop) { return gpu_check(q, checked_gpu(q.device), {.cancelled = stop}); },
                  published),
-      diagnosis_([](const std::shared_ptr<const Result>& answer,
-                    const Cancelled& stop) { return diagnose_with_heads(*answer, {.cancelled = stop}); },
-                 published),
+      verdict_(
+          [](const Experiment& e, const Cancelled& stop) { return HeadVerdict{e, judge_experiment(e, {.cancelled = stop})}; },
+          published),
       slip_output_(slip_output, published),
       b_as_a_([](const Question& q,
                  const Cancelled& stop) { return compute(q.experiment, {.cancelled = stop, .device = q.device}); },
               published) {}
 
 SideAnswers::SlipOutput SideAnswers::slip_output(const SlipQuestion& question, const Cancelled& stop) {
-  return {slip_output_with_heads(*question.answer, question.slip, {.cancelled = stop})};
+  return {with_slip_output(*question.answer, question.slip, {.cancelled = stop}), question.slip.text};
 }
 
 void SideAnswers::ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete) {
@@ -64,10 +64,8 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
 /// What is asked of a loaded output once its answer is complete.
 void SideAnswers::ask_of_loaded(const SideRequests& requests, const Question& question,
                                 const std::shared_ptr<const Result>& complete) {
-  if (requests.diagnose) diagnosis_.ask(complete);
-  const Diagnosis* const found = diagnosis_.answer().get();
-  if (requests.slip_output && found != nullptr && found->slip && found->experiment == complete->experiment)
-    slip_output_.ask({complete, *found->slip});
+  if (requests.verdict) verdict_.ask(complete->experiment);
+  if (requests.slip_output) slip_output_.ask({complete, *requests.slip_output});
   if (requests.b_as_a) b_as_a_.ask({exchanged(question.experiment), question.device});
 }
 
@@ -79,7 +77,7 @@ void SideAnswers::forget() {
   same_bits_.forget();
   invariance_.forget();
   gpu_check_.forget();
-  diagnosis_.forget();
+  verdict_.forget();
   slip_output_.forget();
   b_as_a_.forget();
 }
@@ -102,7 +100,7 @@ std::string SideAnswers::update() {
   take(same_bits_);
   take(invariance_);
   take(gpu_check_);
-  take(diagnosis_);
+  take(verdict_);
   take(slip_output_);
   take(b_as_a_);
   return failure;
@@ -120,8 +118,9 @@ SideInput SideAnswers::input() const {
           .comparing_schedules = invariance_.busy(),
           .gpu_check = gpu_check_.answer(),
           .checking_gpu = gpu_check_.busy(),
-          .diagnosis = diagnosis_.answer(),
+          .verdict = verdict_.answer(),
           .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
+          .slip_text = slip_output_.answer() ? slip_output_.answer()->text : "",
           .b_as_a = b_as_a_.answer(),
           .heads = {},
           .kv = {},

@@ -13,7 +13,7 @@
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/questions/scores.h"
-#include "kernels/slips/slips.h"
+#include "ui/frame/head_verdict.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/why.h"
@@ -46,6 +46,7 @@ class SideAnswers {
   };
   struct SlipOutput {
     std::shared_ptr<const Result> answer;
+    std::string text;
   };
   static SlipOutput slip_output(const SlipQuestion& question, const Cancelled& stop);
   void ask_of_loaded(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete);
@@ -57,7 +58,7 @@ class SideAnswers {
   SideQuestion<Question, SameBits> same_bits_;
   SideQuestion<Question, Invariance> invariance_;
   SideQuestion<GpuCheckQuestion, GpuCheck> gpu_check_;
-  SideQuestion<std::shared_ptr<const Result>, Diagnosis> diagnosis_;
+  SideQuestion<Experiment, HeadVerdict> verdict_;
   SideQuestion<SlipQuestion, SlipOutput> slip_output_;
   SideQuestion<Question, Result> b_as_a_;
 };

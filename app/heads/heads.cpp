@@ -8,6 +8,7 @@
 
 #include "app/heads/each_head.h"
 #include "app/heads/kept_heads.h"
+#include "app/judge/judgement.h"
 #include "app/tensors/kernel_output.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
@@ -57,6 +58,29 @@ HeadRow placed(HeadRow row, int head, int layer) {
   return row;
 }
 
+/// Judges the heads of a loaded output, all by the same D.
+class HeadsJudge {
+ public:
+  /// Of the call that this head is of; nothing is judged where nothing is loaded.
+  explicit HeadsJudge(const Experiment& head) {
+    if (!has_loaded(head)) return;
+    call_ = call_of(head), question_ = question_of(head, call_), claim_ = claim_of(*call_.call, question_).claim;
+  }
+
+  void judge(HeadRow& row, const Experiment& e, int head, const Options& options) const {
+    if (!has_loaded(e)) return;
+    const HeadJudgement found = call_.whole ? judge_head(*call_.call, question_, claim_, head, options).head
+                                            : judge_experiment(e, options).worst_row().found;
+    row.tolerance = found.ratio, row.rounded = found.rounded, row.incomparable = !found.incomparable.empty();
+    row.first_row = found.first_row, row.worst_column = found.worst_col;
+  }
+
+ private:
+  ExperimentCall call_{};
+  JudgeQuestion question_{};
+  KernelClaim claim_{};
+};
+
 }  // namespace
 
 std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer) {
@@ -94,12 +118,15 @@ Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& fi
 
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                    const std::function<void(const HeadRow&)>& found) {
+  if (question.heads.empty()) return;
   std::mutex mutex;
+  const HeadsJudge judge(experiment_of_head(question, files, question.heads.front()));
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
     std::optional<HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
-    const HeadRow row =
+    HeadRow row =
         known ? placed(*known, head, files.layer_index(head)) : row_of(compute(e, own), head, files.layer_index(head));
+    if (!known) judge.judge(row, e, head, own);
     if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);
     found(row);

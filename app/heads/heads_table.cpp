@@ -24,6 +24,17 @@ int kv_head(const HeadRow& row, const CallFiles& files) {
   return (row.head - layer.first) % layer.q.heads / (layer.q.heads / layer.k.heads);
 }
 
+/// "rounded", "wrong" or "incomparable"; null where no output is loaded.
+Json verdict_json(const HeadRow& row) {
+  if (std::isnan(row.tolerance)) return nullptr;
+  return {{"verdict", row.incomparable ? "incomparable"
+                      : row.rounded    ? "rounded"
+                                       : "wrong"},
+          {"ratio", number_json(row.tolerance)},
+          {"first_row", row.first_row},
+          {"worst_column", row.worst_column}};
+}
+
 }  // namespace
 
 const HeadMeasure& head_measure(std::string_view key) {
@@ -78,6 +89,7 @@ Json heads_json(const std::vector<HeadRow>& rows, const CallFiles& files, const 
               {"n", row.shape.n},
               {"d", row.shape.d}};
     for (const HeadMeasure& m : head_measures) line[std::string(m.key)] = number_json(row.*m.value);
+    line["verdict"] = verdict_json(row);
     list.push_back(std::move(line));
   }
   Json left_out = Json::array();

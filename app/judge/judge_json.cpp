@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
 #include "app/words/numbers.h"
 
@@ -44,7 +45,7 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
   for (const JudgedRow& row : call.table) table.push_back(row_json(row));
   return {{"schema", "attoscope.judgement/1"},
           {"attoscope", ATTOSCOPE_VERSION},
-          {"verdict", call.rounded() ? "rounded" : "wrong"},
+          {"verdict", call.verdict()},
           {"ok", call.rounded()},
           {"sentences", call.sentences},
           {"derivation", call.derivation},
@@ -57,11 +58,18 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
           {"d_v", call.shape.d_v},
           {"heads", call.heads},
           {"elements", call.elements()},
-          {"suspects", call.suspects()},
+          {"suspects", call.suspect_elements()},
           {"command", json_string(command)},
           {"link", link},
           {"family", std::move(family)},
           {"table", std::move(table)}};
+}
+
+Json verdict_json(const CallJudgement& call) {
+  const JudgedRow& row = call.worst_row();
+  return {{"verdict", call.verdict()},         {"ratio", number_json(row.found.ratio)}, {"where", row.found.where},
+          {"first_row", row.found.first_row},  {"worst_column", row.found.worst_col},   {"as", row.found.as},
+          {"format", name(call.claim.format)}, {"slip", slip_json(row.slip)},           {"sentence", verdict_text(call)}};
 }
 
 }  // namespace attoscope

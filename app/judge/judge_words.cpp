@@ -74,10 +74,10 @@ std::string nonfinite_sentence(const CallJudgement& call) {
   const std::vector<int> heads = heads_that(call, [](const JudgedRow& r) { return r.found.nonfinite > 0; });
   std::string text = fmt::format("Wrong: {} {} NaN or infinite{}", grouped(count), count == 1 ? "element is" : "elements are",
                                  call.heads > 1 ? " (" + heads_text(call, heads) + ")" : "");
-  if (const std::int64_t others = call.suspects() - count; others > 0)
-    text += fmt::format(", and {} more {} further off than in any correct {} kernel{}", grouped(others),
-                        others == 1 ? "is" : "are", name(call.claim.format),
-                        call.heads > 1 ? " (" + wrong_heads(call) + " in all)" : "");
+  if (const std::int64_t others = call.suspect_elements() - count; others > 0)
+    text +=
+        fmt::format(", and {} more {} further off than in any correct {} kernel{}", grouped(others), others == 1 ? "is" : "are",
+                    name(call.claim.format), call.heads > 1 ? " (" + wrong_heads(call) + " in all)" : "");
   return text + ".";
 }
 
@@ -88,11 +88,12 @@ std::string wrong_sentence(const CallJudgement& call) {
     return fmt::format("Wrong: rounded as {0} (P in {0}); as {1}, which the tensors are, it is {2} off{3}.",
                        name(call.also->format), name(call.claim.format), times(worst.found.ratio), in);
   if (worst.slip) return slip_sentence(call);
-  if (std::ranges::any_of(call.table, [](const JudgedRow& r) { return r.found.nonfinite > 0; })) return nonfinite_sentence(call);
-  if (call.suspects() == 0)
+  if (std::ranges::any_of(call.table, [](const JudgedRow& r) { return r.found.nonfinite > 0; }))
+    return nonfinite_sentence(call);
+  if (call.suspect_elements() == 0)
     return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
-  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(call.suspects()),
-                     grouped(call.elements()), name(call.claim.format), in);
+  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.",
+                     grouped(call.suspect_elements()), grouped(call.elements()), name(call.claim.format), in);
 }
 
 /// The element that is named as evidence.
@@ -181,11 +182,13 @@ std::string number_text(double x, int digits) {
 }
 
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
+  if (const std::string why = call.incomparable(); !why.empty()) return {"Not comparable: " + why + ".", "", ""};
   if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call), advice(call, accepting)};
   return {rounded_sentence(call), rounded_evidence(call), seen_text(call)};
 }
 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
+  if (call.family.empty()) return {};
   const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
   return {fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
           fmt::format("The truth is attention of Q, K and V in fp64{}.",
@@ -200,6 +203,13 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
           "half a unit in the last place of O's format.",
           fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
                       call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
+}
+
+std::string verdict_text(const CallJudgement& call) {
+  std::string text;
+  for (const std::string& s : call.sentences)
+    if (!s.empty()) text += (text.empty() ? "" : " ") + s;
+  return text;
 }
 
 std::string judgement_report(const CallJudgement& call) {

@@ -19,6 +19,9 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
 /// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
 std::string number_text(double x, int digits);
 
+/// The sentences, one after the other.
+std::string verdict_text(const CallJudgement& call);
+
 /// The sentences, the heads and the derivation for a terminal.
 std::string judgement_report(const CallJudgement& call);
 

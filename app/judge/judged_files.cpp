@@ -4,12 +4,16 @@
 #include <array>
 #include <stdexcept>
 
-#include "app/tensors/wrong_scales.h"
-
 namespace attoscope {
 
 JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(std::make_shared<CallFiles>(sources)) {
   files_->check_outputs();
+  check_shapes();
+}
+
+JudgedFiles::JudgedFiles(std::shared_ptr<const CallFiles> files) : files_(std::move(files)) { check_shapes(); }
+
+void JudgedFiles::check_shapes() const {
   for (const CallFiles::Layer& x : files_->layers())
     if (!(x.shape() == shape())) {
       const int part = x.q.same_sizes(layer().q) ? x.k.same_sizes(layer().k) ? 2 : 1 : 0;
@@ -86,9 +90,9 @@ std::vector<std::string> JudgedFiles::files_for_window(int head) const {
   return {sources_.q, sources_.k, sources_.v, sources_.o};
 }
 
-OtherHeads JudgedFiles::other_heads() const {
-  return {heads(), [this](int head) { return inputs(head); }, layer().q.heads, layer().k.heads,
-          [files = files_](int head) { return wrong_scales(files, head); }};
+JudgedCall::Layer JudgedFiles::layer_of(int head) const {
+  const CallFiles::Layer& layer = files_->layer_of(head);
+  return {heads_of_layer(files_, layer), head - layer.first};
 }
 
 }  // namespace attoscope

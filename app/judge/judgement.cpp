@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 #include "app/judge/judge_words.h"
@@ -48,7 +47,7 @@ struct FoundFormat {
 
 /// D where nobody names it: what Q is stored in. Where that may hold a narrower format's numbers, it is this one if O is in it,
 /// too.
-FoundFormat format_of_call(const JudgedFiles& files, int head, const Format& of_o) {
+FoundFormat format_of_call(const JudgedCall& files, int head, const Format& of_o) {
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
                                  fits(*files.inputs(head), fp32) && significand_bits(of_o) <= significand_bits(fp32);
   const Format stored = doubles_hold_fp32 ? fp32 : format_of(files.type_of_q());
@@ -63,20 +62,6 @@ FoundFormat format_of_call(const JudgedFiles& files, int head, const Format& of_
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
 
-/// D and the output's format; returns the narrower D that else may be meant.
-std::optional<Format> find_formats(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
-  call.claim.declared = question.declared;
-  call.claim.scale = files.output_scale(head);
-  call.claim.whole = call.claim.scale && is_whole(files.type_of_o());
-  const Format narrow_o = narrowest(*files.output(head), format_of(files.type_of_o()));
-  FoundFormat found = format_of_call(files, head, narrow_o);
-  if (question.format) found = {*question.format, "as asked for"};
-  call.claim.format = found.d, call.why_format = found.why;
-  const bool holds_d = is_wide(found.d) && is_wide(format_of(files.type_of_o())) && !question.format;
-  call.claim.stored = holds_d ? found.d : narrow_o;
-  return found.narrower;
-}
-
 /// The longest list of rivals there is: of each its largest errors over the heads.
 void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of_head) {
   if (all.empty()) all = of_head;
@@ -87,19 +72,17 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
   }
 }
 
-JudgedOutput judged_output(const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
-  JudgedOutput output{question.problem, files.output(head), call.claim};
+JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, const JudgeQuestion& question, int head) {
+  JudgedOutput output{question.problem, files.output(head), claim};
   output.claim.scale = files.output_scale(head);
   Problem& p = output.problem;
   p = with_shape(p, files.shape());
-  p.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = head, .digest = 1, .tensors = files.inputs(head)};
+  p.input = {.kind = InputKind::tensors,
+             .file = "q,k,v",
+             .index = files.layer_of(head).own,
+             .digest = 1,
+             .tensors = files.inputs(head)};
   return output;
-}
-
-void check_inputs(const Judged& judged, int head) {
-  if (judged.head.incomparable.empty()) return;
-  throw std::runtime_error("head " + std::to_string(head) + ": " + judged.head.incomparable +
-                           ", so that nothing can be judged by it");
 }
 
 /// The D or policy, at most two steps coarser than the one in use, under which the output would be rounded, as an option; "":
@@ -130,11 +113,11 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
 }
 
 /// The whole call with another D.
-AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question,
+AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question,
                      const Options& options) {
   AlsoJudged also{.format = format, .rounded = true};
   for (const JudgedRow& row : call.table) {
-    JudgedOutput output = judged_output(call, files, question, row.head);
+    JudgedOutput output = judged_output(call.claim, files, question, row.head);
     output.claim.format = format;
     output.claim.stored = narrowest(*output.values, call.claim.stored);
     const HeadJudgement found = judge(output, options).head;
@@ -143,66 +126,103 @@ AlsoJudged judged_as(const Format& format, const CallJudgement& call, const Judg
   return also;
 }
 
-/// The slip in one head of the table, whose judgement is made again where it is not the worst.
-std::optional<Slip> slip_in(const CallJudgement& call, std::size_t i, const JudgedFiles& files, const JudgeQuestion& question,
-                            const OtherHeads& others, const Options& options) {
-  const JudgedOutput output = judged_output(call, files, question, call.table[i].head);
-  return slip_of(output, i == call.worst ? call.detail : judge(output, options), others, options);
+/// The slips in one head of the table, whose judgement is made again where it is not the worst.
+SlipSearch slips_in(const CallJudgement& call, std::size_t i, const JudgedCall& files, const JudgeQuestion& question,
+                    const Options& options) {
+  const JudgedOutput output = judged_output(call.claim, files, question, call.table[i].head);
+  const OtherHeads others = files.layer_of(call.table[i].head).heads;
+  return slips_of(output, i == call.worst ? call.detail : judge(output, options), others, options);
 }
 
 /// Looks for slips in the worst heads; returns the option that would accept the worst one, where no slip explains it.
-std::string explain(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, const Options& options) {
-  std::vector<std::size_t> rows = wrong_rows(call);
+std::string explain(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
+  const std::vector<std::size_t> rows = wrong_rows(call);
   if (rows.empty() || (call.also && call.also->rounded)) return "";
-  const OtherHeads others = files.other_heads();
-  for (const std::size_t i : std::span(rows).first(std::min(rows.size(), most_searched)))
-    call.table[i].slip = slip_in(call, i, files, question, others, options);
+  for (const std::size_t i : std::span(rows).first(std::min(rows.size(), most_searched))) {
+    SlipSearch search = slips_in(call, i, files, question, options);
+    call.table[i].slip = std::move(search.found);
+    if (i == call.worst) call.suspects = std::move(search.ranked);
+  }
   if (call.worst_row().slip) return "";
-  return option_that_accepts(judged_output(call, files, question, call.worst_row().head), call.detail, options);
+  return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, options);
+}
+
+/// What is found once every head is judged.
+void conclude(CallJudgement& call, const std::optional<Format>& narrower, const JudgedCall& files,
+              const JudgeQuestion& question, const Options& options) {
+  std::string accepting;
+  if (call.incomparable().empty()) {
+    if (narrower && !call.rounded()) call.also = judged_as(*narrower, call, files, question, options);
+    if (call.rounded())
+      call.seen = seen_mistakes(judged_output(call.claim, files, question, call.worst_row().head), call.detail);
+    accepting = explain(call, files, question, options);
+  }
+  call.sentences = judgement_sentences(call, accepting);
+  call.derivation = derivation_of(call, question);
 }
 
 }  // namespace
 
-bool CallJudgement::rounded() const {
-  return std::ranges::all_of(table, [](const JudgedRow& r) { return r.found.rounded; });
-}
-std::int64_t CallJudgement::elements() const {
-  return std::accumulate(table.begin(), table.end(), std::int64_t{0},
-                         [](std::int64_t sum, const JudgedRow& r) { return sum + r.found.elements; });
-}
-std::int64_t CallJudgement::suspects() const {
-  return std::accumulate(table.begin(), table.end(), std::int64_t{0},
-                         [](std::int64_t sum, const JudgedRow& r) { return sum + r.found.suspects; });
+CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
+  KernelClaim claim;
+  claim.declared = question.declared;
+  claim.scale = files.output_scale(0);
+  claim.whole = claim.scale && is_whole(files.type_of_o());
+  const Format narrow_o = narrowest(*files.output(0), format_of(files.type_of_o()));
+  FoundFormat found = format_of_call(files, 0, narrow_o);
+  if (question.format) found = {*question.format, "as asked for"};
+  claim.format = found.d;
+  const bool holds_d = is_wide(found.d) && is_wide(format_of(files.type_of_o())) && !question.format;
+  claim.stored = holds_d ? found.d : narrow_o;
+  return {claim, found.why, found.narrower};
 }
 
-CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question, const Options& options,
+Judged judge_head(const JudgedCall& files, const JudgeQuestion& question, const KernelClaim& claim, int head,
+                  const Options& options) {
+  return judge(judged_output(claim, files, question, head), options);
+}
+
+CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question, const Options& options,
                          const std::function<void(int done, int heads)>& progress) {
   if (question.head >= files.heads())
     throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
                              std::to_string(files.heads() - 1));
+  const CallClaim known = claim_of(files, question);
   CallJudgement call;
-  call.shape = files.shape(), call.heads = files.heads();
+  call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;
   const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
-  const std::optional<Format> narrower = find_formats(call, files, question, first);
   for (int head = first; head < end; ++head) {
-    const JudgedOutput output = judged_output(call, files, question, head);
-    Judged judged = judge(output, options);
-    check_inputs(judged, head);
+    Judged judged = judge_head(files, question, known.claim, head, options);
     take_family(call.family, judged.tolerance.family);
     call.table.push_back({head, judged.head});
     if (head == first || call.table.back().found.ratio > call.worst_row().found.ratio) {
       call.worst = call.table.size() - 1;
-      call.output = *output.values;
+      call.output = *files.output(head);
       call.detail = std::move(judged);
     }
-    progress(head + 1 - first, end - first);
+    if (progress) progress(head + 1 - first, end - first);
   }
-  if (narrower && !call.rounded()) call.also = judged_as(*narrower, call, files, question, options);
-  if (call.rounded()) call.seen = seen_mistakes(judged_output(call, files, question, call.worst_row().head), call.detail);
-  const std::string accepting = explain(call, files, question, options);
-  call.sentences = judgement_sentences(call, accepting);
-  call.derivation = derivation_of(call, question);
+  conclude(call, known.narrower, files, question, options);
   return call;
+}
+
+JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call) {
+  JudgeQuestion question;
+  question.problem = e.problem, question.head = call.head;
+  question.problem.rows = 0;
+  if (!call.whole || claim_of(*call.call, question).claim.format != e.format) question.format = e.format;
+  return question;
+}
+
+CallJudgement judge_experiment(const Experiment& experiment, const Options& options) {
+  const ExperimentCall call = call_of(experiment);
+  return judge_call(*call.call, question_of(experiment, call), options);
+}
+
+Format format_of_loaded(const Experiment& e) {
+  const bool is_narrow = significand_bits(e.format) + e.format.exponent_bits < 9;
+  const std::shared_ptr<const JudgedCall> call = is_narrow ? nullptr : whole_call_of(e);
+  return call ? claim_of(*call, {}).claim.format : format_of_output(e.loaded, e.format);
 }
 
 }  // namespace attoscope

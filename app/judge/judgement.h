@@ -1,16 +1,13 @@
 /// The judgement on all heads of a call, in numbers and in three sentences.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "app/judge/judged_files.h"
+#include "app/judge/judged_call.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/judge/judge.h"
-#include "kernels/judge/power.h"
+#include "kernels/judge/call_judgement.h"
 
 namespace attoscope {
 
@@ -23,42 +20,32 @@ struct JudgeQuestion {
   int head = -1;  ///< that head alone; -1: all
 };
 
-/// One head of the table.
-struct JudgedRow {
-  int head = 0;
-  HeadJudgement found;
-  std::optional<Slip> slip{};
-};
-
-/// The same output held to a narrower D, which all numbers of Q, K and V fit.
-struct AlsoJudged {
-  Format format;
-  bool rounded = false;
-  double ratio = 0;  ///< of the head that is furthest off
-};
-
-struct CallJudgement {
-  AttentionShape shape{};
-  int heads = 0;
+/// What is known of the kernel, the same for all heads of a call.
+struct CallClaim {
   KernelClaim claim;
   std::string why_format;            ///< "since Q is stored in it"
-  std::optional<AlsoJudged> also{};  ///< where the output is wrong in a wide D that the tensors are of
-  std::vector<JudgedRow> table;
-  std::vector<RivalError> family;          ///< of each rival the worst of all heads
-  std::array<std::string, 3> sentences{};  ///< the conclusion, the evidence, what to try
-  std::vector<std::string> derivation;     ///< how the tolerance came about
-  std::size_t worst = 0;                   ///< the row of the table that is furthest off
-  Judged detail;                           ///< of that head
-  SeenMistakes seen;                       ///< what would have been seen in that head
-  std::vector<double> output;              ///< of that head, n x d_v
-
-  bool rounded() const;
-  std::int64_t elements() const, suspects() const;
-  const JudgedRow& worst_row() const { return table[worst]; }
+  std::optional<Format> narrower{};  ///< another D that may be meant
 };
+/// D, where nobody names it: what Q is stored in; where that may hold a narrower format's numbers, this one if O is in it, too.
+CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);
 
-/// Judges every head. `progress` is told how many are done. Throws std::runtime_error in a sentence, Stopped when cancelled.
-CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question, const Options& options,
-                         const std::function<void(int done, int heads)>& progress);
+/// The judgement on one head. Throws Stopped when cancelled.
+Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const KernelClaim& claim, int head,
+                  const Options& options);
+
+/// Judges every head, or the one that is asked for. `progress` is told how many are done. Throws std::runtime_error in a
+/// sentence, Stopped when cancelled.
+CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options,
+                         const std::function<void(int done, int heads)>& progress = {});
+
+/// What is asked of the head that an experiment's loaded output is: D is the experiment's where the tensors tell another.
+JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& call);
+
+/// The judgement on that head, by itself. Throws as `judge_call`.
+CallJudgement judge_experiment(const Experiment& experiment, const Options& options = {});
+
+/// The D that the tensors of its call tell, or where they lie in no files together, that of the output; a D of eight bits or
+/// fewer stays.
+Format format_of_loaded(const Experiment& experiment);
 
 }  // namespace attoscope

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/judge/judgement.h"
 #include "app/plots/window_plots.h"
 #include "app/sweep/sweeper.h"
-#include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/experiment_fields.h"
@@ -42,10 +42,11 @@ bool needs_slip(Plot plot, const Session& s) {
 bool follows_b(Plot plot, const Experiment& e) {
   return is_over_tiles(plot) && e.a.algorithm == Algorithm::loaded && is_emulated(e.b.algorithm);
 }
-/// What the slip gives that explains the loaded output; null where none is named.
-std::shared_ptr<const Result> slip_output_of(const Result& result, const Options& options) {
-  const Diagnosis found = diagnose_with_heads(result, options);
-  return found.slip ? slip_output_with_heads(result, *found.slip, options) : nullptr;
+/// The loaded output's answer with what a slip gives in its place: the one of that text, or the named one; null: there is none.
+std::shared_ptr<const Result> slip_output_of(const Result& result, const std::string& text, const Options& options) {
+  const CallJudgement call = judge_experiment(result.experiment, options);
+  const Slip* const slip = slip_called(call, text);
+  return slip != nullptr ? with_slip_output(result, *slip, options) : nullptr;
 }
 
 /// "flash2 hw": what a method is and where it rounds.
@@ -164,7 +165,8 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   }
   if (needs_clipping(plot, session.view) && (!known.clipping || !same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
-  if (needs_slip(plot, session) && !known.slip_output) known.slip_output = slip_output_of(*known.result, options);
+  if (needs_slip(plot, session) && !known.slip_output)
+    known.slip_output = slip_output_of(*known.result, session.view.slip, options);
   if (follows_b(plot, e) && (!known.b_as_a || known.b_as_a->experiment != exchanged(e)))
     known.b_as_a = std::make_shared<const Result>(compute(exchanged(e), options));
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/judge/judgement.h"
 #include "app/session/probes.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
@@ -143,6 +144,7 @@ void load_kernel(Experiment& e, const ExperimentOptions& x) {
   e.problem.n = output.n;
   if (d_v == 0) e.problem.d = output.d;
   use_kernel_output(e, std::move(output), x.kernel_as == "b");
+  if (x.find("format") == nullptr) e = with_format(e, format_of_loaded(e));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/judge/judge_words.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
@@ -237,10 +238,7 @@ std::string attribution_report(const Attribution& a) {
                             number(a.combined_rms), number(a.interaction));
 }
 
-std::string verdict_report(const Diagnosis& diagnosis) {
-  std::string text = "\n";
-  return text += wrapped(diagnosis.sentence, 2, 100);
-}
+std::string verdict_report(const CallJudgement& call) { return "\n" + wrapped(verdict_text(call), 2, 100); }
 
 std::string presets_report() {
   std::string text = "Policies (--policy, --baseline):\n";

@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "kernels/experiment/experiment.h"
 #include "kernels/questions/attribution.h"
-#include "kernels/slips/slips.h"
 
 namespace attoscope {
 
+struct CallJudgement;
 struct Result;
 
 /// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
@@ -20,7 +21,7 @@ std::string report(const Result& result);
 std::string attribution_report(const Attribution& attribution);
 
 /// What `attoscope run` says about a loaded output.
-std::string verdict_report(const Diagnosis& diagnosis);
+std::string verdict_report(const CallJudgement& verdict);
 
 /// The tables of `attoscope presets`: policies, then probes.
 std::string presets_report();

@@ -14,7 +14,6 @@
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/questions/attribution.h"
-#include "kernels/slips/slips.h"
 #include "kernels/train/plan/plan.h"
 
 namespace attoscope {
@@ -181,16 +180,6 @@ Json attribution_json(const Attribution& a) {
           {"steps", std::move(steps)},
           {"combined_rms", a.combined_rms},
           {"interaction", a.interaction}};
-}
-
-Json verdict_json(const Diagnosis& d) {
-  Json slip = nullptr;
-  if (d.slip) slip = {{"kind", name(d.slip->kind)}, {"text", d.slip->text}, {"ratio", d.slip->ratio}};
-  return {{"verdict", name(d.verdict)},
-          {"ratio", d.ratio},
-          {"where", d.where},
-          {"slip", std::move(slip)},
-          {"sentence", d.sentence}};
 }
 
 Json tensor_core_rule_json(const TensorCoreRule& r) {

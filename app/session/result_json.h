@@ -6,7 +6,6 @@
 namespace attoscope {
 
 struct Attribution;
-struct Diagnosis;
 struct Result;
 struct TensorCoreRule;
 
@@ -15,9 +14,6 @@ Json result_json(const Result& result);
 
 /// What each rounding step of a costs: "attribution" of a result.
 Json attribution_json(const Attribution& attribution);
-
-/// What is to be thought of a loaded output: "verdict" of a result.
-Json verdict_json(const Diagnosis& diagnosis);
 
 /// Block length, aligned bits, roundings, and what the rule is known from.
 Json tensor_core_rule_json(const TensorCoreRule& rule);

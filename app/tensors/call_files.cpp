@@ -190,6 +190,16 @@ void CallFiles::check_outputs() const {
     if (!layer.has_output) output_of(layer);
 }
 
+bool CallFiles::take_outputs(const std::vector<Output>& outputs) {
+  const auto fits = [](const Layer& layer, const Output& o) {
+    return o.shape.count() == layer.q.count() && o.shape.n == layer.q.n && o.shape.d == layer.v.d;
+  };
+  if (!std::ranges::equal(layers_, outputs, fits)) return false;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    parts_[i][3] = outputs[i].part, layers_[i].o = outputs[i].shape, layers_[i].has_output = true;
+  return true;
+}
+
 void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHints& given) {
   LayoutHints hints = given;
   if (parts[3].tensor.file) hints.sibling = &parts[3].tensor.tensor;
@@ -358,7 +368,8 @@ const CallPart& CallFiles::output_of(const Layer& layer) const {
   if (!o.tensor.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
     throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
-                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape));
+                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape) +
+                             (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
   return o;
 }
 

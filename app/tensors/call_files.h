@@ -83,6 +83,13 @@ class CallFiles {
   void check_outputs() const;
   /// What the head picker shows.
   TensorFileInfo info() const;
+  /// An output of other files.
+  struct Output {
+    CallPart part;
+    HeadShape shape;
+  };
+  /// Takes these for the layers' outputs; false, and nothing has changed, where they are not one for each layer, of its heads.
+  bool take_outputs(const std::vector<Output>& outputs);
 
  private:
   using Parts = std::array<CallPart, 4>;

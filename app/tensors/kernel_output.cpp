@@ -11,9 +11,7 @@
 #include "app/tensors/npy.h"
 #include "app/tensors/safetensors.h"
 #include "app/tensors/tensors.h"
-#include "app/tensors/wrong_scales.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
@@ -152,31 +150,6 @@ OutputFiles open_outputs(const std::string& spec, int n, int d) {
   return lone_outputs(named, n, d);
 }
 
-/// The heads of the input's layer, and how many heads of the file stand before it.
-struct LayerHeads {
-  OtherHeads heads;
-  int first = 0;
-};
-
-LayerHeads heads_of(const Input& input) {
-  if (input.kind != InputKind::tensors) return {};
-  const auto files = std::make_shared<const CallFiles>(input.file);
-  const CallFiles::Layer& layer = files->layer_of(input.index);
-  const auto read = [files, first = layer.first](int head) {
-    return std::make_shared<const Tensors>(files->inputs(first + head));
-  };
-  const auto readings = [files, first = layer.first](int head) { return wrong_scales(files, first + head); };
-  return {{layer.q.count(), read, layer.q.heads, layer.k.heads, readings}, layer.first};
-}
-
-/// The same answer, its heads counted from the first of the layer on.
-Result in_layer(Result result, int first) {
-  Experiment& e = result.experiment;
-  e.problem.input.index -= first;
-  e.loaded.index = std::max(e.loaded.index - first, 0);
-  return result;
-}
-
 }  // namespace
 
 KernelOutput parse_kernel_output(std::string_view spec) {
@@ -270,22 +243,10 @@ bool holds_whole_call(const std::string& spec) {
   }
 }
 
-Diagnosis diagnose_with_heads(const Result& result, const Options& options) {
-  const auto [heads, first] = heads_of(result.experiment.problem.input);
-  if (first == 0) return diagnose(result, heads, options);
-  Diagnosis found = diagnose(in_layer(result, first), heads, options);
-  found.experiment = result.experiment;
-  return found;
-}
-
-std::shared_ptr<const Result> slip_output_with_heads(const Result& result, const Slip& slip, const Options& options) {
-  const auto [heads, first] = heads_of(result.experiment.problem.input);
-  if (first == 0) return with_slip_output(result, slip, heads, options);
-  const std::shared_ptr<const Result> found = with_slip_output(in_layer(result, first), slip, heads, options);
-  if (!found) return nullptr;
-  Result counted = *found;
-  counted.experiment = result.experiment;
-  return std::make_shared<const Result>(std::move(counted));
+std::vector<CallFiles::Output> outputs_of(const std::string& spec, int n, int d) {
+  std::vector<CallFiles::Output> outputs;
+  for (const OutputPart& p : open_outputs(spec, n, d).parts) outputs.push_back({p.part, p.shape});
+  return outputs;
 }
 
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {

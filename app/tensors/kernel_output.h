@@ -3,13 +3,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "app/tensors/call_files.h"
 #include "app/tensors/stored_tensor.h"
-#include "kernels/slips/slips.h"
+#include "kernels/experiment/experiment.h"
 
 namespace attoscope {
-
-struct Result;
 
 /// What `parse_kernel_output` understands, for messages and help.
 inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX] or FILE.safetensors[:INDEX]";
@@ -42,11 +42,8 @@ bool holds_kernel_output(const std::string& file);
 /// True if a .safetensors file has Q, K, V and an output; false where it cannot be read.
 bool holds_whole_call(const std::string& file);
 
-/// `diagnose` with the other heads of the file that the input came from.
-Diagnosis diagnose_with_heads(const Result& result, const Options& options = {});
-
-/// `with_slip_output` with the same heads.
-std::shared_ptr<const Result> slip_output_with_heads(const Result& result, const Slip& slip, const Options& options = {});
+/// All outputs that `spec` names, those of one layer in one. Throws as `load_kernel_output`.
+std::vector<CallFiles::Output> outputs_of(const std::string& spec, int n, int d);
 
 /// Makes the loaded output method a, or b.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);

@@ -29,11 +29,12 @@ std::string number_text(double x) {
 /// " = 1/sqrt(96)", " = the right one times log2 e"; "" where the number says nothing.
 std::string meaning_of(double scale, double right) {
   const double square = 1 / (scale * scale), whole = std::round(square);
-  constexpr std::array<std::pair<double, const char*>, 5> factors{{{std::numbers::log2e, "log2 e"},
-                                                                   {std::numbers::ln2, "ln 2"},
-                                                                   {2, "2"},
-                                                                   {0.5, "1/2"},
-                                                                   {1.4453125 / std::numbers::log2e, "log2 e in bf16 over log2 e"}}};
+  constexpr std::array<std::pair<double, const char*>, 5> factors{
+      {{std::numbers::log2e, "log2 e"},
+       {std::numbers::ln2, "ln 2"},
+       {2, "2"},
+       {0.5, "1/2"},
+       {1.4453125 / std::numbers::log2e, "log2 e in bf16 over log2 e"}}};
   for (const auto& [factor, text] : factors)
     if (std::abs(scale / right / factor - 1) < 5e-4) return std::string(" = the right one times ") + text;
   if (whole > 1 && whole <= whole_roots && whole * right * right != 1 && std::abs(square / whole - 1) < 2e-3)
@@ -63,9 +64,9 @@ class NumberFits {
       : wrong_(wrong), right_(wrong.right()), rows_(wrong.some(most_rows)), columns_(wrong.golden().cols) {}
 
   NamedSlip slip() const {
-    for (const auto fit : {&NumberFits::scale, &NumberFits::slope, &NumberFits::soft_cap, &NumberFits::offset_of_l,
-                           &NumberFits::factor, &NumberFits::scale_and_factor, &NumberFits::columns_of_scores,
-                           &NumberFits::bound})
+    for (const auto fit :
+         {&NumberFits::scale, &NumberFits::slope, &NumberFits::soft_cap, &NumberFits::offset_of_l, &NumberFits::factor,
+          &NumberFits::scale_and_factor, &NumberFits::columns_of_scores, &NumberFits::bound})
       if (NamedSlip slip = (this->*fit)()) return slip;
     return {};
   }
@@ -202,7 +203,9 @@ class NumberFits {
       if (std::abs(sink / right / factor - 1) < 0.01) {
         SoftmaxVariant softmax = right_;
         softmax.sink = right * factor;
-        if (NamedSlip slip = wrong_.named(Kind::number, "a sink of " + number_text(right * factor) + " = the right one times " + text + instead, rows_with(softmax)))
+        if (NamedSlip slip = wrong_.named(
+                Kind::number, "a sink of " + number_text(right * factor) + " = the right one times " + text + instead,
+                rows_with(softmax)))
           return slip;
       }
     return with_number(Fitted{.x = sink}, set, [instead](double x) { return "a sink of " + number_text(x) + instead; });
@@ -300,7 +303,8 @@ NamedSlip NumberFits::columns_of_scores() const {
     while (end < groups && a[end] == a[g]) ++end;
     if (a[g] != 1)
       text += (text.empty() ? "columns " : ", columns ") + std::to_string(g * at(width)) + " to " +
-              std::to_string(std::min(at(t.d), end * at(width)) - 1) + " of Q and K count " + number_text(a[g]) + " times in q.k";
+              std::to_string(std::min(at(t.d), end * at(width)) - 1) + " of Q and K count " + number_text(a[g]) +
+              " times in q.k";
     g = end;
   }
   if (text.empty() || text.size() > 200) return {};

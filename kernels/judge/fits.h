@@ -1,5 +1,5 @@
-/// Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, as places, as steps of the loop
-/// over tiles, as roundings, or as factors of rows.
+/// Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, as places, as steps of the
+/// loop over tiles, as roundings, or as factors of rows.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ namespace attoscope {
 /// - rescale: steps of the online softmax that are skipped, or use another row's numbers;
 /// - rounding: a step rounded to another format, or exp by a polynomial;
 /// - row_factor: each row is a multiple of the truth.
-/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. Throws Stopped when
-/// cancelled, and what `heads.read` throws.
-std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads = {},
-                                const Options& options = {});
+/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. Throws Stopped
+/// when cancelled, and what `heads.read` throws.
+std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result,
+                                const OtherHeads& heads = {}, const Options& options = {});
 
 }  // namespace attoscope

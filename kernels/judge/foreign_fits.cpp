@@ -42,8 +42,8 @@ std::vector<double> main_directions(const std::vector<double>& x, int columns, i
   return start;
 }
 
-/// O (l + x) = T + W B: in each row some keys of unknown weights W and values B count, too, whose weights sum to x; T and l are those of
-/// the call's keys but for some.
+/// O (l + x) = T + W B: in each row some keys of unknown weights W and values B count, too, whose weights sum to x; T and l are
+/// those of the call's keys but for some.
 class ForeignKeys {
  public:
   /// Keys of `without` are left out.
@@ -154,8 +154,9 @@ NamedSlip foreign_key_fit(const WrongOutput& wrong) {
   if (3 * 16 > columns || n_k > 512) return {};
   for (int first = 0; first < n_k; first += 16) {
     const Keys run{first, std::min(n_k, first + 16)};
-    if (NamedSlip slip = ForeignKeys(wrong, 16, run).named("keys " + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
-                                                           " are not the call's: their K and V were read elsewhere"))
+    if (NamedSlip slip = ForeignKeys(wrong, 16, run)
+                             .named("keys " + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
+                                    " are not the call's: their K and V were read elsewhere"))
       return slip;
   }
   return {};

@@ -140,7 +140,7 @@ class Judge {
       h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
       h.max_abs = std::max(h.max_abs, f.max_abs);
       if (!f.is_bad()) continue;
-      ++h.suspect_rows;
+      h.wrong_rows.push_back(static_cast<int>(i));
       if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
       rows[i] = true;
       for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
@@ -150,7 +150,7 @@ class Judge {
     if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance_->whole});
     h.where = error_places(rows, columns, names, p_.n);
     if (h.where.empty() && h.whole > tolerance_->whole) h.where = "everywhere, a little";
-    h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
+    h.rounded = h.wrong_rows.empty() && h.nonfinite == 0 && h.whole <= tolerance_->whole;
   }
 
   /// True if the output is rounded from what that kernel computes.
@@ -194,11 +194,26 @@ class Judge {
   const Tolerance* tolerance_ = nullptr;
 };
 
-/// The experiment that `diagnose` looks at: the output against the usual kernel.
-Experiment experiment_of(const JudgedOutput& output) {
+/// The part of the error's root mean square that this leaves.
+double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedRow& expected) {
+  const Matrix& golden = judged.tolerance.golden;
+  std::vector<double> row(at(golden.cols));
+  double before = 0, left = 0;
+  for (int i = 0; i < golden.rows; ++i) {
+    if (!expected(i, row.data())) continue;
+    for (int c = 0; c < golden.cols; ++c) {
+      const double o = (*output.values)[at(i) * at(golden.cols) + at(c)];
+      before += (o - golden(i, c)) * (o - golden(i, c)), left += (o - row[at(c)]) * (o - row[at(c)]);
+    }
+  }
+  return before > 0 ? std::sqrt(left / before) : 1;
+}
+
+/// The experiment that `find_slips` looks at: the output against a kernel that rounds so.
+Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   Experiment e = with_format(default_experiment(), output.claim.format);
   e.problem = output.problem;
-  e.b = with_policy(e.b, policy("base_hw"));
+  e.b = with_policy(e.b, policy(policy_name));
   if (output.claim.declared) e.b = *output.claim.declared;
   e.loaded = {.file = "o", .type = {}, .n = e.problem.n, .d = value_columns(e.problem), .values = output.values};
   e.loaded.type = output.claim.stored == fp16 ? "F16" : output.claim.stored == bf16 ? "BF16" : "F32";
@@ -240,15 +255,23 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
-std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
-  const Result result = compute(experiment_of(output), options);
-  const std::optional<Slip> usual = diagnose(result, heads, options).slip;
-  const bool is_last = usual && (usual->kind == Slip::Kind::tail || usual->kind == Slip::Kind::format) && !usual->has_output;
-  if (usual && !is_last && usual->kind != Slip::Kind::format) return usual;
-  if (!judged.head.incomparable.empty()) return {};
-  const std::optional<Slip> fitted =
-      on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options); });
-  return fitted || !is_last || usual->kind == Slip::Kind::format ? fitted : usual;
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
+  const auto search_beside = [&](const Result& result) { return find_slips(result, heads, options); };
+  const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
+  const Result result = compute(experiment_of(output, "base_hw"), options);
+  SlipSearch search = search_beside(result);
+  const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output;
+  if ((names_kernel(search) && !is_guess) || !judged.head.incomparable.empty()) return search;
+  std::optional<Slip> fitted = on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options); });
+  if (!fitted) {
+    if (!output.claim.declared && !is_guess)  // of a kernel that rounds its scores
+      if (SlipSearch eager = search_beside(compute(experiment_of(output, "base_eager"), options)); names_kernel(eager))
+        return eager;
+    return search;
+  }
+  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
+  search.found = std::move(fitted);
+  return search;
 }
 
 }  // namespace attoscope

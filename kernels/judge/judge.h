@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/judge/rivals.h"
@@ -31,12 +32,15 @@ struct HeadJudgement {
   double ratio = 0;
   std::int64_t suspects = 0;  ///< elements beyond their tolerance
   std::int64_t elements = 0, nonfinite = 0;
-  int suspect_rows = 0;                ///< rows with a suspect, or that are too far off as a whole
+  std::vector<int> wrong_rows;         ///< rows with a suspect, or that are too far off as a whole
   double max_abs = 0, rms = 0;         ///< of the finite elements' errors
   std::string where;                   ///< "in rows 960 to 999"; "" where nothing is suspect
   int first_row = -1, worst_col = -1;  ///< the first row with a suspect, and its worst column; -1: none
   double whole = 0;  ///< root mean square error over what is expected at first sight; tolerated: see `Tolerance::whole`
   std::vector<double> row_ratio;  ///< for each row the largest error over its tolerance
+
+  /// "rounded", "wrong" or "incomparable"
+  std::string_view verdict() const { return !incomparable.empty() ? "incomparable" : rounded ? "rounded" : "wrong"; }
 };
 
 /// The judgement, with the tolerance that it rests on.
@@ -52,12 +56,13 @@ Judged judge(const JudgedOutput& output, const Options& options = {});
 /// tolerance; infinite where an element, a row or all together are further off than a correct kernel would be. Throws Stopped.
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options = {});
 
-/// The fit of one row of an output, d_v values, to those expected: the largest distance over its tolerance and `slack`, or that of
-/// the row as a whole, if larger; infinite where only one of both is finite.
+/// The fit of one row of an output, d_v values, to those expected: the largest distance over its tolerance and `slack`, or that
+/// of the row as a whole, if larger; infinite where only one of both is finite.
 double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack);
 
-/// The slip that explains a wrong output best, if one does: see `diagnose`, and where it finds none `fitted_slip`.
-std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
-                            const Options& options = {});
+/// The slip that explains a wrong output best, if one does, and others by what they leave of its error: see `find_slips`, and
+/// where that finds none `fitted_slip`.
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
+                    const Options& options = {});
 
 }  // namespace attoscope

@@ -56,7 +56,8 @@ class CountFit {
         square_(parts_.size() * parts_.size()),
         along_(parts_.size()) {}
 
-  /// The row's equations: the sum over parts of b (T - o M) is what o is more than the truth, times l; T and M where they count.
+  /// The row's equations: the sum over parts of b (T - o M) is what o is more than the truth, times l; T and M where they
+  /// count.
   void add(const RowWeights& w, const double* o) {
     const int columns = head_.shape.d_v;
     std::vector<double> slopes(parts_.size() * at(columns)), truth(at(columns));
@@ -198,8 +199,8 @@ std::string classes_text(const std::vector<double>& of_class) {
 /// The fits of one output.
 class CountFits {
  public:
-  CountFits(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output, const std::vector<int>& rows,
-            Counted where, const Options& options)
+  CountFits(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
+            const std::vector<int>& rows, Counted where, const Options& options)
       : head_(head), right_(right), output_(output), where_(where), options_(options), n_k_(head.shape.n_k) {
     for (const int row : rows) {
       RowWeights w = row_weights(head, right, row);
@@ -255,8 +256,8 @@ class CountFits {
       counts.visible[p] = 1 + more[p];
       least = std::min(least, 1 + more[p]), most = std::max(most, 1 + more[p]);
     }
-    counts.text = "the value of each key is multiplied by a number of its own, " + count_text(least) + " to " + count_text(most) +
-                  ", as by the scale of another one";
+    counts.text = "the value of each key is multiplied by a number of its own, " + count_text(least) + " to " +
+                  count_text(most) + ", as by the scale of another one";
     return counts;
   }
 
@@ -265,7 +266,8 @@ class CountFits {
     return {.visible = std::vector<double>(at(n_k_), 1), .hidden = std::vector<double>(at(n_k_), 0), .where = where_};
   }
 
-  static void set(KeyCounts& counts, const std::vector<Part>& parts, const std::vector<double>& more, double near = nearly_whole) {
+  static void set(KeyCounts& counts, const std::vector<Part>& parts, const std::vector<double>& more,
+                  double near = nearly_whole) {
     for (std::size_t p = 0; p < parts.size(); ++p)
       for (const int j : parts[p].keys) {
         double& count = (parts[p].hidden ? counts.hidden : counts.visible)[at(j)];

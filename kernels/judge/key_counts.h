@@ -24,8 +24,8 @@ struct KeyCounts {
 double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row);
 
 /// The counts that bring O nearest to `output`, n x d_v, in these rows, those with a text. O sum a M = sum a T is linear in the
-/// counts a, where M and T are a part's sums of P and P V: least squares over runs of 16 keys, then over the single keys of the runs
-/// that stand out and of their neighbours; over every 4th to every 32nd key; and, in O alone, over single keys.
+/// counts a, where M and T are a part's sums of P and P V: least squares over runs of 16 keys, then over the single keys of the
+/// runs that stand out and of their neighbours; over every 4th to every 32nd key; and, in O alone, over single keys.
 std::vector<KeyCounts> fitted_counts(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
                                      const std::vector<int>& rows, Counted where, const Options& options);
 

@@ -81,8 +81,9 @@ std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
   const int by = found - right;
   if (mask.kind == M::none || mask.kind == M::causal) return {{left_out(0, found - 1), [found](int) { return found; }}};
-  std::vector<Rule> rules{{(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
-                           [by](int x) { return x + by; }}};
+  std::vector<Rule> rules{
+      {(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
+       [by](int x) { return x + by; }}};
   if (mask.kind == M::window && mask.window > by) {
     const int width = mask.window - by;
     rules[0].text = "a window of " + keys_text(width) + " instead of " + std::to_string(mask.window) +
@@ -90,8 +91,8 @@ std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   }
   for (int tile = 16; tile <= 256; tile *= 2)
     if (right / tile * tile == found)
-      rules.push_back({std::string(mask.kind == M::window ? "a window" : "a mask") + " whose first key is rounded down to tiles of " +
-                           std::to_string(tile),
+      rules.push_back({std::string(mask.kind == M::window ? "a window" : "a mask") +
+                           " whose first key is rounded down to tiles of " + std::to_string(tile),
                        [tile](int x) { return x / tile * tile; }});
   rules.push_back({"each row sees keys from " + std::to_string(found) + " on", [found](int) { return found; }});
   return rules;
@@ -151,8 +152,9 @@ NamedSlip local_masks(const WrongOutput& wrong) {
       const Keys keys = right(row);
       return j % length >= keys.first && j % length < keys.end;
     };
-    if (NamedSlip slip = wrong.named_in_rows(
-            Kind::mask, "a mask by the local positions of each of " + std::to_string(splits) + " splits", wrong.rows_of(kernel)))
+    if (NamedSlip slip =
+            wrong.named_in_rows(Kind::mask, "a mask by the local positions of each of " + std::to_string(splits) + " splits",
+                                wrong.rows_of(kernel)))
       return slip;
   }
   return {};
@@ -260,16 +262,19 @@ class KeyChanges {
 
   NamedSlip of_run(Keys keys, int tile) const {
     const std::string run = run_of_keys(keys);
-    if (NamedSlip slip = tried({.keys = keys, .times = 1 / scale_}, Kind::scale, "the scale is missing for the scores of " + run))
+    if (NamedSlip slip =
+            tried({.keys = keys, .times = 1 / scale_}, Kind::scale, "the scale is missing for the scores of " + run))
       return slip;
-    if (NamedSlip slip = tried({.keys = keys, .times = scale_}, Kind::scale, "the scale is applied twice to the scores of " + run))
+    if (NamedSlip slip =
+            tried({.keys = keys, .times = scale_}, Kind::scale, "the scale is applied twice to the scores of " + run))
       return slip;
     if (NamedSlip slip = tried({.keys = keys, .from = -1, .k = true}, Kind::place, "K of " + run + " is 0")) return slip;
     if (NamedSlip slip = tried({.keys = keys, .from = -1, .v = true}, Kind::place, "V of " + run + " is 0")) return slip;
     if (NamedSlip slip = tried({.keys = keys, .from = -1, .k = true, .v = true}, Kind::place, "K and V of " + run + " are 0"))
       return slip;
     const bool many = n_k_ / tile > 64;
-    for (int from = many ? std::max(0, keys.first - tile) : 0; from < (many ? std::min(n_k_, keys.end + tile) : n_k_); from += tile)
+    for (int from = many ? std::max(0, keys.first - tile) : 0; from < (many ? std::min(n_k_, keys.end + tile) : n_k_);
+         from += tile)
       if (from != keys.first)
         if (NamedSlip slip = of_source(keys, from, run)) return slip;
     return {};
@@ -301,7 +306,8 @@ class KeyChanges {
 /// Keys of another head behind the last one, or in front of the first.
 NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
   const Tensors& own = wrong.tensors();
-  if (!wrong.others().read || wrong.problem().mask.kind != M::none || own.n_k > most_keys || wrong.others().count > 64) return {};
+  if (!wrong.others().read || wrong.problem().mask.kind != M::none || own.n_k > most_keys || wrong.others().count > 64)
+    return {};
   const int row = wrong.some(1)[0];
   for (int h = 0; h < wrong.others().count; ++h) {
     if (h == wrong.problem().input.index) continue;
@@ -320,8 +326,9 @@ NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
       });
       kernel.softmax.keys = [found](int) { return found; };
       const int more = found.end - found.first - own.n_k;
-      const std::string text = behind ? "the first " + keys_text(more) + " of head " + std::to_string(h) + " attended behind the last one"
-                                      : "the last " + keys_text(more) + " of head " + std::to_string(h) + " attended before the first one";
+      const std::string text =
+          behind ? "the first " + keys_text(more) + " of head " + std::to_string(h) + " attended behind the last one"
+                 : "the last " + keys_text(more) + " of head " + std::to_string(h) + " attended before the first one";
       if (NamedSlip slip = wrong.named(Kind::place, text, wrong.rows_of(std::move(kernel)))) return slip;
     }
   }

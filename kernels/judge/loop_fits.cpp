@@ -106,7 +106,8 @@ class LoopFits {
     for (const Neighbour& other : neighbours(sums_.rows())) {
       MistakenKernel kernel = wrong_.right_kernel();
       kernel.in_O = [this, other](int row, int, double e) { return e * sums_.l(row) / sums_.l(other.row(row)); };
-      if (NamedSlip slip = wrong_.named_in_rows(Kind::division, "l is that of another row, " + other.text, wrong_.rows_of(kernel)))
+      if (NamedSlip slip =
+              wrong_.named_in_rows(Kind::division, "l is that of another row, " + other.text, wrong_.rows_of(kernel)))
         return slip;
     }
     return {};
@@ -121,14 +122,17 @@ class LoopFits {
     for (int boundary = 16; boundary < n_k_; boundary += n_k_ > 1024 ? 64 : 16)
       for (const auto& [power, text] : powers) {
         MistakenKernel kernel = wrong_.right_kernel();
-        kernel.weights = [boundary, power = power](int, const std::vector<double>&, std::vector<double>& of_O, std::vector<double>& of_l) {
+        kernel.weights = [boundary, power = power](int, const std::vector<double>&, std::vector<double>& of_O,
+                                                   std::vector<double>& of_l) {
           double l[2]{};
           for (std::size_t j = 0; j < of_l.size(); ++j) l[j >= at(boundary)] += of_l[j];
           for (std::size_t j = 0; j < of_l.size(); ++j)
-            if (const double own = l[j >= at(boundary)]; own > 0) of_O[j] *= std::pow(own, power - 1), of_l[j] *= std::pow(own, power - 1);
+            if (const double own = l[j >= at(boundary)]; own > 0)
+              of_O[j] *= std::pow(own, power - 1), of_l[j] *= std::pow(own, power - 1);
         };
-        if (NamedSlip slip = wrong_.named(Kind::rescale, "keys before " + std::to_string(boundary) + " and from there on are " + text,
-                                          wrong_.rows_of(kernel)))
+        if (NamedSlip slip =
+                wrong_.named(Kind::rescale, "keys before " + std::to_string(boundary) + " and from there on are " + text,
+                             wrong_.rows_of(kernel)))
           return slip;
       }
     return {};
@@ -138,19 +142,21 @@ class LoopFits {
 
   NamedSlip other_alphas(int tile) const {
     const int last = (n_k_ + tile - 1) / tile - 1;
-    if (NamedSlip slip = with_alpha(tile, "the last rescale by alpha, at the last tile, is missing", [this, tile, last](int row, int t, double a) {
-          return t == std::min(last, (wrong_.right().keys(row).end - 1) / tile) ? 1 : a;
-        }))
+    if (NamedSlip slip = with_alpha(tile, "the last rescale by alpha, at the last tile, is missing",
+                                    [this, tile, last](int row, int t, double a) {
+                                      return t == std::min(last, (wrong_.right().keys(row).end - 1) / tile) ? 1 : a;
+                                    }))
       return slip;
     for (const int log2 : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12})
       if (NamedSlip slip = with_alpha(tile,
-                                      "no rescale by alpha where the max grows by less than a factor of 2^" + std::to_string(log2) +
-                                          ", though P is taken with the new max",
+                                      "no rescale by alpha where the max grows by less than a factor of 2^" +
+                                          std::to_string(log2) + ", though P is taken with the new max",
                                       [log2](int, int, double a) { return a > std::ldexp(1, -log2) ? 1 : a; }))
         return slip;
     for (const Neighbour& other : neighbours(sums_.rows()))
-      if (NamedSlip slip = with_alpha(tile, "alpha is that of another row, " + other.text,
-                                      [this, tile, other](int row, int t, double) { return sums_.alpha(other.row(row), tile, t); }))
+      if (NamedSlip slip =
+              with_alpha(tile, "alpha is that of another row, " + other.text,
+                         [this, tile, other](int row, int t, double) { return sums_.alpha(other.row(row), tile, t); }))
         return slip;
     return {};
   }
@@ -171,7 +177,8 @@ class LoopFits {
           if (t * tile > wrong_.right().keys(row).first && right > 0) factor *= alpha(row, t, right) / right;
         }
       };
-      if (NamedSlip slip = wrong_.named_in_rows(Kind::rescale, text + sums[which] + of(tile), wrong_.rows_of(kernel))) return slip;
+      if (NamedSlip slip = wrong_.named_in_rows(Kind::rescale, text + sums[which] + of(tile), wrong_.rows_of(kernel)))
+        return slip;
     }
     return {};
   }

@@ -21,7 +21,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 NamedSlip found_at(const WrongOutput& wrong, std::string text) {
   NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text), .mask = {}};
-  slip->ratio = 0;
   for (int row = 0; row < wrong.golden().rows; ++row)
     if (!std::ranges::binary_search(wrong.wrong(), row)) slip->ratio = std::max(slip->ratio, wrong.found().row_ratio[at(row)]);
   return slip;
@@ -96,8 +95,8 @@ Source nearest(const Truths& truths, const double* x, int columns) {
 }
 
 std::string rows_of_head(int first, int last, int head, int own) {
-  const std::string rows = first == last ? "row " + std::to_string(first)
-                                         : "rows " + std::to_string(first) + " to " + std::to_string(last);
+  const std::string rows =
+      first == last ? "row " + std::to_string(first) : "rows " + std::to_string(first) + " to " + std::to_string(last);
   return rows + (head == own ? "" : " of head " + std::to_string(head));
 }
 
@@ -107,7 +106,8 @@ std::string moved_rows_text(const std::map<int, Source>& from, int own) {
   for (auto row = from.begin(); row != from.end();) {
     auto end = std::next(row);
     int last = row->first;
-    while (end != from.end() && end->second.head == row->second.head && end->first - row->first == end->second.row - row->second.row)
+    while (end != from.end() && end->second.head == row->second.head &&
+           end->first - row->first == end->second.row - row->second.row)
       last = end->first, ++end;
     runs.push_back(rows_of_head(row->first, last, own, own) + (row->first == last ? " holds " : " hold ") +
                    rows_of_head(row->second.row, row->second.row + last - row->first, row->second.head, own));
@@ -146,8 +146,8 @@ NamedSlip mean_of_heads(const WrongOutput& wrong, const Truths& truths) {
     const RoundedRow mean = [&wrong, columns, &truth = truth](int row, double* out, double*) {
       for (int c = 0; c < columns; ++c) out[c] = (wrong.truth(row)[c] + truth[at(row) * at(columns) + at(c)]) / 2;
     };
-    if (NamedSlip slip = wrong.named(Kind::head,
-                                     "the mean of heads " + std::to_string(truths.own()) + " and " + std::to_string(head), mean))
+    if (NamedSlip slip =
+            wrong.named(Kind::head, "the mean of heads " + std::to_string(truths.own()) + " and " + std::to_string(head), mean))
       return slip;
   }
   return {};

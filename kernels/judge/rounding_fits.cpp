@@ -117,8 +117,10 @@ NamedSlip saturated_P(const WrongOutput& wrong) {
     loop.largest_P = best;
     char number[32];
     std::snprintf(number, sizeof number, "%.4g", best);
-    if (NamedSlip slip = wrong.named(Kind::rounding, std::string("P saturates in P.V, not in l, at ") + number + " of its largest value" + tile_text(tile, n_k),
-                                     rows_of(wrong, loop)))
+    if (NamedSlip slip = wrong.named(
+            Kind::rounding,
+            std::string("P saturates in P.V, not in l, at ") + number + " of its largest value" + tile_text(tile, n_k),
+            rows_of(wrong, loop)))
       return slip;
   }
   return {};

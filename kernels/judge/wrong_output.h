@@ -67,6 +67,7 @@ class WrongOutput {
   std::optional<Slip> named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const;
 
  private:
+  bool leaves_little(const std::vector<double>& expected) const;
   /// With what is lost when such a row is stored, where it is larger than the truth.
   RoundedRow as_stored(const RoundedRow& expected) const;
 

@@ -4,7 +4,8 @@ namespace attoscope {
 
 void Fit::add(const Fit& x) {
   truth_square += x.truth_square, square += x.square, apart_square += x.apart_square, along += x.along;
-  telling += x.telling, output_square += x.output_square, left_square += x.left_square, left += x.left;
+  telling += x.telling, output_square += x.output_square, error_square += x.error_square, left_square += x.left_square,
+      left += x.left;
   largest = std::max(largest, x.largest), size = std::max(size, x.size);
   compared += x.compared, unexplained += x.unexplained, rows += x.rows;
 }
@@ -27,7 +28,7 @@ Fit fit_of_row(const double* output, const double* expected, const double* golde
     if (std::isfinite(y)) f.size = std::max(f.size, std::abs(y));
     ++f.compared;
   }
-  f.left_square = part.square;
+  f.error_square = part.truth_square, f.left_square = part.square;
   part.telling = f.compared;
   if (4 * part.apart_square >= unit * unit * static_cast<double>(f.compared)) f.add(part);
   return f;

@@ -100,7 +100,8 @@ class HeadSuspects {
       add_layout(text("Q"), is_forward, &Tensors::q);
       add_layout(text("K"), is_forward, &Tensors::k);
       add_layout(text("V"), is_forward, &Tensors::v);
-      list_.add({Kind::head, text("O"), [is_forward, own = own_, heads, n = list_.shape().n, right = list_.right(), every = every_]() -> ExpectedRow {
+      list_.add({Kind::head, text("O"),
+                 [is_forward, own = own_, heads, n = list_.shape().n, right = list_.right(), every = every_]() -> ExpectedRow {
                    return [=](int row, double* out) {
                      const auto [head, there] = read_at(is_forward, own, row, n, heads);
                      const SharedHead made = every->head(head);
@@ -122,24 +123,26 @@ class HeadSuspects {
 
   /// The head and the row that a row of head `own` is read from.
   static std::pair<int, int> read_at(bool is_forward, int own, int row, int n, int heads) {
-    const std::int64_t flat = is_forward ? static_cast<std::int64_t>(own) * n + row : static_cast<std::int64_t>(row) * heads + own;
+    const std::int64_t flat =
+        is_forward ? static_cast<std::int64_t>(own) * n + row : static_cast<std::int64_t>(row) * heads + own;
     const std::int64_t count = is_forward ? heads : n;
     const auto quotient = static_cast<int>(flat / count), rest = static_cast<int>(flat % count);
     return is_forward ? std::pair{rest, quotient} : std::pair{quotient, rest};
   }
 
-  void add_layout(std::string text, bool is_forward, std::vector<double> Tensors::*part) {
-    list_.add(Kind::head, std::move(text), list_.right(), [=, this_own = own_, heads = list_.heads().count, every = every_, inputs = list_.inputs()] {
-      Tensors t = *inputs;
-      const int rows = part == &Tensors::q ? t.n : t.n_k, columns = part == &Tensors::v ? t.d_v : t.d;
-      for (int i = 0; i < rows; ++i) {
-        const auto [head, there] = read_at(is_forward, this_own, i, rows, heads);
-        if (const SharedTensors x = every->tensors(head))
-          std::copy_n(((*x).*part).begin() + static_cast<std::ptrdiff_t>(there) * columns, columns,
-                      (t.*part).begin() + static_cast<std::ptrdiff_t>(i) * columns);
-      }
-      return std::make_shared<const VariantHead>(variant_head(t));
-    });
+  void add_layout(std::string text, bool is_forward, std::vector<double> Tensors::* part) {
+    list_.add(Kind::head, std::move(text), list_.right(),
+              [=, this_own = own_, heads = list_.heads().count, every = every_, inputs = list_.inputs()] {
+                Tensors t = *inputs;
+                const int rows = part == &Tensors::q ? t.n : t.n_k, columns = part == &Tensors::v ? t.d_v : t.d;
+                for (int i = 0; i < rows; ++i) {
+                  const auto [head, there] = read_at(is_forward, this_own, i, rows, heads);
+                  if (const SharedTensors x = every->tensors(head))
+                    std::copy_n(((*x).*part).begin() + static_cast<std::ptrdiff_t>(there) * columns, columns,
+                                (t.*part).begin() + static_cast<std::ptrdiff_t>(i) * columns);
+                }
+                return std::make_shared<const VariantHead>(variant_head(t));
+              });
   }
 
   SuspectList& list_;

@@ -97,20 +97,22 @@ void add_fragments(SuspectList& list) {
   constexpr std::pair<const char*, Part> parts[]{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V", &Tensors::v}};
   for (const int size : {8, 16})
     for (const auto& [name, part] : parts)
-      add_changed(list, std::string(name) + " in fragments of " + std::to_string(size) + " x " + std::to_string(size) + ", each transposed",
-                  part, taken_from([size](int i, int c, int rows, int columns) {
-                    if (i / size * size + size > rows || c / size * size + size > columns) return std::pair{i, c};
-                    return std::pair{i / size * size + c % size, c / size * size + i % size};
-                  }));
+      add_changed(
+          list,
+          std::string(name) + " in fragments of " + std::to_string(size) + " x " + std::to_string(size) + ", each transposed",
+          part, taken_from([size](int i, int c, int rows, int columns) {
+            if (i / size * size + size > rows || c / size * size + size > columns) return std::pair{i, c};
+            return std::pair{i / size * size + c % size, c / size * size + i % size};
+          }));
   const int d = list.shape().d;
   if (d % 2 != 0) return;
   for (int bit = 1; bit < d; bit *= 2)
     if (d % (2 * bit) == 0)
       add_changed(list, "columns of K exchanged with their neighbours (c ^ " + std::to_string(bit) + ")", &Tensors::k,
                   taken_from([bit](int i, int c, int, int) { return std::pair{i, c ^ bit}; }));
-  if (d % 4 != 0) add_changed(list, "the two halves of the columns of K exchanged", &Tensors::k, taken_from([](int i, int c, int, int n) {
-    return std::pair{i, (c + n / 2) % n};
-  }));
+  if (d % 4 != 0)
+    add_changed(list, "the two halves of the columns of K exchanged", &Tensors::k,
+                taken_from([](int i, int c, int, int n) { return std::pair{i, (c + n / 2) % n}; }));
   add_changed(list, "the two halves of the columns of K interleaved", &Tensors::k,
               taken_from([](int i, int c, int, int n) { return std::pair{i, c % 2 * (n / 2) + c / 2}; }));
   add_changed(list, "even columns of K before the odd ones", &Tensors::k,
@@ -126,7 +128,8 @@ void add_padded_columns(SuspectList& list) {
   widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
   for (const int width : widths) {
     const int more = width - d;
-    list.add(Kind::operands, "q.k reads " + std::to_string(more) + " columns more, up to " + std::to_string(width) + ", of the next row",
+    list.add(Kind::operands,
+             "q.k reads " + std::to_string(more) + " columns more, up to " + std::to_string(width) + ", of the next row",
              list.right(), [inputs = list.inputs(), width] {
                Tensors t = *inputs;
                const auto padded = [&](const std::vector<double>& x, int rows) {

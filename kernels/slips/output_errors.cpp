@@ -10,7 +10,6 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/slips/error_places.h"
 
 namespace attoscope {
 namespace {
@@ -22,13 +21,6 @@ double largest_of(const Matrix& m) {
   for (const double x : m.values)
     if (std::isfinite(x)) most = std::max(most, std::abs(x));
   return most;
-}
-
-/// The value that 19 of 20 stay below.
-double usual_of(std::vector<double> all) {
-  const auto usual = all.begin() + static_cast<std::ptrdiff_t>(all.size() * 19 / 20);
-  std::ranges::nth_element(all, usual);
-  return *usual;
 }
 
 /// Multiplications of one method.
@@ -112,65 +104,6 @@ double OutputErrors::excess(int index) const {
                               : error / (tight_max_[static_cast<std::size_t>(index)] + unit * std::abs(golden_at(index, c))));
   }
   return most;
-}
-
-/// A row's largest error in units of the other method's there, or of what it has at least.
-double OutputErrors::excess_over_rival(int index) const {
-  const Matrix& rival = of_a_ ? r_.b : r_.a;
-  double own = 0, theirs = tight_max_[static_cast<std::size_t>(index)];
-  for (int c = 0; c < o_.cols; ++c) {
-    own = std::max(own, error_at(index, c));
-    theirs = std::max(theirs, std::abs(rival(index, c) - golden_at(index, c)));
-  }
-  return own / theirs;
-}
-
-std::vector<int> OutputErrors::outstanding_rows() const {
-  const bool has_rival = is_emulated((of_a_ ? e_.b : e_.a).algorithm);
-  if (!has_rows_ || o_.rows < 32) return {};
-  std::vector<double> all, over_rival;
-  for (int i = 0; i < o_.rows; ++i) {
-    all.push_back(excess(i));
-    over_rival.push_back(has_rival ? excess_over_rival(i) : all.back());
-  }
-  const double usual = usual_of(all), usual_over_rival = usual_of(over_rival);
-  std::vector<int> rows;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i] > std::max(2.0, 3 * usual) && over_rival[i] > 2 * usual_over_rival) rows.push_back(r_.rows[i]);
-  return rows.size() <= 4 ? rows : std::vector<int>{};
-}
-
-OutputErrors::Place OutputErrors::worst_place() const {
-  int index = 0, worst = -1;
-  double most = 0;
-  for (int i = 0; i < o_.rows && worst < 0; ++i)
-    for (int c = 0; c < o_.cols && worst < 0; ++c)
-      if (is_bad(i, c)) index = i, worst = i;
-  for (int i = 0; i < o_.rows && worst < 0; ++i)
-    if (const double x = excess(i); x > most) most = x, index = i;
-  Place place{r_.rows[static_cast<std::size_t>(index)], 0};
-  for (int c = 1; c < o_.cols; ++c)
-    if (!(error_at(index, c) <= error_at(index, place.col)) && !std::isnan(error_at(index, place.col))) place.col = c;
-  return place;
-}
-
-std::vector<int> OutputErrors::bad_rows() const {
-  std::vector<int> rows;
-  for (int i = 0; i < o_.rows; ++i)
-    for (int c = 0; c < o_.cols; ++c)
-      if (is_bad(i, c)) {
-        rows.push_back(r_.rows[static_cast<std::size_t>(i)]);
-        break;
-      }
-  return rows;
-}
-
-std::string OutputErrors::places() const {
-  std::vector<bool> rows(r_.rows.size()), columns(static_cast<std::size_t>(o_.cols));
-  for (int i = 0; i < o_.rows; ++i)
-    for (int c = 0; c < o_.cols; ++c)
-      if (is_bad(i, c)) rows[static_cast<std::size_t>(i)] = columns[static_cast<std::size_t>(c)] = true;
-  return error_places(rows, columns, r_.rows, e_.problem.n);
 }
 
 std::vector<int> OutputErrors::chosen(int count) const {

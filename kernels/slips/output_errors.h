@@ -50,22 +50,9 @@ class OutputErrors {
   bool is_bad(int index, int c) const { return !(error_at(index, c) <= 2 * limit_); }
   double error_at(int index, int c) const;
   double golden_at(int index, int c) const;
-  /// Of Q: those with a bad element.
-  std::vector<int> bad_rows() const;
-  /// Where they are, in words.
-  std::string places() const;
-  /// Rows of Q whose error is far above that of nearly all other rows, whichever rival says what rounding gives in each; none
-  /// where many are.
-  std::vector<int> outstanding_rows() const;
   /// Half of them where the error is largest against rounding, half spread irregularly, so that a periodic pattern of rows is
   /// not missed: indices of rows of the matrices.
   std::vector<int> chosen(int count) const;
-  /// Where to look first: a row of Q and its worst column.
-  struct Place {
-    int row = 0, col = 0;
-  };
-  Place worst_place() const;
-
   /// How well an expectation fits these rows. Throws Stopped.
   Fit fit(const ExpectedRow& expected, const std::vector<int>& indices) const;
   /// The largest error of the other method, or of the usual one, on a problem.
@@ -75,7 +62,6 @@ class OutputErrors {
 
  private:
   double excess(int index) const;
-  double excess_over_rival(int index) const;
 
   const Result& r_;
   const Experiment& e_;

@@ -113,8 +113,8 @@ std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
     while (end < moves.size() && moves[end].to == moves[end - 1].to + 1 && moves[end].from == moves[end - 1].from + 1) ++end;
     if (moves[i].to != moves[i].from) {
       const bool many = end - i > 1;
-      text += (++runs > 1 ? ", " : "") + what + (many ? "s " : " ") + place(moves[i].to, moves[end - 1].to) + (many ? " are" : " is") +
-              " the truth's " + place(moves[i].from, moves[end - 1].from);
+      text += (++runs > 1 ? ", " : "") + what + (many ? "s " : " ") + place(moves[i].to, moves[end - 1].to) +
+              (many ? " are" : " is") + " the truth's " + place(moves[i].from, moves[end - 1].from);
     }
     i = end;
   }

@@ -14,10 +14,6 @@ namespace attoscope {
 struct Result;
 struct Matrix;
 
-/// Writes the d_v values that `row` of Q would have, NaN where the row would see no key. Returns false where they are not
-/// known.
-using ExpectedRow = std::function<bool(int row, double* out)>;
-
 struct Suspect {
   Slip::Kind kind = Slip::Kind::scale;
   std::string text;

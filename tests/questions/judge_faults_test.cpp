@@ -27,12 +27,13 @@ struct Answer {
 
 Answer answer_to(const PlantedFault& fault, std::uint64_t seed) {
   const Call call = fault.call(seed);
-  const JudgedOutput output{call.p, stored(fault.output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
+  const JudgedOutput output{
+      call.p, stored(fault.output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
   const auto begin = std::chrono::steady_clock::now();
   const Judged judged = judge(output);
   Answer a{.rounded = judged.head.rounded, .name = {}, .place = judged.head.where, .ratio = judged.head.ratio};
   if (!a.rounded)
-    if (const std::optional<Slip> slip = slip_of(output, judged, call.others()))
+    if (const std::optional<Slip> slip = slips_of(output, judged, call.others()).found)
       a.name = std::string(name(slip->kind)) + ": " + slip->text;
   a.named = matches(a.name, fault.name);
   a.misnamed = !a.named && !a.name.empty();
@@ -46,7 +47,8 @@ TEST(JudgeFaults, WithoutTheFaultNothingIsSeen) {
   int wrong = 0, calls = 0;
   for (const PlantedFault& fault : planted_faults()) {
     const Call call = fault.call(1);
-    const JudgedOutput output{call.p, stored(correct_output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
+    const JudgedOutput output{
+        call.p, stored(correct_output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
     const HeadJudgement h = judge(output).head;
     ++calls, wrong += !h.rounded;
     EXPECT_TRUE(h.rounded) << fault.kind << ": " << h.ratio << " " << h.where;
@@ -62,16 +64,24 @@ TEST(JudgeFaults, AreSeenAndNamed) {
     if (only && !matches(fault.kind, only)) continue;
     const Answer a = answer_to(fault, 1);
     const bool asks = *fault.place != '\0';
-    std::printf("| %s | %s | %.3g | %s | %s | %s | %s | %.1f |\n", fault.kind, a.rounded ? "rounded" : "wrong", a.ratio, a.name.c_str(),
-                !fault.has_effect ? "" : a.misnamed ? "WRONGLY" : a.named ? "yes" : "no", a.place.c_str(),
-                !asks ? "" : a.placed ? "yes" : "no", a.seconds);
+    std::printf("| %s | %s | %.3g | %s | %s | %s | %s | %.1f |\n", fault.kind, a.rounded ? "rounded" : "wrong", a.ratio,
+                a.name.c_str(),
+                !fault.has_effect ? ""
+                : a.misnamed      ? "WRONGLY"
+                : a.named         ? "yes"
+                                  : "no",
+                a.place.c_str(),
+                !asks      ? ""
+                : a.placed ? "yes"
+                           : "no",
+                a.seconds);
     std::fflush(stdout);
     if (!fault.has_effect) continue;
     ++planted, caught += !a.rounded, named += a.named, misnamed += a.misnamed, places += asks, placed += asks && a.placed;
     EXPECT_FALSE(a.rounded) << fault.kind;
   }
-  std::printf("faults: %d, caught %d, named rightly %d, named wrongly %d, place right %d of %d\n", planted, caught, named, misnamed,
-              placed, places);
+  std::printf("faults: %d, caught %d, named rightly %d, named wrongly %d, place right %d of %d\n", planted, caught, named,
+              misnamed, placed, places);
   if (only || testing::sanitized) return;
   EXPECT_GE(named, 75);
   EXPECT_LE(misnamed, 1);

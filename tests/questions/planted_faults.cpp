@@ -19,7 +19,7 @@ struct Loop {
   Problem p;
   Format f = bf16;
   int tile = 64;
-  std::function<double(int i, int j)> S{};       ///< the scaled score, with cap and bias
+  std::function<double(int i, int j)> S{};  ///< the scaled score, with cap and bias
   std::function<bool(int i, int j)> sees{};
   std::function<double(int i, int j, double e)> in_O{}, in_l{};  ///< the weight with which a key counts
   std::function<double(int i, int tile, double alpha)> alpha_of_O{}, alpha_of_l{};
@@ -172,8 +172,7 @@ void append_keys(Tensors& t, const Tensors& other, int first, int count) {
 void transpose_blocks(Values& x, int rows, int columns) {
   const Values before = x;
   for (int i = 0; i < rows / 8 * 8; ++i)
-    for (int c = 0; c < columns; ++c)
-      x[at(i * columns + c)] = before[at((i / 8 * 8 + c % 8) * columns + c / 8 * 8 + i % 8)];
+    for (int c = 0; c < columns; ++c) x[at(i * columns + c)] = before[at((i / 8 * 8 + c % 8) * columns + c / 8 * 8 + i % 8)];
 }
 
 /// Rotary positions, in halves (GPT-NeoX) or interleaved (GPT-J), applied to all rows by `angle` times a column's frequency.
@@ -249,9 +248,7 @@ std::vector<PlantedFault> faults_of_numbers() {
       {"scores clamped at 1.5", "(clamped|at most|cut) .*1.5", "", call_of(plain),
        loop([](Loop& x, const Call&) { x.S = [&x](int i, int j) { return std::min(1.5, x.right_S(i, j)); }; })},
       {"FP8 P saturated", "P .*(saturat|clamp|at most)", "", call_of({.f = e4m3_}),
-       loop([](Loop& x, const Call&) {
-         x.in_O = [](int, int, double e) { return std::min(e, 0.4375); };
-       })},
+       loop([](Loop& x, const Call&) { x.in_O = [](int, int, double e) { return std::min(e, 0.4375); }; })},
       {"soft cap of 30 after the mask", "", "", call_of(masked_by(causal), [](Call& call) { call.p.softcap = 30; }),
        loop([](Loop& x, const Call&) {
          x.sees = [](int, int) { return true; };
@@ -282,18 +279,15 @@ std::vector<PlantedFault> faults_of_numbers() {
 
 std::vector<PlantedFault> faults_of_keys() {
   const auto counted = [](const std::function<double(int j)>& count) {
-    return loop([count](Loop& x, const Call&) {
-      x.in_O = x.in_l = [count](int, int j, double e) { return count(j) * e; };
-    });
+    return loop([count](Loop& x, const Call&) { x.in_O = x.in_l = [count](int, int j, double e) { return count(j) * e; }; });
   };
-  const auto run = [](int first, int end, double count) {
-    return [=](int j) { return j >= first && j < end ? count : 1.0; };
-  };
+  const auto run = [](int first, int end, double count) { return [=](int j) { return j >= first && j < end ? count : 1.0; }; };
   const auto replaced = [](int first, int end, int from, bool k, bool v) {
     return loop([=](Loop& x, const Call& call) { copy_keys(x.t, first, end, call.own(), from, k, v); });
   };
   const auto foreign = [](int first, int end) {
-    return loop([=](Loop& x, const Call& call) { copy_keys(x.t, first, end, drawn(call.p.n, call.own().d, 77), 0, true, true); });
+    return loop(
+        [=](Loop& x, const Call& call) { copy_keys(x.t, first, end, drawn(call.p.n, call.own().d, 77), 0, true, true); });
   };
   const auto sees = [](const std::function<bool(const Loop&, int, int)>& f) {
     return loop([f](Loop& x, const Call&) { x.sees = [&x, f](int i, int j) { return f(x, i, j); }; });
@@ -336,19 +330,17 @@ std::vector<PlantedFault> faults_of_keys() {
          append_keys(x.t, drawn(240, 64, 79), 5, 1);
          x.sees = [](int, int) { return true; };
        })},
-      {"documents mixed", "head 0|not the call's", "", call_of({.n = 120, .heads = 2}),
-       loop([](Loop& x, const Call& call) {
+      {"documents mixed", "head 0|not the call's", "", call_of({.n = 120, .heads = 2}), loop([](Loop& x, const Call& call) {
          append_keys(x.t, call.heads[0], 112, 8);
          x.sees = [](int, int) { return true; };
        })},
       {"tile lost", "keys 128 to 191 count 0", "128 to 191", call_of(plain), counted(run(128, 192, 0))},
       {"tile twice", "keys 128 to 191 count 2 times", "128 to 191", call_of(plain), counted(run(128, 192, 2))},
       {"tile twice in O", "keys 128 to 191 count 2 times in O", "128 to 191", call_of(plain),
-       loop([](Loop& x, const Call&) {
-         x.in_O = [](int, int j, double e) { return j >= 128 && j < 192 ? 2 * e : e; };
-       })},
+       loop([](Loop& x, const Call&) { x.in_O = [](int, int j, double e) { return j >= 128 && j < 192 ? 2 * e : e; }; })},
       {"every 8th key dropped", "every 8th key", "", call_of(plain), counted([](int j) { return j % 8 == 7 ? 0.0 : 1.0; })},
-      {"first key dropped", "key 0 counts 0", "key 0", call_of(masked_by(causal)), counted([](int j) { return j == 0 ? 0.0 : 1.0; })},
+      {"first key dropped", "key 0 counts 0", "key 0", call_of(masked_by(causal)),
+       counted([](int j) { return j == 0 ? 0.0 : 1.0; })},
       {"split dropped", "keys 180 to 239 count 0", "180 to 239", call_of(plain), counted(run(180, 240, 0))},
       {"splits overlap by 18 keys", "keys 111 to 128 count 2", "111 to 128", call_of(plain), counted(run(111, 129, 2))},
       {"local causal masks of splits", "(local|split).*(mask|split)", "", call_of(masked_by(causal)),
@@ -363,10 +355,10 @@ std::vector<PlantedFault> faults_of_keys() {
        sees([](const Loop&, int i, int j) { return j <= i + 128; })},
       {"mask off by one in one tile of rows", "shows the next.*rows 64 to 127", "64 to 127", call_of(masked_by(causal)),
        sees([](const Loop&, int i, int j) { return j <= i + (i / 64 == 1 ? 1 : 0); })},
-      {"diagonal hidden in the last tile of rows", "(hides the diagonal|one key less).*rows (192|255)", "", call_of({.n = 300, .mask = causal}),
-       sees([](const Loop&, int i, int j) { return j < i + (i >= 192 ? 0 : 1); })},
-      {"causal mask missing in the last tile of rows", "missing causal mask.*rows 192 to 2", "192 to 2", call_of(masked_by(causal)),
-       sees([](const Loop&, int i, int j) { return j <= i || i >= 192; })},
+      {"diagonal hidden in the last tile of rows", "(hides the diagonal|one key less).*rows (192|255)", "",
+       call_of({.n = 300, .mask = causal}), sees([](const Loop&, int i, int j) { return j < i + (i >= 192 ? 0 : 1); })},
+      {"causal mask missing in the last tile of rows", "missing causal mask.*rows 192 to 2", "192 to 2",
+       call_of(masked_by(causal)), sees([](const Loop&, int i, int j) { return j <= i || i >= 192; })},
       {"race of K by one warp", "K of keys 128 to 191 .*64 to 127", "row", call_of(plain), warp(true, false)},
       {"race of V by one warp", "V of keys 128 to 191 .*64 to 127", "row", call_of(plain), warp(false, true)},
       {"race of P by one warp", "P of .*(64 to 127|tile before)", "row", call_of(plain),
@@ -382,9 +374,8 @@ std::vector<PlantedFault> faults_of_keys() {
          return o;
        }},
       {"scale missing in the last loop", "(scale|scores) .*keys 192 to 239|keys 192 to 239.* (scale|scores)", "192 to 239",
-       call_of(plain), loop([](Loop& x, const Call&) {
-         x.S = [&x](int i, int j) { return x.right_S(i, j) * (j >= 192 ? 8 : 1); };
-       })},
+       call_of(plain),
+       loop([](Loop& x, const Call&) { x.S = [&x](int i, int j) { return x.right_S(i, j) * (j >= 192 ? 8 : 1); }; })},
       {"tail of V from the tile before", "rows of V taken from the tile before|V of keys 192 to 239", "", call_of(plain),
        replaced(192, 240, 128, false, true)},
       {"rows that see no key got the mean of V", "no key .*mean|mean .*no key", "0 to 39",
@@ -432,9 +423,7 @@ std::vector<PlantedFault> faults_of_loops() {
     });
   };
   const auto exponential = [](const std::function<double(double)>& of) {
-    return loop([of](Loop& x, const Call&) {
-      x.tile = 1024, x.exp = [of](double y) { return of(y * std::numbers::log2e); };
-    });
+    return loop([of](Loop& x, const Call&) { x.tile = 1024, x.exp = [of](double y) { return of(y * std::numbers::log2e); }; });
   };
   const auto polynomial = [](Values a) {
     return [a](double x) {
@@ -457,14 +446,14 @@ std::vector<PlantedFault> faults_of_loops() {
       {"NaN of empty splits", "(split|part).*no key|no key.*(split|part)", "0 to 1", call_of(masked_by(causal)),
        written([](Values& o, const Call&) { std::fill_n(o.begin(), 180 * 64, std::nan("")); })},
       {"last rescale missing", "(last tile|last rescal|last .*alpha)", "", call_of({.deviation = 2}),
-       loop([](Loop& x, const Call&) { x.alpha_of_O = [](int t, int tile, double a) { return tile == 3 ? t * 0.0 + 1 : a; }; })},
+       loop(
+           [](Loop& x, const Call&) { x.alpha_of_O = [](int t, int tile, double a) { return tile == 3 ? t * 0.0 + 1 : a; }; })},
       {"conditional rescale that corrects nothing", "rescale.*(small|less|grow)", "", call_of({.deviation = 3}),
        skipping([](int, double alpha) { return alpha > 0.25; })},
       {"neither O nor l rescaled", "neither O nor l rescaled", "", call_of({.deviation = 2}),
        skipping([](int, double) { return true; })},
-      {"only the last tile is kept", "last tile counts|alpha is 0", "", call_of({.deviation = 2}), loop([](Loop& x, const Call&) {
-         x.alpha_of_O = x.alpha_of_l = [](int, int, double) { return 0.0; };
-       })},
+      {"only the last tile is kept", "last tile counts|alpha is 0", "", call_of({.deviation = 2}),
+       loop([](Loop& x, const Call&) { x.alpha_of_O = x.alpha_of_l = [](int, int, double) { return 0.0; }; })},
       {"alpha of the neighbour row", "alpha .*(row|neighbour)", "", call_of({.deviation = 2}), loop([](Loop& x, const Call&) {
          x.alpha_of_O = [&x](int i, int tile, double a) {
            const auto top = [&](int end) {
@@ -483,9 +472,8 @@ std::vector<PlantedFault> faults_of_loops() {
            return l + 0 * m;
          };
        })},
-      {"l of a quarter of the lanes", "(l |multiple|factor|times)", "", call_of(plain), loop([](Loop& x, const Call&) {
-         x.in_l = [](int, int j, double e) { return j % 4 == 0 ? e : 0; };
-       })},
+      {"l of a quarter of the lanes", "(l |multiple|factor|times)", "", call_of(plain),
+       loop([](Loop& x, const Call&) { x.in_l = [](int, int j, double e) { return j % 4 == 0 ? e : 0; }; })},
       {"accumulator not set to 0", "accumulator", "", call_of(plain), loop([](Loop& x, const Call&) {
          x.first_O = 4;
          x.alpha_of_O = [](int, int, double a) { return a; };
@@ -544,7 +532,8 @@ std::vector<PlantedFault> faults_of_places() {
        call_of(several,
                [](Call& call) {
                  call.query_heads = 4, call.kv_heads = 2;
-                 for (const int h : {1, 3}) call.heads[at(h)].k = call.heads[at(h - 1)].k, call.heads[at(h)].v = call.heads[at(h - 1)].v;
+                 for (const int h : {1, 3})
+                   call.heads[at(h)].k = call.heads[at(h - 1)].k, call.heads[at(h)].v = call.heads[at(h - 1)].v;
                }),
        of_heads(1, 2, 2)},
       {"Q of another head", "Q of head 3", "", call_of(several), of_heads(3, 1, 1)},
@@ -552,13 +541,15 @@ std::vector<PlantedFault> faults_of_places() {
       {"head written to another's place", "head 2 instead of head 1|of head 2", "", call_of(several), of_heads(2, 2, 2)},
       {"head unwritten", "output that is 0|never written", "", call_of(plain),
        written([](Values& o, const Call&) { std::ranges::fill(o, 0.0); })},
-      {"mean of two heads", "mean of heads? .*2", "", call_of(several), [](const Call& call) {
+      {"mean of two heads", "mean of heads? .*2", "", call_of(several),
+       [](const Call& call) {
          Values o = correct_output(call);
          const Values other = correct_output(of_head(call, 2));
          for (std::size_t i = 0; i < o.size(); ++i) o[i] = (o[i] + other[i]) / 2;
          return o;
        }},
-      {"overrun into the next head", "K and V of head 0 .*rows 0 to 19", "0 to 19", call_of(several), [](const Call& call) {
+      {"overrun into the next head", "K and V of head 0 .*rows 0 to 19", "0 to 19", call_of(several),
+       [](const Call& call) {
          Values o = correct_output(call);
          Loop x(call);
          x.t.k = call.heads[0].k, x.t.v = call.heads[0].v;
@@ -566,13 +557,15 @@ std::vector<PlantedFault> faults_of_places() {
          std::copy_n(y.begin(), 20 * 64, o.begin());
          return o;
        }},
-      {"int32 wrap", "rows 200 to 239 .*head 0", "200 to 239", call_of(several), [](const Call& call) {
+      {"int32 wrap", "rows 200 to 239 .*head 0", "200 to 239", call_of(several),
+       [](const Call& call) {
          Values o = correct_output(call);
          const Values other = correct_output(of_head(call, 0));
          std::copy_n(other.begin(), 40 * 64, o.begin() + 200 * 64);
          return o;
        }},
-      {"packed sequence off by one", "rows shifted by 1", "", call_of({.mask = causal, .heads = 2}), [](const Call& call) {
+      {"packed sequence off by one", "rows shifted by 1", "", call_of({.mask = causal, .heads = 2}),
+       [](const Call& call) {
          Values o = correct_output(call);
          const Values other = correct_output(of_head(call, 0));
          std::copy(o.begin() + 64, o.end(), o.begin());
@@ -606,20 +599,24 @@ std::vector<PlantedFault> faults_of_places() {
       {"fragments of O transposed", "O.*8 x 8|8 x 8", "", call_of(plain),
        written([](Values& o, const Call& call) { transpose_blocks(o, call.p.n, 64); })},
       {"lanes of K", "columns of K|K.*columns", "", call_of(plain), columns_of_K([](int c) { return c ^ 1; })},
-      {"halves of K's columns exchanged", "columns of K|K.*columns", "", call_of(masked_by(causal)), columns_of_K([](int c) { return c ^ 32; })},
+      {"halves of K's columns exchanged", "columns of K|K.*columns", "", call_of(masked_by(causal)),
+       columns_of_K([](int c) { return c ^ 32; })},
       {"half of d", "columns 32 to 63 .*(0 times|left out)", "", call_of(plain), shortened(32, 64)},
       {"last 8 columns of 72", "columns 64 to 71 .*(0 times|left out)", "", call_of({.d = 72}), shortened(64, 72)},
-      {"MLA's RoPE columns left out", "columns 64 to 95 .*(0 times|left out)", "", call_of({.d = 96, .d_v = 64}), shortened(64, 96)},
+      {"MLA's RoPE columns left out", "columns 64 to 95 .*(0 times|left out)", "", call_of({.d = 96, .d_v = 64}),
+       shortened(64, 96)},
       {"d padded with what follows", "(8 columns|columns 72 to 79|80) ", "", call_of({.d = 72}), loop([](Loop& x, const Call&) {
          x.S = [&x](int i, int j) {
            double s = x.dot(i, j);
-           for (int c = 0; c < 8 && i + 1 < x.t.n && j + 1 < x.t.n_k; ++c) s += x.t.q[at((i + 1) * 72 + c)] * x.t.k[at((j + 1) * 72 + c)];
+           for (int c = 0; c < 8 && i + 1 < x.t.n && j + 1 < x.t.n_k; ++c)
+             s += x.t.q[at((i + 1) * 72 + c)] * x.t.k[at((j + 1) * 72 + c)];
            return s * scale_of(x.p);
          };
        })},
       {"strides of Q", "Q .*(n x heads|heads x n)", "", call_of(several), read_otherwise(&Tensors::q)},
       {"strides of V", "V .*(n x heads|heads x n)", "", call_of(several), read_otherwise(&Tensors::v)},
-      {"O written in another layout", "(O|output|rows).*(n x heads|heads x n)", "", call_of(several), [](const Call& call) {
+      {"O written in another layout", "(O|output|rows).*(n x heads|heads x n)", "", call_of(several),
+       [](const Call& call) {
          std::vector<Values> all;
          for (int h = 0; h < 4; ++h) all.push_back(correct_output(of_head(call, h)));
          Values o = all[1];
@@ -638,14 +635,16 @@ std::vector<PlantedFault> faults_of_places() {
              rotate(t.q, t.n, t.d, false, own_position);
              rotate(t.k, t.n_k, t.d, false, [](int i) { return i + 1.0; });
            }),
-      rope("RoPE of Q missing", "RoPE.*(missing|no |without|none|never)", [](Tensors& t) { rotate(t.k, t.n_k, t.d, false, own_position); }),
+      rope("RoPE of Q missing", "RoPE.*(missing|no |without|none|never)",
+           [](Tensors& t) { rotate(t.k, t.n_k, t.d, false, own_position); }),
       rope("RoPE missing", "RoPE.*(missing|no |without|none|never)", [](Tensors&) {}),
-      rope("RoPE positions in bf16", "RoPE.*bf16",
-           [](Tensors& t) {
-             const auto rounded = [](int i) { return round(bf16, static_cast<double>(i)); };
-             rotate(t.q, t.n, t.d, false, rounded), rotate(t.k, t.n_k, t.d, false, rounded);
-           },
-           400),
+      rope(
+          "RoPE positions in bf16", "RoPE.*bf16",
+          [](Tensors& t) {
+            const auto rounded = [](int i) { return round(bf16, static_cast<double>(i)); };
+            rotate(t.q, t.n, t.d, false, rounded), rotate(t.k, t.n_k, t.d, false, rounded);
+          },
+          400),
   };
 }
 

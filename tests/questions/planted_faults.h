@@ -1,5 +1,5 @@
-/// The mistakes of attention kernels that are reported most, each planted on seeded tensors: what a kernel with it gives, and how it
-/// may rightly be called.
+/// The mistakes of attention kernels that are reported most, each planted on seeded tensors: what a kernel with it gives, and
+/// how it may rightly be called.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace attoscope::planted {
 
 /// A call of several heads, one of which is looked at.
 struct Call {
-  Problem p;                         ///< of that head
-  std::vector<Tensors> heads{};      ///< of all, as the files have them
+  Problem p;                     ///< of that head
+  std::vector<Tensors> heads{};  ///< of all, as the files have them
   int head = 1;
   int query_heads = 0, kv_heads = 0;  ///< 0: as many of each
   Format f = bf16;                    ///< D

@@ -7,7 +7,6 @@
 #include "imgui.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/slips/slips.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/session/session.h"
 #include "ui/widgets/widgets.h"
@@ -18,7 +17,7 @@ namespace {
 
 /// A button that holds the errors of what the named slip gives against those of the loaded output, or stops doing so.
 void slip_button(Session& session, const PanelInput& input, const Palette& colours) {
-  const Slip* const slip = named_slip(input);
+  const Slip* const slip = compared_slip(session.view, input);
   if (slip == nullptr) return;
   View& view = session.view;
   const bool on = compares_with_slip(view, input) && view.picture == PictureKind::output;
@@ -36,22 +35,19 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
       slip->text + " is. Where this is the slip, both halves are the same picture.");
 }
 
-/// Why this row: "The first wrong row: of 447 rows with errors beyond the line it is the first."
-std::string row_text(const Diagnosis& found) {
-  const std::size_t count = found.bad_rows.size();
-  if (count == 0 || found.bad_rows.front() != found.first_row)
-    return "No row is beyond the line: in this one the error is largest against what rounding gives.";
-  if (found.verdict == Diagnosis::Verdict::loose && count == 1) return "The one row that stands out.";
-  return count == 1 ? "The wrong row: no other has an error beyond the line."
-                    : fmt::format("The first wrong row: {} rows from here on have errors beyond the line.", count);
+/// Why this row: "The first of 447 wrong rows."
+std::string row_text(const HeadJudgement& found) {
+  return found.wrong_rows.size() == 1 ? "The wrong row: no other is further off than rounding explains."
+                                      : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());
 }
 
 }  // namespace
 
 float first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
   const Result* const result = input.answer.result.get();
-  const Diagnosis* const found = shown_diagnosis(input);
-  if (found == nullptr || found->first_row < 0) return 0;
+  const CallJudgement* const call = shown_verdict(input);
+  if (call == nullptr || call->worst_row().found.first_row < 0) return 0;
+  const HeadJudgement* const found = &call->worst_row().found;
   const float left = ImGui::GetCursorScreenPos().x;
   const bool of_a = result->experiment.a.algorithm == Algorithm::loaded;
   if (push_button(fmt::format("show row {}###first wrong", found->first_row).c_str(), colours)) {

@@ -7,8 +7,8 @@
 #include "imgui.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/slips/slips.h"
 #include "ui/controls/controls.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
@@ -134,10 +134,19 @@ std::vector<std::string> lines_of(std::string_view text, float width, int count)
   return lines;
 }
 
-Colour tone_of(const Diagnosis& d, bool outdated, const Palette& colours) {
+Colour tone_of(const CallJudgement& call, bool outdated, const Palette& colours) {
   if (outdated) return colours.secondary;
-  if (d.verdict == Diagnosis::Verdict::rounded) return colours.good;
-  return d.verdict == Diagnosis::Verdict::wrong ? colours.bad : colours.text;
+  if (!call.incomparable().empty()) return colours.text;
+  return call.rounded() ? colours.good : colours.bad;
+}
+
+/// The sentences, and which heads are compared where they differ.
+std::string sentence_of(const CallJudgement& call, const Experiment& e) {
+  std::string text;
+  for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
+  if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
+    text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);
+  return text;
 }
 
 }  // namespace
@@ -166,27 +175,27 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
 
 void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count, Requests& requests) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
-  const bool known = in.side.diagnosis && in.side.diagnosis->experiment == in.answer.result->experiment;
-  requests.side.diagnose = !known;
+  const CallJudgement* const known = shown_verdict(in);
+  requests.side.verdict = known == nullptr;
   const float line = px(17), chip = px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
   const bool outdated = in.messages.load_failed;
-  std::string sentence = known ? in.side.diagnosis->sentence : "Rounded or wrong? Every usual slip is being computed.";
+  std::string sentence =
+      known != nullptr ? sentence_of(*known, in.answer.result->experiment) : "Rounded or wrong? It is being judged.";
   if (outdated) sentence = "Still of " + title_of(in.answer.result->experiment.loaded) + ": " + sentence;
   explain(
-      "Your kernel's largest error, compared with twice that of the other method, or of rounding to its type where that is "
-      "larger. Outside the line every usual slip of scale, mask, rescale, layout, head and tail is computed, and one is named "
-      "if it explains nearly all of the error.\n" +
+      "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the verdict "
+      "of attoscope judge. Where it is wrong, every usual slip is computed, and one is named if it explains the error.\n" +
           sentence,
-      "max |O - golden| <= 2 max |rival - golden|" + hardware_lines(*in.answer.result));
+      hardware_lines(*in.answer.result));
   const bool is_a = in.answer.result->experiment.a.algorithm == Algorithm::loaded;
   const std::vector<std::string> lines = lines_of(sentence, width - chip, count);
   const float end = at.y + static_cast<float>(lines.size()) * line;
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), end - px(2)}, is_a ? colours.a : colours.b);
   float y = at.y;
   for (const std::string& text : lines) {
-    draw_text({at.x + chip, y}, Face::label, known ? tone_of(*in.side.diagnosis, outdated, colours) : colours.faint, text);
+    draw_text({at.x + chip, y}, Face::label, known != nullptr ? tone_of(*known, outdated, colours) : colours.faint, text);
     y += line;
   }
 }

@@ -24,10 +24,14 @@ struct HeadRow {
   AttentionShape shape;
   double a_max = 0, a_rms = 0, a_rel = 0;  ///< max |error|, RMS error, RMS error over the RMS of the truth
   double b_max = 0, b_rms = 0, b_rel = 0;
-  double ratio = 0;          ///< RMS error of a over that of b
-  double rescales = 0;       ///< of a, a row
-  double largest_score = 0;  ///< of the rows whose running max is held; NaN where a has none
-  double nonfinite = 0;      ///< elements of a that are NaN or infinite
+  double ratio = 0;                       ///< RMS error of a over that of b
+  double rescales = 0;                    ///< of a, a row
+  double largest_score = 0;               ///< of the rows whose running max is held; NaN where a has none
+  double nonfinite = 0;                   ///< elements of a that are NaN or infinite
+  double tolerance = NAN;                 ///< of a loaded output, the largest error over its tolerance; NaN: none is loaded
+  bool rounded = false;                   ///< it is what a correct kernel can give
+  bool incomparable = false;              ///< nothing can be said of it
+  int first_row = -1, worst_column = -1;  ///< the first row that is wrong, and its worst column; -1: none
   std::array<float, static_cast<std::size_t>(across) * down> picture{};  ///< max |error| of a, rows of Q downwards
 };
 
@@ -38,7 +42,7 @@ struct HeadMeasure {
   std::string_view what;   ///< in a sentence
   double HeadRow::* value;
 };
-inline constexpr std::array<HeadMeasure, 10> head_measures{{
+inline constexpr std::array<HeadMeasure, 11> head_measures{{
     {"a.rel_rms", "a, rel. RMS", "RMS error of a over the RMS of the exact output.", &HeadRow::a_rel},
     {"a.max_abs", "a, max", "The largest error of a.", &HeadRow::a_max},
     {"a.rms", "a, RMS", "The root mean square error of a.", &HeadRow::a_rms},
@@ -49,6 +53,8 @@ inline constexpr std::array<HeadMeasure, 10> head_measures{{
     {"rescales", "rescales a row", "How often the running max of a row moved in a.", &HeadRow::rescales},
     {"max_score", "largest score", "The largest score, as the running max of a shows it.", &HeadRow::largest_score},
     {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
+    {"tolerance", "error / tolerance", "The largest error of a loaded output over its tolerance: above 1 it is wrong.",
+     &HeadRow::tolerance},
 }};
 
 /// The order from the worst on: heads with NaN or infinite elements first, then by this measure, then by their places.

@@ -1,35 +1,39 @@
 /// What is known of a loaded output on screen: its verdict, the slip that explains it, and the recurrence beside it.
 #pragma once
 
+#include <memory>
+
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/slips/slips.h"
+#include "ui/frame/head_verdict.h"
 #include "ui/frame/panel_input.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
 
 /// The verdict on the loaded output on screen; null: there is none, or it is not known.
-inline const Diagnosis* shown_diagnosis(const PanelInput& input) {
+inline const CallJudgement* shown_verdict(const PanelInput& input) {
   const Result* const result = input.answer.result.get();
-  const Diagnosis* const found = input.side.diagnosis.get();
-  return result != nullptr && found != nullptr && found->experiment == result->experiment ? found : nullptr;
+  const HeadVerdict* const found = input.side.verdict.get();
+  return result != nullptr && found != nullptr && found->experiment == result->experiment ? &found->call : nullptr;
 }
 
-/// The slip that was named for the loaded output on screen and whose output can be shown; null: none.
-inline const Slip* named_slip(const PanelInput& input) {
-  const Diagnosis* const found = shown_diagnosis(input);
-  return found != nullptr && found->slip && found->slip->has_output ? &*found->slip : nullptr;
+/// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null:
+/// none.
+inline const Slip* compared_slip(const View& view, const PanelInput& input) {
+  const CallJudgement* const found = shown_verdict(input);
+  return found != nullptr ? slip_called(*found, view.slip) : nullptr;
 }
 
-/// True if the second field is that of the named slip's output.
+/// True if the second field is that of the slip's output.
 inline bool compares_with_slip(const View& view, const PanelInput& input) {
-  return view.comparison != Comparison::none && view.second_slip && named_slip(input) != nullptr;
+  return view.comparison != Comparison::none && view.second_slip && compared_slip(view, input) != nullptr;
 }
 
-/// The answer with the named slip's output in it; null: not known yet.
-inline std::shared_ptr<const Result> slip_answer(const PanelInput& input) {
-  const bool known = named_slip(input) != nullptr && input.side.slip_output &&
+/// The answer with that slip's output in it; null: not known yet.
+inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelInput& input) {
+  const Slip* const slip = compared_slip(view, input);
+  const bool known = slip != nullptr && input.side.slip_output && input.side.slip_text == slip->text &&
                      input.side.slip_output->experiment == input.answer.result->experiment;
   return known ? input.side.slip_output : nullptr;
 }

@@ -22,9 +22,9 @@ namespace attoscope {
 
 struct Clipping;
 struct Colouring;
-struct Diagnosis;
 struct Experiment;
 struct GpuCheck;
+struct HeadVerdict;
 struct Invariance;
 struct Lesson;
 struct LessonAnswer;
@@ -78,9 +78,10 @@ struct SideInput {
   bool comparing_schedules = false;              ///< `invariance` is on its way
   std::shared_ptr<const GpuCheck> gpu_check;     ///< of this machine's GPU, whatever the experiment is
   bool checking_gpu = false;                     ///< `gpu_check` is on its way
-  std::shared_ptr<const Diagnosis> diagnosis;    ///< of a loaded output
-  /// The answer with the output of the slip that `diagnosis` names in the place of the loaded one.
+  std::shared_ptr<const HeadVerdict> verdict;    ///< of a loaded output
+  /// The answer with the output of a slip, by `SideRequests::slip_output`, in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;
+  std::string slip_text;                 ///< which slip that is
   std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence
   HeadsView heads;                       ///< of the input's file, as far as they are found
   KvView kv;                             ///< the same heads with K and V in fewer bits

@@ -9,6 +9,7 @@
 #include "kernels/experiment/wanted.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
+#include "kernels/slips/slips.h"
 #include "ui/frame/gallery_answer.h"
 #include "ui/frame/lesson.h"
 #include "ui/frame/sweep_answer.h"
@@ -42,8 +43,8 @@ struct SideRequests {
   bool same_bits = false;                 ///< `SideInput::same_bits`
   bool invariance = false;                ///< `SideInput::invariance`
   bool gpu_check = false;                 ///< `SideInput::gpu_check`
-  bool diagnose = false;                  ///< `SideInput::diagnosis` of the answer on screen
-  bool slip_output = false;               ///< `SideInput::slip_output`, where a slip is named
+  bool verdict = false;                   ///< `SideInput::verdict` of the answer on screen
+  std::optional<Slip> slip_output;        ///< `SideInput::slip_output` of this slip
   bool b_as_a = false;                    ///< `SideInput::b_as_a`
   bool heads = false;                     ///< `SideInput::heads`
   bool kv = false;                        ///< `SideInput::kv`

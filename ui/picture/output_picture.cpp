@@ -178,8 +178,8 @@ std::string second_words(const Output& o) {
   const Experiment& e = o.all.heat.result->experiment;
   const Field field = o.session.view.second_field;
   if (!compares_with_slip(o.session.view, o.input)) return field_title(field, method_names(e));
-  if (!slip_answer(o.input)) return "what the slip gives is being computed";
-  return field_title(field, names_with_slip(e)) + ": " + named_slip(o.input)->text;
+  if (!slip_answer(o.session.view, o.input)) return "what the slip gives is being computed";
+  return field_title(field, names_with_slip(e)) + ": " + compared_slip(o.session.view, o.input)->text;
 }
 
 /// The colour of the second field; what a slip gives belongs to neither method.
@@ -356,8 +356,8 @@ std::string remark(const Output& o) {
 void draw_output(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                  const Box& room) {
   View& view = session.view;
-  const std::shared_ptr<const Result> slip = compares_with_slip(view, input) ? slip_answer(input) : nullptr;
-  requests.side.slip_output |= compares_with_slip(view, input) && !slip;
+  const std::shared_ptr<const Result> slip = compares_with_slip(view, input) ? slip_answer(view, input) : nullptr;
+  if (compares_with_slip(view, input) && !slip) requests.side.slip_output = *compared_slip(view, input);
   if (compares(view)) refresh_values(all.second, slip ? slip : all.heat.result, view.second_field);
   Output o{session, input, all, colours};
   o.one_bar = !compares(view) ||

@@ -167,7 +167,7 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
 
 /// What the first field is compared with: a field of the answer, or of what the named slip gives.
 void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from, const Palette& colours) {
-  const Slip* const slip = named_slip(input);
+  const Slip* const slip = compared_slip(view, input);
   const bool of_slip = compares_with_slip(view, input);
   const MethodNames names = of_slip ? names_with_slip(input.answer.result->experiment) : from.names;
   const bool loaded_a = of_slip && input.answer.result->experiment.a.algorithm == Algorithm::loaded;

@@ -14,51 +14,35 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The largest |O - golden| of a row of the matrices; infinite where one is no number.
-double row_error(const Result& r, const Matrix& o, int index) {
-  double most = 0;
-  for (int c = 0; c < o.cols; ++c) {
-    const double error = std::abs(o(index, c) - (*r.golden)(index, c));
-    most = std::isfinite(error) ? std::max(most, error) : infinity;
-  }
-  return most;
-}
-
-/// Whole decades about the line and the finite errors.
-void find_axis(KernelRows& rows, double line) {
-  double least = line, most = line;
-  for (const double x : rows.error)
+/// Whole decades about the tolerance and the finite errors.
+void find_axis(KernelRows& rows) {
+  double least = 1, most = 1;
+  for (const double x : rows.share)
     if (std::isfinite(x) && x > 0) least = std::min(least, x), most = std::max(most, x);
   rows.high = std::pow(10.0, std::ceil(std::log10(most) + 0.1));
   rows.low = std::max(std::pow(10.0, std::floor(std::log10(least))), rows.high * 1e-8);
 }
 
-void take_tiles(KernelRows& rows, const Result& r) {
-  const Matrix& o = rows.of_a ? r.a : r.b;
-  const int n = r.experiment.problem.n;
-  int last = -1;
-  for (int i = 0; i < o.rows; ++i) {
-    const int tile = r.rows[static_cast<std::size_t>(i)] / rows.tile;
-    if (tile != last) {
-      rows.row.push_back((tile + 0.5) * rows.tile);
-      rows.error.push_back(0);
-      last = tile;
-    }
-    rows.error.back() = std::max(rows.error.back(), row_error(r, o, i));
+void take_tiles(KernelRows& rows, const HeadJudgement& found) {
+  for (std::size_t row = 0; row < found.row_ratio.size(); ++row) {
+    const int tile = static_cast<int>(row) / rows.tile;
+    if (static_cast<std::size_t>(tile) == rows.row.size())
+      rows.row.push_back((tile + 0.5) * rows.tile), rows.share.push_back(0);
+    rows.share.back() = std::max(rows.share.back(), found.row_ratio[row]);
   }
-  last = -1;
-  for (const int row : rows.found->bad_rows) {
-    if (row / rows.tile == last || row >= n) continue;
+  int last = -1;
+  for (const int row : found.wrong_rows) {
+    if (row / rows.tile == last) continue;
     last = row / rows.tile;
     rows.bad.push_back((last + 0.5) * rows.tile);
     rows.first_bad.push_back(row);
   }
 }
 
-/// "beyond the line: 64 of 1024 rows", or that none is.
+/// "64 rows are wrong", or that none is.
 std::string words_of(const KernelRows& rows) {
-  const std::size_t count = rows.found->bad_rows.size();
-  return count == 0 ? "no row beyond the line" : fmt::format("{} {}", count, count == 1 ? "row fails" : "rows fail");
+  const std::size_t count = rows.found->call.worst_row().found.wrong_rows.size();
+  return count == 0 ? "no row is wrong" : fmt::format("{} {}", count, count == 1 ? "row is wrong" : "rows are wrong");
 }
 
 /// A click chooses the row under it, or the first one that fails in its tile.
@@ -90,19 +74,19 @@ void draw_marks(const Session& session, const KernelRows& rows, const Palette& c
 }  // namespace
 
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
-  const Diagnosis* const found = shown_diagnosis(input);
-  if (found == nullptr || !has_loaded(found->experiment) || !(found->line > 0)) return false;
-  if (rows.found == input.side.diagnosis) return true;
+  const CallJudgement* const call = shown_verdict(input);
+  if (call == nullptr || !has_loaded(input.answer.result->experiment) || !call->incomparable().empty()) return false;
+  if (rows.found == input.side.verdict) return true;
   const Result& r = *input.answer.result;
-  rows = {.found = input.side.diagnosis,
+  rows = {.found = input.side.verdict,
           .of_a = r.experiment.a.algorithm == Algorithm::loaded,
           .row = {},
-          .error = {},
+          .share = {},
           .bad = {},
           .first_bad = {}};
   rows.tile = tile_rows(rows.of_a ? r.experiment.b : r.experiment.a, r.experiment.problem.n);
-  take_tiles(rows, r);
-  find_axis(rows, found->line);
+  take_tiles(rows, call->worst_row().found);
+  find_axis(rows);
   return true;
 }
 
@@ -111,10 +95,9 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, head});
   explain(
-      "Where your kernel fails: the largest error of each tile of rows against the line (dashed), which is twice the error of "
-      "a "
-      "correct kernel. Marked tiles have a row beyond it, or one that stands out. A click traces that row.",
-      "max |O - golden| of the tile's rows");
+      "Where your kernel fails: the largest error of each tile of rows over its tolerance (dashed). Marked tiles have a wrong "
+      "row. A click traces that row.",
+      "max |O - golden| / tolerance of the tile's rows");
   const std::string words = words_of(rows);
   draw_text(at, Face::label, colours.text, fitted(Face::label, "Your kernel by rows", size.x));
   draw_text({at.x, at.y + head}, Face::small, rows.bad.empty() ? colours.good : colours.bad,
@@ -128,10 +111,10 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   const double n = rows.found->experiment.problem.n;
   if (!begin_plot({"##kernel rows", 0, n, rows.low, rows.high, true, {}, {}, {}, {}}, room)) return;
   draw_marks(session, rows, colours);
-  Series errors = series_of("error", rows.of_a ? Ink::a : Ink::b, Shape::steps, rows.row, rows.error);
+  Series errors = series_of("error / tolerance", rows.of_a ? Ink::a : Ink::b, Shape::steps, rows.row, rows.share);
   draw_clamped_steps("##errors", errors, rows.low, rows.high, stroke(rows.of_a ? colours.a : colours.b), rows.tile);
-  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, rows.found->line), ImPlot::PlotToPixels(n, rows.found->line),
-              colours.text, px(5), px(3));
+  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, 1.0), ImPlot::PlotToPixels(n, 1.0), colours.text, px(5),
+              px(3));
   if (clicked) {
     const ImVec2 left = ImPlot::GetPlotPos();
     choose_row(session, rows, (ImGui::GetIO().MousePos.x - left.x) / ImPlot::GetPlotSize().x * n);

@@ -1,4 +1,4 @@
-/// Where a loaded output is wrong: the largest error of each tile of rows, against the line.
+/// Where a loaded output is wrong: the largest error over its tolerance of each tile of rows.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@ namespace attoscope {
 
 /// The tiles of rows of a loaded output, made once for a verdict.
 struct KernelRows {
-  std::shared_ptr<const Diagnosis> found;
+  std::shared_ptr<const HeadVerdict> found;
   bool of_a = true;                ///< the loaded output is a
   int tile = 1;                    ///< rows of a tile
-  double low = 1e-8, high = 1;     ///< ends of the axis of errors
-  std::vector<double> row, error;  ///< the middle of each tile, and its largest |error|; infinite where one is no number
-  std::vector<double> bad;         ///< the middles of the tiles with a row beyond the line, or that stands out
+  double low = 1e-2, high = 10;    ///< ends of the axis
+  std::vector<double> row, share;  ///< the middle of each tile, and its largest error over its tolerance; infinite for NaN
+  std::vector<double> bad;         ///< the middles of the tiles with a wrong row
   std::vector<int> first_bad;      ///< the first such row of each of these
 };
 
-/// Brings the tiles up to date; false where there is no loaded output on screen, or no line to hold it to.
+/// Brings the tiles up to date; false where there is no loaded output on screen, or nothing can be said of it.
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
 
 /// The plot in a rectangle; a click traces the row under it, or the first one that fails in a marked tile.

@@ -103,10 +103,10 @@ namespace {
 /// Whose recurrence is shown instead of a loaded output's, and whether the output fails in its row.
 std::string words_for_b(const PanelInput& input, const Result& shown) {
   const std::string name = method_names(input.answer.result->experiment).b;
-  const Diagnosis* const found = shown_diagnosis(input);
-  const bool fails = found != nullptr && std::ranges::binary_search(found->bad_rows, shown.trace.row);
+  const CallJudgement* const found = shown_verdict(input);
+  const bool fails = found != nullptr && std::ranges::binary_search(found->worst_row().found.wrong_rows, shown.trace.row);
   return fmt::format("b's recurrence ({}), in b's colour: a is your kernel's output, which has none.", name) +
-         (fails ? fmt::format(" In row {} your kernel is beyond the line.", shown.trace.row) : "");
+         (fails ? fmt::format(" In row {} your kernel is wrong.", shown.trace.row) : "");
 }
 
 /// A sentence instead of the plots, and under it what a single tile, or three passes, did.
@@ -125,7 +125,7 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
 
 /// A loaded output whose verdict is on its way: its rows have their room already.
 bool awaits_kernel_rows(const PanelInput& input) {
-  return input.answer.result && has_loaded(input.answer.result->experiment) && shown_diagnosis(input) == nullptr;
+  return input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
 }
 
 /// Whether nothing but a sentence stands beside the rows: the method beside the loaded output has no tiles to follow.

@@ -112,6 +112,7 @@ struct PictureView {
   Comparison comparison = Comparison::none;
   Field second_field = Field::b_error;  ///< what `comparison` holds against `field`
   bool second_slip = false;             ///< ... of what the slip gives that explains a loaded output, where there is one
+  std::string slip{};                   ///< which slip, by its text; "": the one that is named
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;

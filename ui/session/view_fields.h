@@ -78,6 +78,7 @@ void visit_view(V& v, W& view) {
   v.choice("comparison", view.comparison, comparison_names);
   v.field("second_field", view.second_field);
   v.flag("second_slip", view.second_slip);
+  v.text("slip", view.slip);
   v.real("swipe", view.swipe, RealRange{.min = 0, .max = 1});
   v.choice("rescale_show", view.rescale_show, rescale_names);
   v.choice("score_show", view.score_show, score_names);

@@ -89,10 +89,10 @@ Headline headline_of(const PanelInput& input, const Palette& colours) {
   const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
   if (!has_loaded(input.answer.result->experiment))
     return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours.good : colours.secondary};
-  const Diagnosis* const found = shown_diagnosis(input);
+  const CallJudgement* const found = shown_verdict(input);
   if (found == nullptr) return {v.headline, "rounded or wrong? being computed", tone, colours.faint};
-  const bool rounded = found->verdict == Diagnosis::Verdict::rounded, wrong = found->verdict == Diagnosis::Verdict::wrong;
-  return {v.headline, found->sentence, tone, rounded ? colours.good : wrong ? colours.bad : colours.text};
+  if (!found->incomparable().empty()) return {v.headline, found->sentences[0], tone, colours.text};
+  return {v.headline, found->sentences[0], tone, found->rounded() ? colours.good : colours.bad};
 }
 
 /// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
