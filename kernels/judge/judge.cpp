@@ -263,6 +263,8 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output;
   if ((names_kernel(search) && !is_guess) || !judged.head.incomparable.empty()) return search;
   std::optional<Slip> fitted = on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options); });
+  const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
+  if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it names the tile, too
   if (!fitted) {
     if (!output.claim.declared && !is_guess)  // of a kernel that rounds its scores
       if (SlipSearch eager = search_beside(compute(experiment_of(output, "base_eager"), options)); names_kernel(eager))
