@@ -118,6 +118,34 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
   }
 }
 
+/// Heads and tokens the other way round: "h n d" for "b n h d".
+HeadLayout other_layout(HeadOrder order) {
+  return {order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first};
+}
+
+/// What to try where nothing explains a wrong output, and it is rounded if heads and tokens stand the other way round; "": it
+/// is not, or the shapes do not allow it.
+std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
+  sources.layout = other_layout(files.order());
+  try {
+    const JudgedFiles read(sources);
+    if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
+    JudgeArguments first = x;
+    if (!x.head) first.head = "0";
+    if (!answer(first, read, threads, nullptr).rounded() || (!x.head && !answer(x, read, threads, nullptr).rounded()))
+      return "";
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+  const bool behind = sources.layout->order == HeadOrder::tokens_first;
+  return fmt::format("Read as {}, heads {} tokens, it is rounded: if the tensors are meant so, say --layout {}.",
+                     layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
+}
+
+bool is_unexplained(const CallJudgement& call) {
+  return !call.rounded() && !call.worst_row().slip && !(call.also && call.also->rounded);
+}
+
 }  // namespace
 
 bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
@@ -125,8 +153,10 @@ bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
   const CallSources sources = sources_of(x);
   check_places(x);
   const JudgedFiles files(sources);
-  const CallJudgement call = answer(x, files, threads, terminal);
+  CallJudgement call = answer(x, files, threads, terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
+  if (is_unexplained(call))
+    if (std::string advice = other_reading(x, sources, files, threads); !advice.empty()) call.sentences[2] = std::move(advice);
   const SeenAgain again{command_of(x), link_of(x, files, call.worst_row().head), !x.unsaved};
   const std::string json = x.json.empty() ? "" : json_text(judgement_json(call, again.command, again.link));
   StagedFiles written;

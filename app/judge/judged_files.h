@@ -21,6 +21,8 @@ class JudgedFiles : public JudgedCall {
 
   int heads() const override { return files_->heads(); }
   AttentionShape shape() const override { return layer().shape(); }
+  /// In which order Q's dimensions stand.
+  HeadOrder order() const { return layer().q.order; }
   ElementType type_of_q() const override;
   ElementType type_of_o() const override { return files_->tensor(layer(), 3).tensor.type; }
   bool has_scaled_inputs() const override;

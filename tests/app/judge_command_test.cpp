@@ -401,8 +401,27 @@ TEST(JudgeCommand, ReadsBothLayouts) {
   EXPECT_EQ(attoscope(heads_first).code, 0);
   EXPECT_EQ(attoscope(tokens_first).code, 0);
   EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Of 640 elements"));
+  tokens_first[4] = "hnd";
+  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Read as n h d, heads behind tokens, it is rounded: if the tensors are "
+                                                     "meant so, say --layout nhd."));
+  heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
+  EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
+  heads_first.resize(heads_first.size() - 4);
   heads_first.back() = scratch / "a_nhd.npy";  // O alone with tokens first
   EXPECT_EQ(attoscope(heads_first).code, 0);
+}
+
+TEST(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
+  const TemporaryDirectory scratch;
+  const Call call;
+  const auto tensor = [&](const char* name) {
+    return scratch.write(std::string(name) + ".npy",
+                         npy(npy_header("<f8", "(8, 5, 8)"), bytes_of_file(call.file(name)).substr(128)));
+  };
+  const Outcome outcome =
+      attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("--layout")));
 }
 
 }  // namespace

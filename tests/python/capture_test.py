@@ -1,4 +1,5 @@
 """capture: of functions of one's own, of what looks like torch and transformers, and of these themselves where they are."""
+import math
 import os
 import sys
 import types
@@ -6,6 +7,7 @@ import unittest
 from unittest import mock
 
 import attoscope
+import attoscope.torch_hooks  # before a test puts other modules in the place of torch
 from support import ROUNDED, Case, FakeTorch, module, plain_attention, random_matrix, read_safetensors
 
 torch, transformers = module("torch"), module("transformers")
@@ -19,6 +21,16 @@ class Layer:
 
     def attend(self, q, k, v, is_causal=False):
         return plain_attention(q, k, v, "causal" if is_causal else "none")
+
+    def attend_batch(self, q, k, v, mask=None):
+        """[batch][heads][n][d]; the tokens that a sequence's mask shows to its last query are the sequence, the others padding."""
+        o = [[[list(row) for row in head] for head in batch] for batch in q]
+        for number, (one, keys, values) in enumerate(zip(q, k, v)):
+            seen = (mask[number] if len(mask) > 1 else mask[0])[0]
+            first = seen[-1].index(True)
+            for head in range(len(one)):
+                o[number][head][first:] = plain_attention(one[head][first:], keys[head][first:], values[head][first:], "causal")
+        return o
 
 
 class OfOnesOwn(Case):
@@ -81,6 +93,50 @@ class OfOnesOwn(Case):
         self.assertEqual([tensors[role][1] for role in "qkvo"], [[1, 1, 4], [1, 6, 4], [1, 6, 4], [1, 1, 4]])
         self.assertEqual((metadata["mask"], captured.skipped), ("causal", []))
 
+    def test_sequences_of_a_padded_batch_are_kept_one_by_one(self):
+        n, padding = 12, (0, 3, 5)
+        batch = [[random_matrix(n, 8, 10 * number + head) for head in range(2)] for number in range(3)]
+        masks = [[[[first <= j <= i for j in range(n)] for i in range(n)]] for first in padding]
+        with attoscope.capture(None, self.file, also=[(Layer, "attend_batch")]) as captured:
+            for name in ("first", "second"):
+                Layer(name).attend_batch(batch, batch, batch, mask=masks)
+        self.assertEqual([(call.layer, call.sequence, call.first_head, call.heads) for call in captured.calls],
+                         [(name, number, 2 * place, 2) for place, name in enumerate(("first", "second")) for number in range(3)])
+        self.assertEqual([read_safetensors(file)[0]["q"][1] for file in captured.files], [[4, n - first, 8] for first in padding])
+        self.assertEqual((captured.skipped, captured.notes), ([], []))
+        verdicts = captured.judge()
+        self.assertEqual([found.ok for found in verdicts], [True] * 3)
+        wrong = [found.ok for found in captured.judge(mask="none")]
+        self.assertEqual(wrong, [False] * 3)
+
+    def test_padding_that_all_share_is_left_out_too(self):
+        mask = [[[[2 <= j <= i or i < 2 for j in range(6)] for i in range(6)]]]  # queries at padding see all keys
+        with attoscope.capture(None, self.file, also=[(Layer, "attend_batch")]) as captured:
+            Layer("a").attend_batch([[self.x]], [[self.x]], [[self.x]], mask=mask)
+        self.assertEqual((read_safetensors(self.file)[0]["o"][1], captured.problem(self.file)["mask"]), ([1, 4, 4], "causal"))
+
+    def test_masks_without_a_name_are_kept_as_tensors(self):
+        documents = [[i >= j and (i < 3) == (j < 3) for j in range(6)] for i in range(6)]
+        bias = [[0.25 * (i - j) for j in range(6)] for i in range(6)]
+        with attoscope.capture(None, self.file, also=[(Layer, "attend_batch")]) as captured:
+            Layer("a").attend_batch([[self.x]], [[self.x]], [[self.x]], mask=[[documents]])
+        tensors, metadata = read_safetensors(self.file)
+        self.assertEqual(tensors["mask"], ("U8", [1, 1, 6, 6], bytes(int(x) for row in documents for x in row)))
+        self.assertEqual((metadata["mask"], len(captured.calls), captured.skipped), ("tensor", 1, []))
+        self.assertIn("the mask of a has no name here, so that it is kept as the tensor mask", captured.notes[0])
+        self.assertEqual(self.sentence_of(attoscope.CouldNotRun, captured.judge), captured.notes[0])
+        self.assertEqual(len(captured.judge(mask="causal")), 1)  # whoever knows better says so
+        with attoscope.capture(None, self.file, also=[(Adding, "attend")]) as captured:
+            Adding("b").attend(self.x, self.x, self.x, mask=bias)
+            Adding("b").attend(self.x, self.x, self.x)
+        self.assertEqual(read_safetensors(captured.files[0])[0]["mask"][:2], ("F64", [6, 6]))
+        self.assertEqual([found.ok for found in captured.judge()], [True])
+
+    def test_nothing_captured_says_what_was_seen(self):
+        said = self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: None)
+        self.assertIn("of the attention functions that are hooked (", said)
+        self.assertIn("attend) none ran, no model was given; also=[(owner, \"name\")] hooks a function of your own", said)
+
     def test_functions_that_are_none(self):
         with self.assertRaises(attoscope.BadOption):
             attoscope.capture(None, self.file, also=[(Layer, "no_such")]).__enter__()
@@ -94,6 +150,11 @@ class OfOnesOwn(Case):
         with attoscope.capture(None, self.file, also=[(Kernels, "attention")]):
             Kernels().attention(self.x, self.x, self.x)
         self.assertIsInstance(vars(Kernels)["attention"], staticmethod)
+
+
+class Adding(Layer):
+    def attend(self, q, k, v, mask=None):
+        return plain_attention(q, k, v)
 
 
 def fake_libraries():
@@ -111,9 +172,20 @@ def fake_libraries():
             return self.functions[key]
 
     functional.scaled_dot_product_attention = scaled_dot_product_attention
+    flex = types.ModuleType("torch.nn.attention.flex_attention")
+
+    def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):
+        return (query, "lse") if return_lse else query
+
+    flex.flex_attention = flex_attention
+    flex.create_mask = lambda mask_mod, batch, heads, n, n_k, device: [
+        [[[mask_mod(b, h, i, j) for j in range(n_k)] for i in range(n)] for h in range(heads)] for b in range(batch)]
     modeling = types.ModuleType("transformers.modeling_utils")
     modeling.AttentionInterface = AttentionInterface
-    return {"torch.nn.functional": functional, "transformers.modeling_utils": modeling}
+    model = types.ModuleType("a_model")
+    model.attend, model.flex = scaled_dot_product_attention, flex_attention  # imported by name
+    return {"torch.nn.functional": functional, "transformers.modeling_utils": modeling, "torch.nn.attention.flex_attention": flex,
+            "a_model": model}
 
 
 class FakeTransposed:
@@ -167,10 +239,45 @@ class OfLibraries(Case):
     def test_transformers_options_without_counterpart_are_skipped(self):
         module = types.SimpleNamespace(layer_idx=0, is_causal=True)
         with attoscope.capture(None, self.file) as captured:
-            self.interface()["sdpa"](module, self.q, self.q, self.q, None, s_aux=[1.0])
+            self.interface()["sdpa"](module, self.q, self.q, self.q, None, position_bias=[1.0])
             self.interface()["sdpa"](module, self.q, self.q, self.q, None, sliding_window=2, softcap=30.0)
-        self.assertIn("s_aux", captured.skipped[0])
+        self.assertIn("position_bias", captured.skipped[0])
         self.assertEqual(captured.problem(self.file), {"mask": "window:2", "softcap": 30.0})
+
+    def test_sinks_of_heads(self):
+        module = types.SimpleNamespace(layer_idx=0, is_causal=True)
+        with attoscope.capture(None, self.file) as captured:
+            for sinks in ([1.0, -2.0], [0.5, 0.25]):
+                self.interface()["sdpa"](module, self.q, self.q, self.q, None, s_aux=sinks)
+        self.assertEqual(captured.problem(self.file), {"mask": "causal", "sink": [1.0, -2.0, 0.5, 0.25]})
+        self.stand_in({**ROUNDED, "heads": 4})
+        captured.judge()
+        self.assertEqual([[word for word in command if word.startswith(("--head", "--sink"))] for command in self.commands()],
+                         [[f"--sink={sink}", f"--head={head}"] for head, sink in enumerate((1.0, -2.0, 0.5, 0.25))])
+
+    def test_functions_that_a_module_has_imported(self):
+        model = self.libraries["a_model"]
+        before = model.attend, model.flex
+        with attoscope.capture(None, self.file) as captured:
+            model.attend(self.q, self.q, self.q)
+            model.flex(self.q, self.q, self.q)
+        self.assertEqual([call.layer for call in captured.calls], ["scaled_dot_product_attention", "flex_attention"])
+        self.assertEqual((model.attend, model.flex), before)
+
+    def test_flex_attention(self):
+        block = types.SimpleNamespace(mask_mod=lambda b, h, i, j: i >= j, shape=(1, 1, 128, 128), kv_num_blocks=types.SimpleNamespace(device="cpu"))
+        flex = self.libraries["torch.nn.attention.flex_attention"]
+        with attoscope.capture(None, self.file) as captured:
+            flex.flex_attention(self.q, self.q, self.q, block_mask=block, scale=0.5, return_lse=True)
+        self.assertEqual((captured.problem(self.file), captured.skipped), ({"mask": "causal", "scale": 0.5}, []))
+
+    def test_calls_with_unknown_arguments_run_all_the_same(self):
+        functional = self.functional
+        functional.scaled_dot_product_attention = lambda *_, **__: "ran"
+        with attoscope.capture(None, self.file) as captured:
+            self.assertEqual(functional.scaled_dot_product_attention(self.q, self.q, self.q, of_next_year=1), "ran")
+            self.libraries["torch.nn.attention.flex_attention"].flex_attention(self.q, self.q, self.q)
+        self.assertIn("was called as nobody here knows it", captured.skipped[0])
 
 
 @unittest.skipUnless(torch, "torch is not here")
@@ -189,6 +296,101 @@ class OfTorch(Case):
         self.assertEqual([call.layer for call in captured.calls], ["0", "2"])
         self.assertEqual(model[0]._forward_hooks, {})
         self.assertTrue(captured.judge()[0].ok)
+
+    def captured(self, run, model=None):
+        self.number = getattr(self, "number", 0) + 1
+        with attoscope.capture(model, os.path.join(self.folder, f"{self.number}.safetensors")) as captured, torch.no_grad():
+            run()
+        return captured
+
+    def test_multi_head_attention(self):
+        torch.manual_seed(1)
+        x, was_fused = torch.randn(2, 20, 32), torch.backends.mha.get_fastpath_enabled()
+        attention = torch.nn.MultiheadAttention(32, 4, batch_first=True).eval()
+        behind = torch.zeros(2, 20, dtype=torch.bool)
+        behind[1, 15:] = True
+        for options, masks, shapes in (({}, ["none"], [[8, 20, 8]]), ({"need_weights": False}, ["none"], [[8, 20, 8]]),
+                                       ({"attn_mask": torch.ones(20, 20, dtype=torch.bool).triu(1)}, ["causal"], [[8, 20, 8]]),
+                                       ({"key_padding_mask": behind}, ["none", "none"], [[4, 20, 8], [4, 15, 8]])):
+            captured = self.captured(lambda: attention(x, x, x, **options))
+            self.assertEqual([captured.problem(file)["mask"] for file in captured.files], masks)
+            self.assertEqual([read_safetensors(file)[0]["k"][1] for file in captured.files], shapes)
+            self.assertTrue(all(found.ok for found in captured.judge()))
+        encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(32, 4, batch_first=True), 2, enable_nested_tensor=False).eval()
+        captured = self.captured(lambda: encoder(x), encoder)
+        self.assertEqual([call.layer for call in captured.calls], ["layers.0.self_attn", "layers.1.self_attn"])
+        self.assertEqual(torch.backends.mha.get_fastpath_enabled(), was_fused)
+        self.assertFalse(hasattr(torch.bmm, "__wrapped__"))
+
+    def test_flex_attention(self):
+        flex = module("torch.nn.attention.flex_attention").nn.attention.flex_attention
+        torch.manual_seed(1)
+        q, k, v = (torch.randn(2, 4, 24, 16) for _ in range(3))
+        slopes, documents = torch.tensor([0.5, 0.25, 0.125, 0.0625]), torch.arange(24) // 9
+        causal = flex.create_block_mask(lambda b, h, i, j: i >= j, None, None, 24, 24, device="cpu")
+        packed = flex.create_block_mask(lambda b, h, i, j: (documents[i] == documents[j]) & (i >= j), None, None, 24, 24, device="cpu")
+        for options, problem in (({"block_mask": causal}, {"mask": "causal"}),
+                                 ({"score_mod": lambda s, b, h, i, j: torch.where(i >= j, s, -math.inf)}, {"mask": "causal"}),
+                                 ({"score_mod": lambda s, b, h, i, j: 5 * torch.tanh(s / 5), "block_mask": causal}, {"mask": "causal", "softcap": 5.0}),
+                                 ({"score_mod": lambda s, b, h, i, j: s + slopes[h] * (j - i), "block_mask": causal},
+                                  {"mask": "causal", "alibi": slopes.tolist() * 2})):
+            captured = self.captured(lambda: flex.flex_attention(q, k, v, **options))
+            self.assertEqual(captured.problem(captured.files[0]), problem)
+            self.assertTrue(captured.judge()[0].ok)
+        captured = self.captured(lambda: flex.flex_attention(q, k, v, block_mask=packed))
+        self.assertEqual(read_safetensors(captured.files[0])[0]["mask"][:2], ("U8", [1, 1, 24, 24]))
+        self.assertIn("its score_mod does what has no counterpart here",
+                      self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: flex.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s * s)))
+
+    def test_a_function_imported_by_name(self):
+        model = types.ModuleType("a_model_of_torch")
+        exec("from torch.nn.functional import scaled_dot_product_attention", model.__dict__)
+        q = torch.randn(1, 2, 16, 8)
+        with mock.patch.dict(sys.modules, {"a_model_of_torch": model}):
+            captured = self.captured(lambda: model.scaled_dot_product_attention(q, q, q))
+        self.assertTrue(captured.judge()[0].ok)
+        self.assertIs(model.scaled_dot_product_attention, torch.nn.functional.scaled_dot_product_attention)
+
+    def test_modules_that_ran_are_named_where_nothing_was_captured(self):
+        class OwnAttention(torch.nn.Module):
+            def forward(self, x):
+                return torch.softmax(x @ x.T, -1) @ x
+
+        model = torch.nn.Sequential(torch.nn.Identity(), torch.nn.Identity(), torch.nn.Identity(), OwnAttention())
+        said = self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: model(torch.randn(4, 4)), model)
+        self.assertIn("none ran, while 3 (OwnAttention), ", said)
+        self.assertIn("and 2 more ran; also=[", said)
+        self.assertIn("scaled_dot_product_attention, ", said)
+        self.assertIn("no module of it ran", self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: None, model))
+
+    @unittest.skipUnless(transformers, "transformers is not here")
+    def test_padded_batches_of_transformers(self):
+        ids, there = torch.arange(36).reshape(3, 12), torch.ones(3, 12, dtype=torch.long)
+        there[1, :3], there[2, 9:] = 0, 0
+        for name in ("sdpa", "eager"):
+            config = transformers.LlamaConfig(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
+                                              num_key_value_heads=2, vocab_size=50, attn_implementation=name)
+            model = transformers.LlamaForCausalLM(config).eval()
+            captured = self.captured(lambda: model(input_ids=ids, attention_mask=there), model)
+            self.assertEqual([(call.layer[13:14], call.sequence) for call in captured.calls], [(layer, i) for layer in "01" for i in range(3)])
+            self.assertEqual(sorted(read_safetensors(file)[0]["q"][1] for file in captured.files), [[8, 12, 8], [16, 9, 8]])
+            self.assertTrue(all(found.ok for found in captured.judge()))
+            self.assertFalse(any(found.ok for found in captured.judge(mask="none")))
+
+    @unittest.skipUnless(transformers, "transformers is not here")
+    def test_sinks_of_gpt_oss(self):
+        config = transformers.GptOssConfig(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, head_dim=8,
+                                           num_key_value_heads=2, vocab_size=50, num_local_experts=2, num_experts_per_tok=1, sliding_window=4,
+                                           attn_implementation="eager")
+        model = transformers.GptOssForCausalLM(config).eval()
+        for layer in model.model.layers:
+            torch.nn.init.normal_(layer.self_attn.sinks)
+        captured = self.captured(lambda: model(input_ids=torch.arange(12)[None]), model)
+        problems = [captured.problem(file) for file in captured.files]
+        self.assertEqual([problem["mask"] for problem in problems], ["window:4", "causal"])
+        self.assertEqual([len(problem["sink"]) for problem in problems], [4, 4])
+        self.assertTrue(all(found.ok for found in captured.judge()))
+        self.assertFalse(any(found.ok for found in captured.judge(sink=None)))
 
     @unittest.skipUnless(transformers, "transformers is not here")
     def test_a_model_of_transformers(self):

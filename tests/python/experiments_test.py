@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import threading
 import unittest
 
@@ -79,6 +80,15 @@ class View(Case):
         self.assertEqual(first, second)
         self.assertEqual(os.listdir(os.path.dirname(first)), ["view.safetensors"])
         self.assertNotEqual(attoscope.view(self.one, self.one, self.one, name="other"), first)
+
+    def test_heads_come_first_in_the_window(self):
+        self.stand_in()
+        first, behind = [[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]], [[[1.0], [4.0]], [[2.0], [5.0]], [[3.0], [6.0]]]
+        for q, o, layout in ((first, first, None), (first, behind, "hnd"), (behind, behind, "nhd"), (behind, first, "n h d")):
+            tensors, _ = read_safetensors(attoscope.view(q, q, q, o, layout=layout, mask=[[i >= j for j in range(3)] for i in range(3)]))
+            self.assertEqual({name: (shape, data) for name, (_, shape, data) in tensors.items()},
+                             dict.fromkeys("qkvo", ([2, 3, 1], struct.pack("<6d", 1, 2, 3, 4, 5, 6))))
+        self.assertIn("--mask=causal", self.commands()[-1])
 
     def test_the_window_is_told_all_of_it(self):
         matrix = random_matrix(32, 16, 1)

@@ -1,20 +1,23 @@
-"""The program: found, of this version, and never left running."""
+"""The program: found, of this version, watched, and never left running."""
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tty
 import unittest
 from unittest import mock
 
 import attoscope
-from attoscope import program
+from attoscope import program, progress
 from attoscope.__main__ import main
-from support import ROOT, STAND_IN, Case, python
+from support import ROOT, ROUNDED, STAND_IN, Case, python
 
 
 class Finding(Case):
@@ -38,6 +41,17 @@ class Finding(Case):
         shutil.copy(STAND_IN, os.path.join(self.folder, "attoscope"))
         self.set(PATH=self.folder + os.pathsep + os.environ["PATH"])
         self.assertEqual(os.path.dirname(program.program()), self.folder)
+
+    def test_the_command_that_pip_makes_is_no_program(self):
+        script = os.path.join(self.folder, "attoscope")
+        pathlib.Path(script).write_text(f"#!{sys.executable}\nimport sys\nfrom attoscope.__main__ import main\nmain()\n")
+        os.chmod(script, 0o755)
+        with mock.patch.dict(os.environ, PATH=self.folder), mock.patch.object(program, "_own", lambda: "/no/such"), \
+                mock.patch.object(sys, "executable", os.path.join(self.folder, "python")):
+            os.environ.pop("ATTOSCOPE", None)
+            self.assertIn("neither", self.sentence_of(attoscope.ProgramMissing, program.program))
+        self.set(ATTOSCOPE=script)
+        self.assertIn(script, self.sentence_of(attoscope.ProgramMissing, program.program))
 
     def test_no_program_at_all(self):
         os.environ.pop("ATTOSCOPE", None)
@@ -117,6 +131,81 @@ class Running(Case):
             main()
         self.assertEqual(caught.exception.code, 1)
         self.assertIn("attoscope: $ATTOSCOPE is", error.write.call_args_list[0][0][0])
+
+
+class Progress(Case):
+    """What the program says of its progress is seen where somebody looks, and nowhere else."""
+
+    AT_ONCE = "import attoscope.progress\nattoscope.progress._PATIENCE = 0\n"
+    JUDGE = "import attoscope\nfound = attoscope.judge(*[[[1.0, 2.0]]] * 4)\nprint(found.sentence)\n"
+
+    def on_a_terminal(self, code):
+        """What a Python whose standard error is a terminal writes there, its output and its exit code."""
+        ours, its_end = pty.openpty()
+        tty.setraw(its_end)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
+        with subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=its_end) as child:
+            os.close(its_end)
+            seen = b""
+            with contextlib.suppress(OSError):
+                while part := os.read(ours, 4096):
+                    seen += part
+            out = child.stdout.read().decode()
+        os.close(ours)
+        return seen.decode(), out, child.returncode
+
+    def test_a_terminal_has_one_line_that_goes(self):
+        self.stand_in(ROUNDED, steps=4)
+        seen, out, code = self.on_a_terminal(self.AT_ONCE + self.JUDGE)
+        self.assertEqual((out.strip(), code), (ROUNDED["sentences"][0], 0))
+        shown = re.findall("\r([^\r]*)\x1b\\[K", seen)
+        self.assertRegex(" ".join(shown), r"\d of 4 heads")
+        self.assertEqual((shown[-1], "".join(f"\r{text}\x1b[K" for text in shown)), ("", seen))
+
+    def test_a_short_command_shows_nothing(self):
+        self.stand_in(ROUNDED, steps=2)
+        self.assertEqual(self.on_a_terminal(self.AT_ONCE.replace("= 0", "= 1000") + self.JUDGE)[0], "")
+        self.assertEqual(progress._PATIENCE, 0.5)
+
+    def test_errors_are_exceptions_on_terminals_too(self):
+        self.stand_in(code=1, err="attoscope: a disk is full\n", steps=2)
+        seen, out, code = self.on_a_terminal(self.AT_ONCE + "try: attoscope.judge(*[[[1.0]]] * 4)\n"
+                                             "except attoscope.CouldNotRun as error: print(error)")
+        self.assertEqual((out.strip(), code), ("a disk is full", 0))
+        self.assertNotIn("disk", seen)
+
+    def test_a_long_answer_is_whole(self):
+        answer = {**ROUNDED, "table": ROUNDED["table"] * 5000}
+        self.set(ANSWER=os.path.join(self.folder, "answer"))
+        pathlib.Path(os.environ["ANSWER"]).write_text(json.dumps(answer))
+        script = os.path.join(self.folder, "program")
+        pathlib.Path(script).write_text('#!/bin/sh\n[ "$1" = --version ] && echo attoscope 0.1.0 || cat "$ANSWER"\n')
+        os.chmod(script, 0o755)
+        self.set(ATTOSCOPE=script)
+        self.assertEqual(self.on_a_terminal(self.JUDGE + "print(len(found.table))")[1].split()[-1], "5000")
+
+    def test_elsewhere_nothing_is_written(self):
+        self.stand_in(ROUNDED, steps=2)
+        self.assertEqual(python(self.AT_ONCE + self.JUDGE)[2], "")
+
+    def test_a_cell_has_one_line_that_is_rewritten(self):
+        self.stand_in(ROUNDED, steps=4)
+        code, out, err = python(self.AT_ONCE + "import sys, types\nshown = []\n"
+                                "class Handle:\n  def update(self, data, raw): shown.append(data['text/plain'])\n"
+                                "def display(data, raw, display_id): shown.append(data['text/plain']); made.append(1); return Handle()\n"
+                                "made = []\n"
+                                "sys.modules['ipykernel'] = types.ModuleType('ipykernel')\n"
+                                "sys.modules['IPython'] = types.ModuleType('IPython')\n"
+                                "sys.modules['IPython.display'] = types.ModuleType('display'); sys.modules['IPython.display'].display = display\n"
+                                "import attoscope\nattoscope.judge(*[[[1.0, 2.0]]] * 4, report=False)\nprint(len(made), *shown)\n")
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, "^1( [1-4] of 4 heads)+ \n$")
+
+    def test_the_program_itself_tells_its_heads(self):
+        code = ("import random, attoscope\nsource = random.Random(1)\n"
+                "q = [[[source.gauss(0, 1) for _ in range(32)] for _ in range(96)] for _ in range(24)]\n"
+                "attoscope.judge(q, q, q, q, threads=1)\n")
+        self.assertRegex(self.on_a_terminal(self.AT_ONCE + code)[0], r"\d+ of 24 heads")
 
 
 class Importing(Case):

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Runs the recipes of app/python/README.md as they stand there, with the attoscope, pytest and numpy of this interpreter.
 
-  VENV/bin/python tests/python/recipes.py
+  VENV/bin/python tests/python/recipes.py [WHEEL]
+
+WHEEL is what app/package made: the recipe for continuous integration installs it.
 """
+import fnmatch
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +18,8 @@ import unittest
 from unittest import mock
 
 README = pathlib.Path(__file__).resolve().parents[2] / "app" / "python" / "README.md"
+PACKAGE = README.parents[1] / "package"
+WHEEL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -87,14 +94,28 @@ class Recipes(unittest.TestCase):
             compile(blocks["capture_torch.py"], "capture_torch.py", "exec")
             print("SKIPPED: the part of the recipe for torch, which is not here", file=sys.stderr)
 
+    @unittest.skipUnless(WHEEL, "no wheel was named")
     def test_continuous_integration(self):
         text = self.blocks("continuous integration")["yaml"]
-        steps, = re.findall(r"run: \|\n((?: {10}.*\n)+)", text)
-        self.run_in_folder("bash", "-euxc", steps)
-        for name in ("verdict.json", "report.html"):
-            self.assertTrue((self.folder / name).exists(), name)
+        (self.folder / "tools").mkdir()
+        shutil.copy(WHEEL, self.folder / "tools")
+        install, judge = re.findall(r"run: \|\n((?: {10}.*\n)+)", text)
+        for steps in (install, judge):
+            self.run_in_folder("bash", "-euxc", steps)
+        self.assertEqual(json.loads((self.folder / "verdict.json").read_text())["ok"], True)
+        self.assertTrue((self.folder / "report.html").exists())
         self.assertIn("path: report.html", text)
+        wrong = judge.replace("--mask causal", "--mask none")
+        environment = {key: value for key, value in os.environ.items() if key != "ATTOSCOPE"}
+        self.assertEqual(subprocess.run(["bash", "-euc", wrong], cwd=self.folder, env=environment, capture_output=True, timeout=300).returncode, 3)
+
+    def test_the_wheel_has_the_name_that_app_package_gives_it(self):
+        text = self.blocks("continuous integration")["yaml"]
+        pattern, = re.findall(r"tools/(\S+)", text)
+        self.assertIn(f"build/packages or the directory given:\n#   {pattern.partition('*')[0]}VERSION-py3-none-manylinux_*.whl", PACKAGE.read_text())
+        if WHEEL:
+            self.assertTrue(fnmatch.fnmatch(os.path.basename(WHEEL), pattern), WHEEL)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

@@ -107,16 +107,18 @@ def random_matrix(n, d, seed):
     return [[struct.unpack("<f", struct.pack("<f", source.gauss(0, 1)))[0] for _ in range(d)] for _ in range(n)]
 
 
-def plain_attention(q, k, v, mask="none", scale=None):
+def plain_attention(q, k, v, mask="none", scale=None, slope=0.0, sink=None):
     """Attention of lists [n][d] in Python's own arithmetic; the last query stands at the last key."""
     scale = 1 / math.sqrt(len(q[0])) if scale is None else scale
     rows = []
     for i, row in enumerate(q):
-        keys = range(i + 1 + len(k) - len(q)) if mask == "causal" else range(len(k))
-        scores = [scale * sum(map(float.__mul__, row, k[j])) for j in keys]
+        at = i + len(k) - len(q)
+        keys = range(at + 1) if mask == "causal" else range(len(k))
+        scores = [scale * sum(map(float.__mul__, row, k[j])) - slope * abs(at - j) for j in keys]
         top = max(scores)
         weights = [math.exp(score - top) for score in scores]
-        rows.append([sum(w * v[j][c] for w, j in zip(weights, keys)) / sum(weights) for c in range(len(v[0]))])
+        total = sum(weights) + (0 if sink is None else math.exp(sink - top))
+        rows.append([sum(w * v[j][c] for w, j in zip(weights, keys)) / total for c in range(len(v[0]))])
     return rows
 
 

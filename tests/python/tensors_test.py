@@ -1,13 +1,17 @@
 """Tensors of every library that may come, and files of them."""
 import array
+import math
 import os
+import random
 import resource
 import signal
 import struct
+import sys
+import time
 import unittest
 
 import attoscope
-from attoscope.masks import mask_text
+from attoscope.masks import mask_rows, mask_text, part_of
 from attoscope.tensors import check_attention, save_safetensors, tensor_of
 from support import Case, FakeTorch, module, read_safetensors
 
@@ -144,6 +148,82 @@ class Masks(unittest.TestCase):
         self.assertEqual(mask_text(rows(7, 3, lambda i, key: key <= i - 4), 7, 3), "causal")  # the first queries see no key
         with self.assertRaisesRegex(attoscope.BadTensor, "its mask is 3 x 6, expected 3 x 7"):
             mask_text(rows(3, 6, lambda i, key: True), 3, 7)
+
+    def libraries(self):
+        """What makes a tensor of nested lists, for each library that is here."""
+        yield lambda rows: rows
+        if numpy:
+            yield numpy.array
+        if torch:
+            yield torch.tensor
+
+    def test_every_library_says_the_same(self):
+        source = random.Random(1)
+        for _ in range(300):
+            n, n_k = source.randint(1, 6), source.randint(1, 6)
+            offset, first, width = source.choice((0, n_k - n)), source.randint(0, 2), source.randint(1, 4)
+            seen = [[max(first, i + offset - width) <= j <= i + offset for j in range(n_k)] for i in range(n)]
+            if source.random() < 0.3:
+                seen[source.randrange(n)][source.randrange(n_k)] ^= True
+            for values in (seen, [[0.0 if one else -math.inf for one in row] for row in seen]):
+                rows = [mask_rows(make(values))[1] for make in self.libraries()]
+                self.assertTrue(all(one == rows[0] for one in rows), values)
+                for heads in ([[values] * 2] * 3, [[values, values]]):
+                    self.assertTrue(all(one == rows[0][0] for make in self.libraries() for one in mask_rows(make(heads))[1]))
+
+    def test_a_name_is_the_mask(self):
+        def named(text, n, n_k):
+            kind, _, ending = text.partition(":")
+            width = int(ending) if ending.isdigit() else 0
+            offset = 0 if "top-left" in text else n_k - n
+            return [[(j <= i + offset and (kind != "window" or j > i + offset - width) and (kind != "padding" or j >= width)) or kind == "none"
+                     for j in range(n_k)] for i in range(n)]
+
+        for n in range(1, 5):
+            for n_k in range(1, 5):
+                for bits in range(1 << n * n_k):
+                    mask = [[bool(bits >> (i * n_k + j) & 1) for j in range(n_k)] for i in range(n)]
+                    if n * n_k > 9 and bits % 7:
+                        continue  # a part of them
+                    try:
+                        text = mask_text(mask, n, n_k)
+                    except attoscope.BadTensor:
+                        for meant in ("none", "causal", "causal:top-left", "window:2", "padding:1"):
+                            self.assertNotEqual(mask, named(meant, n, n_k))
+                        continue
+                    if text.count(":") < 2:
+                        self.assertEqual(mask, named(text, n, n_k), text)
+
+    def test_large_masks_take_less_than_a_tenth_of_a_second(self):
+        n = 2048
+        made = [numpy.tri(n, dtype=bool)] if numpy else []
+        made += [torch.ones(n, n, dtype=torch.bool).tril(), torch.full((n, n), -math.inf, dtype=torch.bfloat16).triu(1)] if torch else []
+        for mask in made:
+            self.assertEqual(mask_text(mask, n), "causal")
+            seconds = []
+            for _ in range(5):
+                begin = time.process_time()
+                mask_text(mask, n)
+                seconds.append(time.process_time() - begin)
+            self.assertLess(min(seconds), 0.1)
+            print(f"mask_text of 2048 x 2048, {type(mask).__module__} {mask.dtype}: {min(seconds) * 1000:.0f} ms", file=sys.stderr)
+
+    def test_tokens_of_padded_sequences(self):
+        def part(n, n_k, sees):
+            found = part_of(mask_rows([[sees(i, j) for j in range(n_k)] for i in range(n)])[1][0])
+            return found and (found.queries.start, found.queries.stop, found.keys.start, found.keys.stop, found.mask)
+
+        self.assertEqual(part(6, 6, lambda i, j: 2 <= j <= i), (2, 6, 2, 6, "causal"))
+        self.assertEqual(part(6, 6, lambda i, j: 2 <= j <= i or i < 2), (2, 6, 2, 6, "causal"))  # rows without a key see all
+        self.assertEqual(part(6, 6, lambda i, j: max(2, i - 1) <= j <= i), (2, 6, 2, 6, "window:2"))
+        self.assertEqual(part(6, 6, lambda i, j: j <= i and j < 4), (0, 4, 0, 4, "causal"))  # behind
+        self.assertEqual(part(6, 6, lambda i, j: 1 <= j <= i and j < 4), (1, 4, 1, 4, "causal"))
+        self.assertEqual(part(6, 6, lambda i, j: 1 <= j < 4), (0, 6, 1, 4, "none"))
+        self.assertEqual(part(1, 6, lambda i, j: j >= 2), (0, 1, 2, 6, "none"))  # a decoded token
+        self.assertEqual(part(2, 6, lambda i, j: 2 <= j <= i + 4), (0, 2, 2, 6, "causal"))
+        for sees in (lambda i, j: j <= i or (i > 3 and j > 3), lambda i, j: j <= i and (i < 3) == (j < 3), lambda i, j: (i + j) % 2 == 0,
+                     lambda i, j: j <= max(i, 2), lambda i, j: j == 0 or i - 1 <= j <= i, lambda i, j: False):
+            self.assertIsNone(part(6, 6, sees))  # chunks, documents, a prefix, a sink
 
     def test_masks_that_have_none(self):
         for mask in ([[True, False], [False, True], [True, True]], [[True, False, True]] * 3, [[0.0, -1.5], [0.0, 0.0]], [True, False],

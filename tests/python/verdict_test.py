@@ -1,12 +1,14 @@
 """judge and assert_attention_close: what they pass on, what they make of an answer; and the program's own answers."""
+import math
 import os
 import pathlib
 import unittest
 from html.parser import HTMLParser
 
 import attoscope
-from support import ROOT, ROUNDED, VERDICT, Case, FakeTorch, plain_attention, python, random_matrix, read_safetensors
+from support import ROOT, ROUNDED, VERDICT, Case, FakeTorch, module, plain_attention, python, random_matrix, read_safetensors
 
+numpy, torch = module("numpy"), module("torch")
 ONE = [[1.0, 2.0], [3.0, 4.0]]
 
 
@@ -16,7 +18,8 @@ class Answers(Case):
         found = attoscope.judge(ONE, ONE, ONE, ONE)
         self.assertFalse(found.ok or found)
         self.assertEqual((found.sentence, found.sentences), (VERDICT["sentences"][0], VERDICT["sentences"]))
-        self.assertEqual((found.table, found.json, found.derivation), (VERDICT["table"], VERDICT, ["half an ulp"]))
+        self.assertEqual((found.table, found.derivation), (VERDICT["table"], ["half an ulp"]))
+        self.assertEqual(found.json, {**VERDICT, "command": "", "link": ""})  # the file that they name is gone
         self.assertEqual((found.family[0]["rival"], found.report), ("hw", None))
         self.assertEqual(str(found), "\n".join(VERDICT["sentences"]))
         self.assertIn("Verdict wrong", repr(found))
@@ -46,15 +49,49 @@ class Answers(Case):
         header, data = read_safetensors(os.path.join(self.folder, "attoscope", "view.safetensors"))
         self.assertEqual(header["q"][1], [2, 3, 1])
 
-    def test_the_assertion_has_the_three_sentences(self):
+    def test_infinite_ratios_are_numbers(self):
+        rows = [{**VERDICT["table"][0], "ratio": ratio, "slip": {"kind": "mask", "ratio": "inf", "text": ""}} for ratio in ("inf", None, 2.5)]
+        self.stand_in({**VERDICT, "table": rows}, 3)
+        found = attoscope.judge(ONE, ONE, ONE, ONE)
+        self.assertEqual([str(row["ratio"]) for row in found.table], ["inf", "nan", "2.5"])
+        self.assertEqual(found.table[0]["slip"]["ratio"], math.inf)
+
+    def said_of(self, **options):
         self.stand_in(VERDICT, 3)
-        try:
-            attoscope.assert_attention_close(ONE, ONE, ONE, ONE, mask="causal")
-        except AssertionError as error:
-            self.assertEqual(str(error), "\n".join(VERDICT["sentences"]))
-            self.assertIs(error.__traceback__.tb_next.tb_frame.f_locals["__tracebackhide__"], True)
-        else:
-            self.fail("a wrong output passed")
+        with self.assertRaises(AssertionError) as caught:
+            attoscope.assert_attention_close(ONE, ONE, ONE, ONE, mask="causal", **options)
+        return str(caught.exception).splitlines()
+
+    def test_the_assertion_has_the_three_sentences_and_d_and_where_to_look(self):
+        said = self.said_of()
+        self.assertEqual(said[:4], [*VERDICT["sentences"], "half an ulp"])
+        self.assertEqual(said[4:], ['save="case.safetensors" keeps the tensors, report="report.html" shows where the errors lie.'])
+        self.set(STAND_IN_REPORT="page")
+        case, page = (os.path.join(self.folder, name) for name in ("case.safetensors", "report.html"))
+        self.assertEqual(self.said_of(save=case, report=pathlib.Path(page))[4], f"The tensors are in {case}, the report is {page}.")
+
+    def test_failures_show_no_frame_of_the_package(self):
+        def frames(kind, function, *arguments, **options):
+            try:
+                function(*arguments, **options)
+            except kind as error:
+                found = []
+                trace = error.__traceback__.tb_next
+                while trace:
+                    found.append(trace.tb_frame)
+                    trace = trace.tb_next
+                return found
+            self.fail(f"no {kind.__name__}")
+
+        self.stand_in(VERDICT, 3)
+        shown = [*frames(AssertionError, attoscope.assert_attention_close, ONE, ONE, ONE, ONE),
+                 *frames(attoscope.BadTensor, attoscope.assert_attention_close, [[1.0], [2.0, 3.0]], ONE, ONE, ONE),
+                 *frames(attoscope.BadTensor, attoscope.view, [["a"]], ONE, ONE)]
+        self.stand_in(code=2, err="attoscope: --mask is 'x'")
+        for function in (attoscope.judge, attoscope.assert_attention_close, attoscope.view):
+            shown += frames(attoscope.BadOption, function, ONE, ONE, ONE, ONE, mask="x")
+        self.assertGreaterEqual(len(shown), 6)
+        self.assertEqual([frame.f_code.co_name for frame in shown if frame.f_locals.get("__tracebackhide__") is not True], [])
 
     def test_an_answer_that_is_no_verdict(self):
         for answer, code in (({}, 0), ({**VERDICT, "ok": True}, 3), (VERDICT, 0), ({**ROUNDED, "sentences": []}, 0),
@@ -78,7 +115,7 @@ class Commands(Case):
     def test_options_are_those_of_the_program(self):
         words = self.command(ONE, ONE, ONE, ONE, mask="window:64", scale=0.125, softcap=30.0, alibi=0.5, sink=1, format="bf16", policy="hw",
                              like="fa3_h100", head=2, layout="bnhd", threads=1)
-        for word in ("judge", "--json=-", "--quiet", "--mask=window:64", "--scale=0.125", "--softcap=30.0", "--alibi=0.5", "--sink=1",
+        for word in ("judge", "--json=-", "--mask=window:64", "--scale=0.125", "--softcap=30.0", "--alibi=0.5", "--sink=1",
                      "--format=bf16", "--policy=hw", "--like=fa3_h100", "--head=2", "--layout=bnhd", "--threads=1"):
             self.assertIn(word, words)
         self.assertFalse([word for word in self.command(ONE, ONE, ONE, ONE) if word.startswith(("--mask", "--scale", "--report"))])
@@ -128,6 +165,61 @@ class Commands(Case):
         self.assertNotIn("iframe", shown)
 
 
+class TorchsWords(Case):
+    """Options as torch and NumPy name them."""
+
+    def command(self, *tensors, **options):
+        self.stand_in(ROUNDED)
+        attoscope.judge(*(tensors or (ONE, ONE, ONE, ONE)), **options)
+        return self.commands()[-1]
+
+    def test_formats(self):
+        class Type:
+            def __str__(self):
+                return "torch.bfloat16"
+
+        for given, format in ((Type(), "bf16"), ("bfloat16", "bf16"), ("BF16", "bf16"), ("torch.float16", "fp16"), ("half", "fp16"),
+                              ("float8_e4m3fn", "e4m3"), ("float32", "fp32"), ("tf32", "tf32"), ("no_such", "no_such")):
+            self.assertIn(f"--format={format}", self.command(format=given))
+        if numpy:
+            for given in (numpy.float16, numpy.dtype("float16")):
+                self.assertIn("--format=fp16", self.command(format=given))
+        if torch:
+            self.assertIn("--format=bf16", self.command(format=torch.bfloat16))
+
+    def test_names_of_masks_and_layouts(self):
+        words = self.command([[ONE] * 3] * 2, [[ONE] * 3] * 2, [[ONE] * 3] * 2, [[ONE] * 3] * 2, mask=" Causal", layout="B H N D")
+        self.assertIn("--mask=causal", words)
+        self.assertIn("--layout=bhnd", words)
+
+    def test_numbers_of_tensors(self):
+        class Scalar:
+            def tolist(self):
+                return 0.25
+
+        words = self.command(scale=Scalar(), softcap=[30], sink=[[1]])
+        for word in ("--scale=0.25", "--softcap=30.0", "--sink=1.0"):
+            self.assertIn(word, words)
+        if torch:
+            self.assertIn("--scale=0.5", self.command(scale=torch.tensor(0.5, requires_grad=True)))
+        for options, said in (({"scale": [1.0, 2.0]}, "scale holds 2 numbers, expected one"), ({"sink": []}, "expected one for each head"),
+                              ({"scale": object()}, "expected numbers"), ({"alibi": ["a"]}, "alibi holds 'a'")):
+            self.assertIn(said, self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, **options))
+
+    def test_masks_that_are_tensors(self):
+        for mask in ([[True, False], [True, True]], [[[[0.0, float("-inf")], [0.0, 0.0]]]]):
+            self.assertIn("--mask=causal", self.command(mask=mask))
+            if numpy:
+                self.assertIn("--mask=causal", self.command(mask=numpy.array(mask)))
+            if torch:
+                self.assertIn("--mask=causal", self.command(mask=torch.tensor(mask)))
+        for mask, said in (([[True] * 2] * 3, "mask is 3 x 2, expected 2 x 2"), ([[False, True], [True, True]], "mask is neither causal nor"),
+                           ([[0.0, -1.5], [0.0, 0.0]], "mask adds -1.5 to a score, expected 0 or minus infinity")):
+            self.assertTrue(self.sentence_of(attoscope.BadTensor, attoscope.judge, ONE, ONE, ONE, ONE, mask=mask).startswith(said))
+        heads_last = [[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]]  # 3 tokens of 2 heads
+        self.assertIn("--mask=causal", self.command(*[heads_last] * 4, layout="nhd", mask=[[i >= j for j in range(3)] for i in range(3)]))
+
+
 class Program(Case):
     """The verdicts of the program itself."""
 
@@ -163,20 +255,88 @@ class Program(Case):
         self.assertIn("aligned bottom-right", attoscope.judge(o, q, self.k, v, mask="causal:top-left").sentence)
         self.assertTrue(attoscope.judge(o[-1:], q[-1:], self.k, v).ok)
 
-    def test_a_notebook_keeps_the_case_while_python_runs(self):
+    def test_a_notebook_keeps_the_last_case_alone(self):
         code, out, err = python("""if True:
-            import os, sys
+            import os, re, sys
+            from urllib.parse import unquote
             sys.modules["ipykernel"] = None
             import attoscope
             tensors = [[[0.5 * (i + j) for j in range(8)] for i in range(16)] for _ in range(4)]
-            found = attoscope.judge(*tensors)
-            assert found.kept and found.json["link"] in found._repr_html_(), found.json
-            place = found.json["link"].split("file=")[1].split(":")[0]
-            assert os.path.isfile(place), place
+
+            def place(found):
+                assert found.kept and found.json["link"] in found._repr_html_(), found.json
+                return re.search(r"file=(/.*?safetensors)", unquote(found.json["link"])).group(1)
+
+            first = attoscope.judge(*tensors)
+            file = place(first)
+            assert os.path.isfile(file) and file in first.json["command"], first.json
+            second = attoscope.judge(*tensors)
+            assert place(second) != file and not first.kept and not os.path.exists(file)
+            assert "<a href" not in first._repr_html_(), "the link is dead"
+            assert os.listdir(os.path.dirname(file)) == [os.path.basename(place(second))]
             assert not attoscope.judge(*tensors, report=False).kept
-            print(place)""")
+            file = place(second)
+            del second
+            assert not os.path.exists(file)
+            third = attoscope.judge(*tensors)
+            print(place(third))""")
         self.assertEqual((code, err), (0, ""))
         self.assertFalse(os.path.exists(os.path.dirname(out.strip())))
+
+    def test_cross_attention_with_any_numbers_of_tokens(self):
+        for n, n_k in ((12, 4), (4, 12), (13, 5), (5, 13)):
+            q, k, v = (random_matrix(rows, 16, seed) for seed, rows in enumerate((n, n_k, n_k)))
+            heads = [[[x * (head + 1) for x in row] for row in q] for head in range(4)]
+            o = [plain_attention(one, k, v) for one in heads]
+            for shape in (lambda x: x, lambda x: [x, x]):  # h n d, b h n d
+                found = attoscope.judge(shape(o), shape(heads), shape([k] * 4), shape([v] * 4))
+                self.assertTrue(found.ok, f"{n} queries, {n_k} keys: {found}")
+                self.assertEqual((found.json["n"], found.json["n_k"]), (n, n_k))
+            wrong = attoscope.judge(heads, heads, [k] * 4, [v] * 4)
+            self.assertFalse(wrong.ok)
+
+    def test_an_output_may_have_its_heads_behind_its_tokens(self):
+        heads = [[[[x * (head + 1 + batch) for x in row] for row in self.q] for head in range(3)] for batch in range(2)]
+        o = [[plain_attention(one, self.k, self.v, "causal") for one in batch] for batch in heads]
+        k, v = ([[one] * 3] * 2 for one in (self.k, self.v))
+        behind = [[[batch[head][i] for head in range(3)] for i in range(48)] for batch in o]
+        self.assertTrue(attoscope.judge(behind, heads, k, v, mask="causal").ok)
+        self.assertTrue(attoscope.judge(o, [[[batch[head][i] for head in range(3)] for i in range(48)] for batch in heads],
+                                        *([[[one[i]] * 3 for i in range(48)]] * 2 for one in (self.k, self.v)), mask="causal", layout="bnhd").ok)
+
+    def test_a_forgotten_layout_is_named(self):
+        heads = [[[x * (head + 1) for x in row] for row in self.q] for head in range(3)]
+        o = [plain_attention(one, self.k, self.v, "causal") for one in heads]
+
+        def behind(x):
+            return [[x[head][i] for head in range(3)] for i in range(48)]
+
+        tensors = [behind(x) for x in (o, heads, [self.k] * 3, [self.v] * 3)]
+        self.assertTrue(attoscope.judge(*tensors, mask="causal", layout="nhd").ok)
+        with self.assertRaises(AssertionError) as caught:
+            attoscope.assert_attention_close(*tensors, mask="causal")
+        self.assertIn('say layout="nhd".', str(caught.exception))
+        self.assertIn('say layout="hnd".', attoscope.judge(o, heads, [self.k] * 3, [self.v] * 3, mask="causal", layout="nhd").sentences[2])
+        short = [behind(one)[:20] for one in ([self.k] * 3, [self.v] * 3)]
+        self.assertIn('or layout="nhd"', self.sentence_of(attoscope.BadTensor, attoscope.judge, *tensors[:2], *short, mask="causal"))
+
+    def test_numbers_of_heads(self):
+        slopes, sinks = [0.5, 0.25, 0.0], [0.0, 1.0, -2.0]
+        o = [plain_attention(self.q, self.k, self.v, "causal", slope=slope) for slope in slopes]
+        tensors = [o, *([one] * 3 for one in (self.q, self.k, self.v))]
+        found = attoscope.judge(*tensors, mask="causal", alibi=slopes)
+        self.assertTrue(found.ok, str(found))
+        self.assertEqual(([row["head"] for row in found.table], found.json["elements"]), ([0, 1, 2], 3 * 48 * 16))
+        self.assertIn("None of 3 heads is wrong, each judged by its own alibi; this is of head", found.sentences[1])
+        self.assertFalse(attoscope.judge(*tensors, mask="causal", alibi=0.5).ok)
+        wrong = attoscope.judge(*tensors, mask="causal", alibi=[0.5, 0.5, 0.0], report=True)
+        self.assertEqual([row["verdict"] for row in wrong.table], ["rounded", "wrong", "rounded"])
+        self.assertIn("1 of 3 heads is wrong, each judged by its own alibi; this is of head 1, the worst.", wrong.sentences[1])
+        self.assertIn("<html", wrong.report)
+        o = [plain_attention(self.q, self.k, self.v, "causal", sink=sink) for sink in sinks]
+        self.assertTrue(attoscope.judge(o, *tensors[1:], mask="causal", sink=sinks).ok)
+        self.assertTrue(attoscope.judge(o, *tensors[1:], mask="causal", sink=sinks, head=1).ok)
+        self.assertIn("expected one for each of 3 heads", self.sentence_of(attoscope.BadOption, attoscope.judge, *tensors, sink=[1.0, 2.0]))
 
     def test_one_wrong_head_is_found(self):
         tensors = [[one] * 3 for one in (self.o, self.q, self.k, self.v)]

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from .errors import ProgramMissing as ProgramMissing
     from .experiments import run as run
     from .experiments import sweep as sweep
+    from .judging import assert_attention_close as assert_attention_close
+    from .judging import judge as judge
     from .tensors import save_safetensors as save_safetensors
     from .verdict import Verdict as Verdict
-    from .verdict import assert_attention_close as assert_attention_close
-    from .verdict import judge as judge
     from .window import view as view
 
 #: Where each public name is; a module is loaded when one of its names is first used.
@@ -57,8 +57,8 @@ _HOMES = {
     "save_safetensors": "tensors",
     "sweep": "experiments",
     "Verdict": "verdict",
-    "assert_attention_close": "verdict",
-    "judge": "verdict",
+    "assert_attention_close": "judging",
+    "judge": "judging",
     "view": "window",
 }
 

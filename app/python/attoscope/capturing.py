@@ -8,10 +8,11 @@ import tempfile
 import threading
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
-from .errors import BadOption, BadTensor, CouldNotRun
-from .masks import mask_text
+from .errors import BadOption, BadTensor, CouldNotRun, in_one_frame
+from .judging import judge
+from .problems import AS_TENSOR, Masks, Named, Problem, parts_of
 from .tensors import Tensor, check_attention, safetensors_header, tensor_of, write_whole
-from .verdict import Verdict, judge
+from .verdict import Verdict
 
 _ROLES = ("q", "k", "v", "o")
 
@@ -23,42 +24,41 @@ class Call(NamedTuple):
     file: str
     first_head: int  #: of this call, in the file
     heads: int
-
-
-class Problem(NamedTuple):
-    """What an attention computes besides its tensors."""
-
-    mask: str = "none"
-    scale: Optional[float] = None
-    softcap: Optional[float] = None
+    sequence: Optional[int] = None  #: of a batch whose sequences are kept one by one, since their masks differ
 
 
 class _Group:
     """Calls of the same shapes and options: they become one file. Numbers wait in files that have no name."""
 
-    def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Problem) -> None:
+    def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Named) -> None:
         self.file, self.problem = file, problem
         self.types = {role: tensor.type for role, tensor in tensors.items()}
         self.shapes = {role: _shape_of_heads(tensor.shape) for role, tensor in tensors.items()}
         self.layers: List[str] = []
+        self.of_heads: Dict[str, List[float]] = {"alibi": [], "sink": []}
         self.spools = {role: tempfile.TemporaryFile(prefix="attoscope-") for role in _ROLES}
 
-    def add(self, layer: str, tensors: Dict[str, Tensor]) -> Call:
+    def add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int]) -> Call:
         heads = self.shapes["q"][0]
-        call = Call(layer, self.file, heads * len(self.layers), heads)
+        call = Call(layer, self.file, heads * len(self.layers), heads, sequence)
         for role, tensor in tensors.items():
             self.spools[role].write(tensor.data)
+        for name, numbers in (("alibi", problem.alibi), ("sink", problem.sink)):
+            self.of_heads[name] += [numbers[head % len(numbers)] for head in range(heads)] if numbers else []
         self.layers.append(layer)
         return call
 
     def write(self) -> None:
-        entries = {}
+        entries: Dict[str, Tuple[str, Tuple[int, ...], int]] = {}
         for role, spool in self.spools.items():
             shape = (self.shapes[role][0] * len(self.layers), *self.shapes[role][1:])
             entries[role] = (self.types[role], shape, spool.tell())
+        if self.problem.tensor is not None:
+            entries["mask"] = (self.problem.tensor.type, self.problem.tensor.shape, len(self.problem.tensor.data))
         heads = ",".join(f"layer{layer}.head{head}" for layer in range(len(self.layers)) for head in range(self.shapes["q"][0]))
         metadata = {"mask": self.problem.mask, "layers": ",".join(self.layers), "heads": heads}
         metadata.update({key: repr(value) for key, value in self.problem._asdict().items() if isinstance(value, float)})
+        metadata.update({key: ",".join(map(repr, numbers)) for key, numbers in self.of_heads.items() if numbers})
         write_whole(self.file, self._parts(safetensors_header(entries, metadata)))
 
     def _parts(self, header: bytes) -> Any:
@@ -66,6 +66,8 @@ class _Group:
         for spool in self.spools.values():
             spool.seek(0)
             yield from iter(functools.partial(spool.read, 1 << 22), b"")
+        if self.problem.tensor is not None:
+            yield self.problem.tensor.data
 
     def close(self) -> None:
         for spool in self.spools.values():
@@ -86,29 +88,40 @@ class Capture:
         self.calls: List[Call] = []  #: what is in the files, in the order of the calls
         self.files: List[str] = []  #: one for each kind of call: shapes, types, mask, scale
         self.skipped: List[str] = []  #: a sentence for each call that could not be kept
+        self.notes: List[str] = []  #: a sentence for each file whose mask has no name here
         self._model, self._file, self._also = model, os.fspath(file), list(also)
         self._groups: Dict[Any, _Group] = {}
         self._undo: List[Callable[[], None]] = []
         self._inside = threading.local()  # .busy while an attention is being recorded, .names of the modules that run
         self._lock = threading.Lock()
-        self._last_mask: Tuple[Any, str] = (None, "none")
+        self._masks = Masks()
+        self._hooked: List[str] = []  # attention functions that exist
+        self._ran: Dict[str, str] = {}  # classes of the modules that ran, by name
 
+    @in_one_frame
     def __enter__(self) -> "Capture":
-        from . import hooks
+        from . import hooks, torch_hooks
 
         if self._undo:
             raise BadOption("this capture is running already")
         try:
-            self._undo += hooks.module_names(self._model, self._names)
-            self._undo += hooks.torch_attention(self)
-            self._undo += hooks.transformers_attention(self)
+            self._undo += hooks.module_names(self._model, self._names, self._ran)
+            for install in (torch_hooks.scaled_dot_product, torch_hooks.flex, torch_hooks.multi_head, hooks.transformers_attention):
+                self._install(install(self), install.__doc__)
             for owner, name in self._also:
-                self._undo += hooks.function(self, owner, name)
+                self._install(hooks.function(self, owner, name), f"{name}, where")
         except BaseException:
             self._restore()
             raise
         return self
 
+    def _install(self, undo: List[Callable[[], None]], text: Optional[str]) -> None:
+        """A hook, and of the functions that it takes the place of, where there are any, the name."""
+        self._undo += undo
+        if undo:
+            self._hooked.append(str(text).partition(", where")[0])
+
+    @in_one_frame
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._restore()
         try:
@@ -120,7 +133,7 @@ class Capture:
             self._groups.clear()
 
     def _restore(self) -> None:
-        self._last_mask = (None, "none")
+        self._masks.forget()
         while self._undo:
             self._undo.pop()()
 
@@ -128,9 +141,20 @@ class Capture:
         for group in self._groups.values():
             group.write()
             self.files.append(group.file)
+            if group.problem.mask == AS_TENSOR:
+                self.notes.append(f"{group.file}: the mask of {group.layers[0]} has no name here, so that it is kept as the tensor mask "
+                                  "beside q, k, v and o, and judge leaves this file out")
         if not self.calls:
-            said = self.skipped[0] if self.skipped else "no attention ran that is hooked: scaled_dot_product_attention, AttentionInterface"
-            raise CouldNotRun(f"nothing was captured: {said}")
+            raise CouldNotRun(f"nothing was captured: {self.skipped[0] if self.skipped else self._seen()}")
+
+    def _seen(self) -> str:
+        """What ran where no attention did, and what to do."""
+        hooked = ", ".join(self._hooked) or "neither torch's nor transformers', which are not loaded,"
+        usual = sorted(self._ran, key=lambda name: "att" not in (name + self._ran[name]).lower())
+        named = ", ".join(f"{name} ({self._ran[name]})" for name in usual[:3])
+        more = f" and {len(usual) - 3} more" if len(usual) > 3 else ""
+        ran = f"while {named}{more} ran" if usual else "no module of it ran" if self._model is not None else "no model was given"
+        return f'of the attention functions that are hooked ({hooked}) none ran, {ran}; also=[(owner, "name")] hooks a function of your own'
 
     def _names(self) -> List[str]:
         """The modules that are running on this thread, outermost first."""
@@ -144,9 +168,13 @@ class Capture:
         """Calls the function and keeps what went in and came out; a call inside a call is not kept again."""
         if getattr(self._inside, "busy", False):
             return function(*arguments, **keywords)
-        self._inside.busy = True
         try:
             layer, inputs, problem = described(*arguments, **keywords)
+        except TypeError as error:
+            self.skipped.append(f"{getattr(function, '__name__', function)} was called as nobody here knows it: {error}")
+            return function(*arguments, **keywords)
+        self._inside.busy = True
+        try:
             before = self._copies(layer, dict(zip("qkv", inputs)))
             result = function(*arguments, **keywords)
             if before:
@@ -155,13 +183,15 @@ class Capture:
         finally:
             self._inside.busy = False
 
-    def mask_text(self, mask: Any, n: int, n_k: int) -> str:
-        """The name of a mask; that of the last one is kept, since all layers share it."""
-        if isinstance(mask, str):
-            return mask
-        if mask is None or self._last_mask[0] is not mask:
-            self._last_mask = (mask, mask_text(mask, n, n_k))
-        return self._last_mask[1]
+    def keep(self, layer: str, inputs: Tuple[Any, Any, Any], o: Any, problem: Callable[[], Problem]) -> None:
+        """Keeps a call that is over, whose inputs are as they were."""
+        before = self._copies(layer, dict(zip("qkv", inputs)))
+        if before:
+            self._keep(layer, before, o, problem)
+
+    def is_inside(self) -> bool:
+        """True while a call is being recorded on this thread."""
+        return bool(getattr(self._inside, "busy", False))
 
     def current_layer(self, otherwise: str) -> str:
         """The innermost module that runs."""
@@ -181,29 +211,43 @@ class Capture:
         try:
             tensors = {**tensors, "o": tensor_of(o, "o")}
             check_attention(tensors)
-            found = problem()
+            parts = list(parts_of(tensors, problem(), self._masks))
         except BadTensor as error:
             self.skipped.append(f"{layer}: {error}")
             return
-        key = (tuple((tensor.type, tensor.shape) for tensor in tensors.values()), found)
         try:
             with self._lock:
-                if key not in self._groups:
-                    self._groups[key] = _Group(self._name_of(len(self._groups)), tensors, found)
-                self.calls.append(self._groups[key].add(layer.replace(",", " "), tensors))
+                for sequence, part, named in parts:
+                    self._add(layer.replace(",", " "), part, named, sequence)
         except OSError as error:
             raise CouldNotRun(f"what passes cannot be kept: {error.strerror or error}") from error
+
+    def _add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int]) -> None:
+        key = (tuple((tensor.type, tensor.shape) for tensor in tensors.values()), problem.key())
+        if key not in self._groups:
+            self._groups[key] = _Group(self._name_of(len(self._groups)), tensors, problem)
+        self.calls.append(self._groups[key].add(layer, tensors, problem, sequence))
 
     def _name_of(self, number: int) -> str:
         stem, extension = os.path.splitext(self._file)
         return self._file if number == 0 else f"{stem}-{number + 1}{extension}"
 
+    @in_one_frame
     def judge(self, **options: Any) -> List[Verdict]:
-        """A verdict on each file, with the mask and the scale that were captured; `options` are those of `attoscope.judge`."""
-        return [judge(*(f"{file}:{role}" for role in ("o", "q", "k", "v")), **{**self.problem(file), **options}) for file in self.files]
+        """A verdict on each file, with the mask and the scale that were captured; `options` are those of `attoscope.judge`.
 
+        Files whose mask has no name here are left out: `notes` names them.
+        """
+        problems = {file: self.problem(file) for file in self.files}
+        named = [file for file in self.files if problems[file]["mask"] != AS_TENSOR or "mask" in options]
+        if not named:
+            raise CouldNotRun(self.notes[0] if self.notes else "nothing was captured")
+        return [judge(*(f"{file}:{role}" for role in ("o", "q", "k", "v")), **{"layout": "hnd", **problems[file], **options}) for file in named]
+
+    @in_one_frame
     def problem(self, file: str) -> Dict[str, Any]:
-        """The mask, scale and softcap of a file's calls, as keyword arguments of `judge`."""
+        """The mask, scale, softcap, slopes and sinks of a file's calls, as keyword arguments of `judge`; mask is "tensor" where it has
+        no name."""
         import json
 
         try:
@@ -211,10 +255,11 @@ class Capture:
                 metadata = json.loads(found.read(int.from_bytes(found.read(8), "little")))["__metadata__"]
         except (OSError, ValueError, KeyError) as error:
             raise CouldNotRun(f"{file} cannot be read: {error}") from error
-        numbers = {key: float(metadata[key]) for key in ("scale", "softcap") if key in metadata}
-        return {"mask": metadata["mask"], **numbers}
+        numbers = {key: [float(x) for x in metadata[key].split(",")] for key in ("scale", "softcap", "alibi", "sink") if key in metadata}
+        return {"mask": metadata["mask"], **{key: list_ if len(set(list_)) > 1 else list_[0] for key, list_ in numbers.items()}}
 
 
+@in_one_frame
 def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[Any, str]] = ()) -> Capture:
     """Writes what passes through a model's attention to `file` (.safetensors), by layer and head.
 
@@ -222,26 +267,17 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
             model(**inputs)
         print(captured.judge()[0])
 
-    Inside, torch.nn.functional.scaled_dot_product_attention and the attention functions of transformers (AttentionInterface) are
-    hooked, where these libraries are loaded; `also` names functions of your own, (owner, "name"), that take q, k, v first and
-    return o, and whose keywords mask, is_causal and scale are understood. `model` may be None: then layers have no names.
+    Hooked inside are scaled_dot_product_attention, flex_attention and nn.MultiheadAttention of torch, and the attention functions of
+    transformers (AttentionInterface), where these libraries are loaded, also where a module has imported them by name; `also` names
+    functions of your own, (owner, "name"), that take q, k, v first and return o, and whose keywords mask, is_causal and scale are
+    understood. `model` may be None: then layers have no names. Inside, nn.MultiheadAttention does not take its fused path.
 
     The files hold q, k, v and o of shape [layers * heads, n, d]; calls of other shapes, types or masks go into further files
-    (attention-2.safetensors, ...). A call that has no counterpart here, such as one with dropout or one token against a cache, is
-    left out and named in `skipped`.
+    (attention-2.safetensors, ...), and so does each decoded token. Of a batch whose sequences have masks of their own, each is kept
+    by itself, without its padding. A mask that has no name here is kept as a tensor beside them, and named in `notes`. A call that
+    has no counterpart here, such as one with dropout, is left out and named in `skipped`.
     """
     return Capture(model, file, also)
-
-
-def problem_of(text: str, causal: Optional[str], scale: Any = None, softcap: Any = None, dropout: float = 0.0) -> Problem:
-    """Raises BadTensor where there is no such problem here; `text` names the mask, `causal` the one that an argument asks for beside it."""
-    if dropout:
-        raise BadTensor(f"it drops out {dropout} of its weights")
-    if causal is not None:
-        if text not in ("none", causal):
-            raise BadTensor(f"it is {causal} and masked by {text} at once")
-        text = causal
-    return Problem(text, None if scale is None else float(scale), None if softcap is None else float(softcap))
 
 
 def loaded(name: str) -> Any:
@@ -249,4 +285,4 @@ def loaded(name: str) -> Any:
     return sys.modules.get(name)
 
 
-__all__ = ("Call", "Capture", "Problem", "capture")
+__all__ = ("Call", "Capture", "capture")

@@ -1,4 +1,8 @@
 """The exceptions of this package: each says in one sentence what happened, where, and what was expected."""
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, TypeVar, cast
 
 
 class AttoscopeError(RuntimeError):
@@ -27,3 +31,20 @@ class CouldNotRun(AttoscopeError):
 
 class DeadLink(CouldNotRun):
     """No window took what was sent, and none could be started."""
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def in_one_frame(function: _Function) -> _Function:
+    """The function, whose AttoscopeErrors come without the frames inside this package; pytest shows the caller's line alone."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return function(*arguments, **keywords)
+        except AttoscopeError as error:
+            raise error.with_traceback(None)
+
+    return cast(_Function, call)

@@ -4,11 +4,12 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .errors import BadOption
+from .errors import BadOption, in_one_frame
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
 from .tensors import check_attention, save_safetensors, tensor_of
 
 
+@in_one_frame
 def run(**options: Any) -> Dict[str, Any]:
     """One experiment: how far methods a and b are from the exact result, as `attoscope run --json` says it.
 
@@ -23,6 +24,7 @@ def run(**options: Any) -> Dict[str, Any]:
         return json_of(run_program(["run", *words, "--json=-"]))
 
 
+@in_one_frame
 def sweep(vary: "Mapping[str, Any] | str | Sequence[str]", **options: Any) -> List[Dict[str, Any]]:
     """Experiments with one or two parameters varied, over seeds: a list of rows {parameter: value, ..., mean, std, min, max, seeds}.
 
@@ -34,7 +36,7 @@ def sweep(vary: "Mapping[str, Any] | str | Sequence[str]", **options: Any) -> Li
     """
     texts = _axes(vary)
     with _inputs(options) as words:
-        found = json_of(run_program(["sweep", *options_of({"vary": texts}), *words, "--quiet", "--json=-"]))
+        found = json_of(run_program(["sweep", *options_of({"vary": texts}), *words, "--json=-"], watched=True))
     keys = [text.partition("=")[0] for text in found["vary"]]
     return [{**dict(zip(keys, row["values"])), **{name: value for name, value in row.items() if name != "values"}} for row in found["rows"]]
 

@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .capturing import Capture, Problem, loaded, problem_of
+from .capturing import Capture, loaded
 from .errors import BadOption, BadTensor
+from .problems import Problem, problem_of
+from .words import numbers_of
 
 Undo = List[Callable[[], None]]
 
 
-def _replaced(owner: Any, name: str, value: Any) -> Undo:
+def replaced(owner: Any, name: str, value: Any) -> Undo:
     """Sets an attribute; what it was before (or that there was none of its own) comes back."""
     own = name in vars(owner)
     before = vars(owner).get(name)
@@ -18,13 +21,28 @@ def _replaced(owner: Any, name: str, value: Any) -> Undo:
     return [lambda: setattr(owner, name, before) if own else delattr(owner, name)]
 
 
-def module_names(model: Any, names: Callable[[], List[str]]) -> Undo:
-    """Lets every module of a torch model say when it runs."""
+def replaced_everywhere(home: Any, name: str, value: Any) -> Undo:
+    """As `replaced`, also in modules that have imported the function by name, but not in those of its own library."""
+    before = getattr(home, name)
+    undo = replaced(home, name, value)
+    for module in list(sys.modules.values()):
+        owner = str(getattr(module, "__name__", ""))
+        if owner.partition(".")[0] == "torch" or owner.startswith("transformers.integrations"):
+            continue  # theirs may be compiled, and stay so
+        for known, found in list(getattr(module, "__dict__", {}).items()):
+            if found is before:
+                undo += replaced(module, known, value)
+    return undo
+
+
+def module_names(model: Any, names: Callable[[], List[str]], ran: Dict[str, str]) -> Undo:
+    """Lets every module of a torch model say when it runs; `ran` gets the class of each that has run."""
     if not hasattr(model, "named_modules"):
         return []
     undo: Undo = []
 
-    def enter(name: str) -> None:
+    def enter(name: str, kind: str) -> None:
+        ran[name or "the model"] = kind
         if not name:
             names().clear()  # an earlier run may have failed half-way
         else:
@@ -36,35 +54,15 @@ def module_names(model: Any, names: Callable[[], List[str]]) -> Undo:
 
     for name, module in model.named_modules():
         if hasattr(module, "register_forward_pre_hook"):
-            before = module.register_forward_pre_hook(lambda *_, name=name: enter(name))
+            kind = type(module).__name__
+            before = module.register_forward_pre_hook(lambda *_, name=name, kind=kind: enter(name, kind))
             after = module.register_forward_hook(lambda *_, name=name: leave(name))
             undo += [before.remove, after.remove]
     return undo
 
 
-def torch_attention(capture: Capture) -> Undo:
-    """scaled_dot_product_attention, where torch is loaded."""
-    functional = loaded("torch.nn.functional")
-    original = getattr(functional, "scaled_dot_product_attention", None)
-    if original is None:
-        return []
-
-    def described(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-                  scale: Any = None, enable_gqa: bool = False) -> Tuple[str, Tuple[Any, Any, Any], Callable[[], Problem]]:
-        layer = capture.current_layer("scaled_dot_product_attention")
-        return layer, (query, key, value), lambda: problem_of(
-            capture.mask_text(attn_mask, query.shape[-2], key.shape[-2]), _top_left(is_causal, query.shape[-2], key.shape[-2]), scale,
-            None, dropout_p)
-
-    @functools.wraps(original)
-    def hooked(*arguments: Any, **keywords: Any) -> Any:
-        return capture.record(original, arguments, keywords, described, lambda result: result)
-
-    return _replaced(functional, "scaled_dot_product_attention", hooked)
-
-
 def transformers_attention(capture: Capture) -> Undo:
-    """Every function that transformers' AttentionInterface hands out, where transformers is loaded."""
+    """AttentionInterface of transformers, where it is loaded: every function that it hands out."""
     interface = getattr(loaded("transformers.modeling_utils"), "AttentionInterface", None)
     if interface is None:
         return []
@@ -72,7 +70,7 @@ def transformers_attention(capture: Capture) -> Undo:
     for name in ("__getitem__", "get_interface"):  # the second, in later versions, also hands out a model's own eager function
         original = getattr(interface, name, None)
         if original is not None:
-            undo += _replaced(interface, name, _handing_out(capture, original))
+            undo += replaced(interface, name, _handing_out(capture, original))
     return undo
 
 
@@ -89,7 +87,7 @@ def _interface_function(capture: Capture, key: str, original: Callable[..., Any]
     def described(module: Any, query: Any, k: Any, v: Any, attention_mask: Any = None, **options: Any) -> Any:
         layer = capture.current_layer(f"layer {getattr(module, 'layer_idx', '?')}")
         lengths = int(query.shape[2]), int(k.shape[2])
-        return layer, (query, k, v), lambda: _interface_problem(capture, key, module, lengths, attention_mask, options)
+        return layer, (query, k, v), lambda: _interface_problem(key, module, lengths, attention_mask, options)
 
     def hooked(*arguments: Any, **keywords: Any) -> Any:
         return capture.record(original, arguments, keywords, described, lambda result: result[0].transpose(1, 2))
@@ -98,35 +96,51 @@ def _interface_function(capture: Capture, key: str, original: Callable[..., Any]
     return functools.wraps(original)(hooked)
 
 
-def _top_left(is_causal: bool, n: int, n_k: int) -> Optional[str]:
+def top_left(is_causal: bool, n: int, n_k: int) -> Optional[str]:
     """The causal mask of scaled_dot_product_attention: query 0 stands at key 0."""
     return None if not is_causal else "causal" if n == n_k else "causal:top-left"
 
 
-def _interface_problem(capture: Capture, key: str, module: Any, lengths: Tuple[int, int], mask: Any, options: Dict[str, Any]) -> Problem:
+def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: Any, options: Dict[str, Any]) -> Problem:
     """What a function of AttentionInterface computes on so many queries and keys, by the arguments that they share."""
-    for name in ("s_aux", "position_bias", "head_mask"):
+    for name in ("position_bias", "head_mask"):
         if options.get(name) is not None:
             raise BadTensor(f"it has {name}, which has no counterpart here")
-    (n, n_k), text = lengths, mask
+    n, n_k = lengths
     causal = options.get("is_causal")
     causal = getattr(module, "is_causal", True) if causal is None else causal
     if key == "eager":
         causal = False  # its mask says it all
+    elif hasattr(mask, "mask_mod"):
+        mask, causal = dense(mask, n, n_k), False
     elif mask is not None and len(mask.shape) == 2:  # of flash kernels: which tokens are there
-        if not bool(mask.all()):
-            raise BadTensor("its batch holds sequences of different lengths")
-        text = None
+        mask = None if bool(mask.all()) else mask.bool()[:, None, None, :]
     elif mask is not None:
         causal = False
     width = options.get("sliding_window")
     if causal and width and width < n_k:
-        causal, text = False, f"window:{int(width)}"
+        if mask is not None:
+            raise BadTensor(f"it has a window of {int(width)} and a batch of sequences of different lengths")
+        causal, mask = False, f"window:{int(width)}"
     if key == "sdpa":  # one query sees all keys there
-        named = _top_left(bool(causal) and n > 1, n, n_k)
+        named = top_left(bool(causal) and n > 1, n, n_k)
     else:  # the last query stands at the last key
         named = "causal" if causal else None
-    return problem_of(capture.mask_text(text, n, n_k), named, options.get("scaling"), options.get("softcap"), options.get("dropout") or 0.0)
+    problem = problem_of(mask, named, options.get("scaling"), options.get("softcap"), options.get("dropout") or 0.0)
+    if options.get("s_aux") is None:
+        return problem
+    return problem._replace(sink=tuple(numbers_of(options["s_aux"], "s_aux")))
+
+
+def dense(mask: Any, n: int, n_k: int) -> Any:
+    """A block mask of flex_attention as a tensor of booleans."""
+    from torch.nn.attention.flex_attention import create_mask  # type: ignore[import-not-found,unused-ignore]
+
+    try:
+        batch, heads = mask.shape[:2]
+        return create_mask(mask.mask_mod, batch, heads, n, n_k, mask.kv_num_blocks.device)
+    except Exception as error:
+        raise BadTensor(f"its block mask cannot be written out: {error}") from error
 
 
 def function(capture: Capture, owner: Any, name: str) -> Undo:
@@ -144,16 +158,10 @@ def function(capture: Capture, owner: Any, name: str) -> Undo:
         if missing:
             raise BadOption(f"{name} was called without {missing[0]}: expected q, k and v first")
         causal = "causal" if given.get("is_causal", given.get("causal", False)) else None
-        return layer, (given["q"], given["k"], given["v"]), lambda: problem_of(
-            capture.mask_text(given.get("mask"), _length(given["q"]), _length(given["k"])), causal, given.get("scale"))
+        return layer, (given["q"], given["k"], given["v"]), lambda: problem_of(given.get("mask"), causal, given.get("scale"))
 
     @functools.wraps(original)
     def hooked(*arguments: Any, **keywords: Any) -> Any:
         return capture.record(original, arguments, keywords, described, lambda result: result)
 
-    return _replaced(owner, name, staticmethod(hooked) if static else hooked)
-
-
-def _length(q: Any) -> int:
-    shape: Tuple[int, ...] = tuple(getattr(q, "shape", ())) or (len(q),)
-    return int(shape[-2] if len(shape) > 1 else shape[0])
+    return replaced(owner, name, staticmethod(hooked) if static else hooked)

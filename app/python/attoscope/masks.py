@@ -1,21 +1,54 @@
-"""A mask given as a tensor, as the text that names it."""
+"""A mask given as a tensor, as the text that names it; the tokens of a padded sequence."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import BadTensor
 
 _MINUS_MUCH = -1e4  #: what stands for minus infinity in masks that are added, at most (the lowest fp16 is -65504)
 
 
-def mask_text(mask: Any, n: int, n_k: Optional[int] = None) -> str:
+class MaskRows(NamedTuple):
+    """Which keys the queries of one matrix see: of each query how many, the first and the last."""
+
+    keys: int
+    counts: List[int]
+    firsts: List[int]
+    lasts: List[int]
+
+    def are_from(self, i: int, first: int, last: int) -> bool:
+        """True if query i sees the keys from the first to the last, and no other."""
+        first, last = max(first, 0), min(last, self.keys - 1)
+        if last < first:
+            return self.counts[i] == 0
+        return (self.counts[i], self.firsts[i], self.lasts[i]) == (last - first + 1, first, last)
+
+    def for_queries(self, n: int) -> "MaskRows":
+        """One row is that of all queries."""
+        return self if len(self.counts) != 1 else MaskRows(self.keys, self.counts * n, self.firsts * n, self.lasts * n)
+
+    def cut(self, queries: slice, keys: slice) -> "MaskRows":
+        """Without queries and keys that nobody asks about."""
+        moved = [[at - keys.start for at in part[queries]] for part in (self.firsts, self.lasts)]
+        return MaskRows(keys.stop - keys.start, self.counts[queries], *moved)
+
+
+class Part(NamedTuple):
+    """The tokens of one sequence of a padded batch, and the mask that they have among each other."""
+
+    queries: slice
+    keys: slice
+    mask: str
+
+
+def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> str:
     """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n_k]: booleans (True: seen), or numbers that are added (0 or very low).
 
     The last query stands at the last key; where the first stands at the first instead, ":top-left" is behind the name.
 
     >>> mask_text(None, 4)
     'none'
-    >>> mask_text([[True, True, False], [True, True, True]], 2, 3)
+    >>> mask_text([[True, True, False], [True, True, True]])
     'causal'
     >>> mask_text([[True, False, False], [True, True, False]], 2, 3)
     'causal:top-left'
@@ -26,28 +59,79 @@ def mask_text(mask: Any, n: int, n_k: Optional[int] = None) -> str:
     """
     if mask is None:
         return "none"
-    slices = _slices(mask.tolist() if hasattr(mask, "tolist") else mask)
-    if any(one != slices[0] for one in slices[1:]):
-        raise BadTensor("its mask differs from head to head, or from one sequence of the batch to the next")
-    rows = [[_seen(value) for value in row] for row in slices[0]]
-    if len(rows) == 1:
-        rows = rows * n
-    keys = n if n_k is None else n_k
-    if len(rows) != n or any(len(row) != keys for row in rows):
-        raise BadTensor(f"its mask is {len(rows)} x {len(rows[0])}, expected {n} x {keys}")
-    text = _named(rows)
+    matrices = mask_rows(mask)[1]
+    if any(one != matrices[0] for one in matrices[1:]):
+        raise BadTensor("its mask differs from head to head, or from one sequence of the batch to the next, expected one for all: judge each by itself")
+    text = name_of(_checked(matrices[0], n, n if n_k is None else n_k))
     if text is None:
         raise BadTensor("its mask is neither causal nor a window nor a padding on the left")
     return text
 
 
-def _slices(mask: Any) -> List[Any]:
-    """The matrices of a mask with any number of axes before the last two."""
-    if not mask or not isinstance(mask[0], list):
+def mask_rows(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
+    """The axes before the last two of a mask, and its matrices in their order."""
+    if hasattr(mask, "data_ptr"):  # torch's, where it lies
+        return _rows_of_tensor(mask.detach())
+    if hasattr(mask, "__array__") or hasattr(mask, "__cuda_array_interface__"):
+        import numpy  # type: ignore[import-not-found,unused-ignore]
+
+        return _rows_of_tensor(numpy.asarray(mask.get() if hasattr(mask, "get") else mask))
+    matrices = list(_matrices(mask.tolist() if hasattr(mask, "tolist") else mask))
+    return (len(matrices),), [_rows_of_lists(matrix) for matrix in matrices]
+
+
+def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
+    """Of a tensor of torch or NumPy, by its own arithmetic."""
+    if len(mask.shape) < 2 or 0 in mask.shape:
         raise BadTensor("its mask is no matrix")
-    if not isinstance(mask[0][0], list):
-        return [mask]
-    return [matrix for part in mask for matrix in _slices(part)]
+    seen = mask if str(mask.dtype).endswith("bool") else mask == 0
+    wrong = None if seen is mask else ~(seen | (mask <= _MINUS_MUCH))
+    if wrong is not None and bool(wrong.any()):
+        raise BadTensor(f"its mask adds {float(mask[wrong][0]):g} to a score, expected 0 or minus infinity")
+    n, keys = int(mask.shape[-2]), int(mask.shape[-1])
+    seen = _quicker(seen)
+    counts = seen.sum(-1).reshape(-1).tolist()
+    firsts = [first if count else keys for first, count in zip(_first_seen(seen), counts)]
+    lasts = [keys - 1 - behind if count else -1 for behind, count in zip(_first_seen(_mirrored(seen)), counts)]
+    rows = [MaskRows(keys, counts[i:i + n], firsts[i:i + n], lasts[i:i + n]) for i in range(0, len(counts), n)]
+    return tuple(int(length) for length in mask.shape[:-2]), rows
+
+
+def _quicker(seen: Any) -> Any:
+    """Torch's booleans as NumPy's, whose argmax stops at the first True; as they are where there is no NumPy."""
+    try:
+        return seen.cpu().numpy() if hasattr(seen, "cpu") else seen
+    except (ImportError, RuntimeError, TypeError):
+        return seen
+
+
+def _first_seen(seen: Any) -> List[int]:
+    """Of each row; argmax takes the first of equals."""
+    found: List[int] = (seen.byte() if hasattr(seen, "byte") else seen).argmax(-1).reshape(-1).tolist()
+    return found
+
+
+def _mirrored(rows: Any) -> Any:
+    return rows.flip(-1) if hasattr(rows, "flip") else rows[..., ::-1]
+
+
+def _matrices(mask: Any) -> Iterator[Any]:
+    """The matrices of nested lists with any number of axes before the last two."""
+    if not mask or not isinstance(mask[0], (list, tuple)) or not mask[0]:
+        raise BadTensor("its mask is no matrix")
+    if not isinstance(mask[0][0], (list, tuple)):
+        yield mask
+        return
+    for part in mask:
+        yield from _matrices(part)
+
+
+def _rows_of_lists(matrix: Sequence[Sequence[Any]]) -> MaskRows:
+    keys, seen = len(matrix[0]), [[_seen(value) for value in row] for row in matrix]
+    if any(len(row) != keys for row in seen):
+        raise BadTensor("its mask has rows of different lengths")
+    return MaskRows(keys, [sum(row) for row in seen], [row.index(True) if True in row else keys for row in seen],
+                    [keys - 1 - row[::-1].index(True) if True in row else -1 for row in seen])
 
 
 def _seen(value: Any) -> bool:
@@ -60,25 +144,69 @@ def _seen(value: Any) -> bool:
     raise BadTensor(f"its mask adds {value} to a score, expected 0 or minus infinity")
 
 
-def _named(rows: Sequence[Sequence[bool]]) -> Optional[str]:
-    if all(all(row) for row in rows):
+def _checked(rows: MaskRows, n: Optional[int], n_k: Optional[int]) -> MaskRows:
+    """The rows of n queries, as many as there are if n is None. Raises BadTensor where they are none of that."""
+    found = rows if n is None else rows.for_queries(n)
+    if (n is not None and len(found.counts) != n) or (n_k is not None and found.keys != n_k):
+        raise BadTensor(f"its mask is {len(found.counts)} x {found.keys}, expected {n} x {n_k}")
+    return found
+
+
+def name_of(rows: MaskRows) -> Optional[str]:
+    """The text of `mask_text`; None where there is none."""
+    if min(rows.counts) == rows.keys:
         return "none"
-    n, keys = len(rows), len(rows[0])
+    n, keys = len(rows.counts), rows.keys
     for ending, offset in (("", keys - n), (":top-left", 0)):
-        found = _named_from(rows, offset)
+        found = _name_from(rows, offset)
         if found is not None:
             return found + (ending if offset != keys - n else "")
     return None
 
 
-def _named_from(rows: Sequence[Sequence[bool]], offset: int) -> Optional[str]:
+def _name_from(rows: MaskRows, offset: int) -> Optional[str]:
     """The mask where query 0 stands at the key of this number."""
-    keys = range(len(rows[0]))
-    seen = list(rows[-1])
-    window = sum(seen)
-    padding = seen.index(True) if window else 0
-    for text, first in (("causal", lambda at: 0), (f"window:{window}", lambda at: max(0, at + 1 - window)),
-                        (f"padding:{padding}", lambda at: padding)):
-        if all(list(row) == [first(i + offset) <= key <= i + offset for key in keys] for i, row in enumerate(rows)):
+    window = rows.counts[-1]
+    padding = rows.firsts[-1] if window else 0
+    for text, first in (("causal", lambda at: 0), (f"window:{window}", lambda at: at + 1 - window), (f"padding:{padding}", lambda at: padding)):
+        if all(rows.are_from(i, first(i + offset), i + offset) for i in range(len(rows.counts))):
             return text
     return None
+
+
+def part_of(rows: MaskRows) -> Optional[Part]:
+    """The tokens of a sequence whose others, before or behind them, are padding; None where the mask is no such one.
+
+    Queries at padding may see no key, every key, or the sequence: nobody looks at what they get.
+
+    >>> part_of(mask_rows([[False, False, False], [False, True, False], [False, True, True]])[1][0])
+    Part(queries=slice(1, 3, None), keys=slice(1, 3, None), mask='causal')
+    """
+    n = len(rows.counts)
+    first, last = rows.firsts[-1], rows.lasts[-1]
+    if rows.counts[-1] and all(rows.are_from(i, first, last) for i in range(n)):
+        return Part(slice(0, n), slice(first, last + 1), "none")
+    offset = rows.keys - n
+    alive = [i for i in range(n) if rows.counts[i] and rows.lasts[i] == i + offset and
+             rows.are_from(i, rows.firsts[i], rows.lasts[i])]
+    if not alive:
+        return None
+    queries = slice(alive[0], alive[-1] + 1)
+    keys = slice(min(rows.firsts[i] for i in alive), alive[-1] + offset + 1)
+    if len(alive) != queries.stop - queries.start or queries.start != max(0, keys.start - offset):
+        return None
+    before = all(rows.counts[i] in (0, rows.keys) for i in range(queries.start))
+    behind = all(rows.counts[i] == 0 or rows.lasts[i] < keys.stop for i in range(queries.stop, n))
+    text = name_of(rows.cut(queries, keys))
+    return Part(queries, keys, text) if before and behind and text is not None else None
+
+
+def keys_and_causal(rows: MaskRows, n: int, causal: bool) -> MaskRows:
+    """The mask of n queries where one row says which keys are there at all, and queries see none behind them if it is causal."""
+    rows, offset = rows.for_queries(n), rows.keys - n
+    if not causal:
+        return rows
+    if any(not rows.are_from(i, rows.firsts[i], rows.lasts[i]) for i in range(n)):
+        raise BadTensor("its padding lies between tokens")
+    lasts = [min(last, i + offset) for i, last in enumerate(rows.lasts)]
+    return MaskRows(rows.keys, [max(0, last - first + 1) for first, last in zip(rows.firsts, lasts)], rows.firsts, lasts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Sequence, Type
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Sequence, Tuple, Type
 
 from . import __version__
 from .errors import AttoscopeError, BadOption, CouldNotRun, OtherVersion, ProgramMissing
@@ -68,7 +68,17 @@ def _places() -> Iterator[str]:
 
 
 def _runs(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    return os.path.isfile(path) and os.access(path, os.X_OK) and not _is_script(path)
+
+
+def _is_script(path: str) -> bool:
+    """True of the command that pip makes for this package: it looks for the program itself, and would start itself without end."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(1024)
+    except OSError:  # it may be started all the same
+        return False
+    return head.startswith(b"#!") and b"attoscope.__main__" in head
 
 
 def _version_of(path: str) -> str:
@@ -80,21 +90,73 @@ def _version_of(path: str) -> str:
     return words[1]
 
 
-def call(path: str, arguments: Sequence[str]) -> Answer:
-    """Runs a program to its end; where this is interrupted, so is the program, and it is waited for."""
+def call(path: str, arguments: Sequence[str], watched: bool = False) -> Answer:
+    """Runs a program to its end; where this is interrupted, so is the program, and it is waited for.
+
+    If it is watched, what it says of its progress is shown where somebody looks.
+    """
     import subprocess
 
+    from . import progress
+
+    line = progress.line() if watched else None
+    terminal, its_end = _terminal() if line is not None else (-1, subprocess.PIPE)
     try:
-        process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=its_end)
     except OSError as error:
+        if line is not None:
+            os.close(terminal)
         raise ProgramMissing(f"{path} cannot be started: {error.strerror or error}") from error
+    finally:
+        if line is not None:
+            os.close(its_end)
     try:
-        out, err = process.communicate()
+        out, err = process.communicate() if line is None else _watch(process, terminal, line)
     except BaseException:
         process.kill()
         process.communicate()
         raise
+    finally:
+        if line is not None:
+            line.clear()
+            os.close(terminal)
     return Answer(process.returncode, out.decode("utf-8", "replace"), _sentence(err.decode("utf-8", "replace")))
+
+
+def _terminal() -> Tuple[int, int]:
+    """A terminal's two ends, ours and the program's: it shows its progress on terminals alone."""
+    import pty
+    import tty
+
+    ours, its_end = pty.openpty()
+    tty.setraw(its_end)
+    return ours, its_end
+
+
+def _watch(process: Any, terminal: int, line: Any) -> Tuple[bytes, bytes]:
+    """What the program writes, less the lines about its progress, which are shown."""
+    import re
+    import threading
+
+    parts: List[bytes] = []
+    reader = threading.Thread(target=lambda: parts.extend(iter(lambda: process.stdout.read(1 << 16), b"")), daemon=True)
+    reader.start()
+    said = b""
+    while True:
+        try:
+            found = os.read(terminal, 1 << 16)
+        except OSError:  # the program has closed its end
+            break
+        if not found:
+            break
+        said += found
+        lines = re.findall(rb"\r([^\r\n\x1b]*)\x1b\[K", said)
+        if lines:
+            line.show(lines[-1].decode("utf-8", "replace"))
+            said = re.sub(rb"\r([^\r\n\x1b]*)\x1b\[K", b"", said)
+    process.wait()
+    reader.join()
+    return b"".join(parts), said
 
 
 def _sentence(text: str) -> str:
@@ -104,9 +166,13 @@ def _sentence(text: str) -> str:
     return " ".join(said.split()) if name else lines[-1] if lines else ""
 
 
-def run_program(arguments: Sequence[str], good: Sequence[int] = (0,), failure: Type[AttoscopeError] = CouldNotRun) -> Answer:
-    """Runs `attoscope ARGUMENT...`. Exit codes that are not `good` become exceptions: BadOption for wrong usage, else `failure`."""
-    answer = call(program(), arguments)
+def run_program(arguments: Sequence[str], good: Sequence[int] = (0,), failure: Type[AttoscopeError] = CouldNotRun,
+                watched: bool = False) -> Answer:
+    """Runs `attoscope ARGUMENT...`. Exit codes that are not `good` become exceptions: BadOption for wrong usage, else `failure`.
+
+    `watched`: its progress is shown in terminals and notebooks.
+    """
+    answer = call(program(), arguments, watched)
     if answer.code not in good:
         _fail(answer, failure)
     return answer

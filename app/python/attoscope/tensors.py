@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from .errors import BadTensor, CouldNotRun
+from .errors import BadTensor, CouldNotRun, in_one_frame
 
 #: Element types: their names in .safetensors files and the bytes of an element, by the names that NumPy, ml_dtypes and torch use.
 ELEMENT_TYPES = {
@@ -143,7 +143,10 @@ def _first_line(error: BaseException) -> str:
 
 
 def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> None:
-    """Raises BadTensor where these (some of q, k, v, o) cannot belong to one attention; `heads_last`: heads stand after tokens."""
+    """Raises BadTensor where these (some of q, k, v, o) cannot belong to one attention; `heads_last`: heads stand after tokens.
+
+    O may have its heads before or after its tokens, whatever the others have.
+    """
     for name, tensor in tensors.items():
         if not 2 <= len(tensor.shape) <= 4 or 0 in tensor.shape:
             raise BadTensor(f"{name} has shape {list(tensor.shape)}, expected [n, d], [heads, n, d] or [batch, heads, n, d], none of them 0")
@@ -155,12 +158,23 @@ def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> 
     columns, rows = slice(-1, None), slice(0, -1)
     for one, other, part, what in (("q", "k", columns, "the same d"), ("k", "v", rows, "as many heads and tokens"),
                                    ("q", "o", rows, "as many heads and tokens"), ("v", "o", columns, "as many columns")):
-        if one in shapes and other in shapes and shapes[one][part] != shapes[other][part]:
+        if one not in shapes or other not in shapes or shapes[one][part] == shapes[other][part]:
+            continue
+        if other != "o" or part == columns or swapped(shapes["q"])[part] != shapes["o"][part]:
             raise BadTensor(f"{one} has shape {list(shapes[one])} and {other} {list(shapes[other])}, expected {what}")
     if {"q", "k"} <= set(names) and len(shapes["q"]) > 2:
         heads, keys = shapes["q"][head_axis], shapes["k"][head_axis]
+        if shapes["q"][:-3] != shapes["k"][:-3]:
+            raise BadTensor(f"q has shape {list(shapes['q'])} and k {list(shapes['k'])}, expected the same batch")
         if heads % keys:
-            raise BadTensor(f"q has {heads} heads and k {keys}, expected a divisor of {heads}")
+            fits_swapped = swapped(shapes["q"])[head_axis] % swapped(shapes["k"])[head_axis] == 0
+            hint = "" if not fits_swapped else ', or layout="hnd"' if heads_last else ', or layout="nhd"'
+            raise BadTensor(f"q has {heads} heads and k {keys}, expected a divisor of {heads}{hint}")
+
+
+def swapped(shape: Tuple[int, ...]) -> Tuple[int, ...]:
+    """The shape with heads and tokens the other way round."""
+    return shape if len(shape) < 3 else (*shape[:-3], shape[-2], shape[-3], shape[-1])
 
 
 def safetensors_header(entries: Mapping[str, Tuple[str, Tuple[int, ...], int]], metadata: Optional[Mapping[str, str]] = None) -> bytes:
@@ -175,6 +189,7 @@ def safetensors_header(entries: Mapping[str, Tuple[str, Tuple[int, ...], int]], 
     return len(text).to_bytes(8, "little") + text
 
 
+@in_one_frame
 def save_safetensors(file: "os.PathLike[str] | str", tensors: Mapping[str, Any], metadata: Optional[Mapping[str, str]] = None) -> None:
     """Writes tensors of whatever library into a .safetensors file: whole, or not at all.
 
@@ -206,14 +221,15 @@ def write_whole(file: "os.PathLike[str] | str", parts: "List[bytes] | Iterator[b
                 out.write(part)
         os.replace(partial, path)
     except OSError as error:
-        _remove(partial)
+        remove(partial)
         raise CouldNotRun(f"{path} cannot be written: {error.strerror or error}") from error
     except BaseException:
-        _remove(partial)
+        remove(partial)
         raise
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
+    """Deletes a file, where it is there."""
     try:
         os.unlink(path)
     except OSError:

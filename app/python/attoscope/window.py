@@ -5,25 +5,27 @@ import math
 import os
 from typing import Any, Optional
 
-from .errors import BadOption, CouldNotRun, DeadLink
+from .errors import BadOption, CouldNotRun, DeadLink, in_one_frame
 from .program import options_of, run_program
 from .tensors import Tensor, check_attention, save_safetensors, tensor_of
+from .words import heads_last, in_words
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
 
 
+@in_one_frame
 def view(
     q: Any,
     k: Any,
     v: Any,
     o: Any = None,
     *,
-    mask: Optional[str] = None,
-    scale: Optional[float] = None,
-    softcap: Optional[float] = None,
-    alibi: Optional[float] = None,
-    sink: Optional[float] = None,
-    format: Optional[str] = None,
+    mask: Any = None,
+    scale: Any = None,
+    softcap: Any = None,
+    alibi: Any = None,
+    sink: Any = None,
+    format: Any = None,
     head: int = 0,
     layout: Optional[str] = None,
     name: str = "view",
@@ -36,16 +38,20 @@ def view(
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink where no window takes them.
     """
     tensors = {key: tensor_of(value, key) for key, value in {"q": q, "k": k, "v": v, "o": o}.items() if value is not None}
-    check_attention(tensors, layout == "bnhd")
-    if layout == "bnhd":
-        tensors = {key: _heads_first(t) for key, t in tensors.items()}
+    words = in_words({"mask": mask, "scale": scale, "softcap": softcap, "alibi": alibi, "sink": sink, "format": format, "layout": layout},
+                     tensors)
+    check_attention(tensors, heads_last(words["layout"]))
+    if heads_last(words["layout"]):
+        tensors = {key: _heads_first(t) if key != "o" or t.shape[:-1] == tensors["q"].shape[:-1] else t for key, t in tensors.items()}
+    if "o" in tensors and tensors["o"].shape[:-1] != tensors["q"].shape[:-1]:
+        tensors["o"] = _heads_first(tensors["o"])
     tensors.update({key: _for_every_head(tensors[key], tensors["q"]) for key in "kv"})
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"
     save_safetensors(file, tensors)
-    problem = {"mask": mask or "none", "scale": "auto" if scale is None else scale, "softcap": softcap or 0, "alibi": alibi or 0,
-               "sink": "none" if sink is None else sink, "format": format or _FORMATS[tensors["o" if o is not None else "q"].type]}
+    defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none", "format": _FORMATS[tensors["o" if o is not None else "q"].type]}
+    problem = {key: otherwise if words[key] is None else words[key] for key, otherwise in defaults.items()}
     run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)
     return file
 

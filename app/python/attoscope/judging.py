@@ -1,0 +1,225 @@
+"""Is an attention kernel's output rounded, or wrong? `attoscope judge` from Python."""
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from .errors import BadOption, CouldNotRun, DeadLink, in_one_frame
+from .program import is_file_name, json_of, options_of, run_program, temporary_folder
+from .progress import in_notebook
+from .tensors import check_attention, remove, save_safetensors, tensor_of
+from .verdict import Verdict
+from .words import OF_HEADS, heads_last, in_words
+
+WRONG = 3  #: exit code of `attoscope judge`
+
+
+@in_one_frame
+def judge(
+    o: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    mask: Any = None,
+    scale: Any = None,
+    softcap: Any = None,
+    alibi: Any = None,
+    sink: Any = None,
+    format: Any = None,
+    policy: Optional[str] = None,
+    like: Optional[str] = None,
+    head: Optional[int] = None,
+    layout: Optional[str] = None,
+    scales: Optional[Mapping[str, Any]] = None,
+    threads: Optional[int] = None,
+    save: "os.PathLike[str] | str | None" = None,
+    report: "os.PathLike[str] | str | bool | None" = None,
+) -> Verdict:
+    """Judges a kernel's output `o` on `q`, `k`, `v`, all heads at once.
+
+    The tolerance is not given but derived: from the errors on these very tensors of the kernels that this one may be.
+
+    Shapes are [n, d], [heads, n, d] or [batch, heads, n, d]; with `layout="nhd"` or "bnhd" heads stand behind tokens. O may have
+    its heads on either side. K and V may have fewer heads and other numbers of tokens.
+
+    `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
+    tensor [..., n, n_k] that is one of these: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,
+    `alibi` (a slope) and `sink` (a logit in every denominator) are numbers or tensors of one; `alibi` and `sink` may hold one for
+    each head, which are then judged one by one. `format` is what the kernel rounds P to: torch.bfloat16, "bfloat16" or "bf16";
+    without it the type of Q. `policy` and `like` name the rounding policy or the whole kernel that it is (`attoscope presets` lists
+    them).
+
+    `scales` holds what stored tensors are multiplied by, such as {"k": k_scale, "v": 0.02}: numbers, tensors or names of files,
+    one for all, or one for each head, token, channel or block, as the shape says.
+
+    `save` keeps the tensors in that .safetensors file, so that the command of the verdict can be run again. `report` writes an HTML
+    page into that file; True keeps it in the verdict alone, which is what a notebook does of itself; False makes none.
+
+    Raises BadTensor, BadOption, ProgramMissing, OtherVersion or CouldNotRun, all of them AttoscopeError.
+    """
+    given = {"q": q, "k": k, "v": v, "o": o}
+    multipliers = _scales_of(scales or {})
+    in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
+    options = in_words({"mask": mask, "scale": scale, "softcap": softcap, "alibi": alibi, "sink": sink, "format": format,
+                        "policy": policy, "like": like, "head": head, "layout": layout, "threads": threads}, in_memory)
+    check_attention({name: in_memory[name] for name in given if name in in_memory}, heads_last(options["layout"]))
+    if options["layout"] is None and "q" in in_memory:
+        options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # what these shapes mean here, whatever else they fit
+    asked = in_notebook() if report is None else report
+    own_file = _case_file() if save is None and in_memory and report is None and asked else None
+    save = own_file or save
+    with temporary_folder(bool(in_memory and save is None) or asked is True) as folder:
+        tensors_file = _path(save) if save is not None else os.path.join(folder, "tensors.safetensors") if folder else ""
+        page = os.path.join(folder, "report.html") if asked is True else _path(asked) if asked else None
+        if in_memory:
+            save_safetensors(tensors_file, {name: value for name, value in {**given, **multipliers}.items() if name in in_memory})
+        kept = not in_memory or save is not None
+        places = {_option_of(name): f"{tensors_file}:{name}" if name in in_memory else _path(value)
+                  for name, value in {**given, **multipliers}.items()}
+        found = _answer(places, options, page, kept)
+        verdict = Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**given, **multipliers}, options, kept),
+                          (own_file or "") if kept else None)
+        if own_file:
+            weakref.finalize(verdict, remove, own_file)
+        return verdict
+
+
+def _answer(places: Dict[str, str], options: Dict[str, Any], page: Optional[str], kept: bool) -> Dict[str, Any]:
+    """The program's verdict on tensors in these places."""
+
+    def ask(changed: Mapping[str, Any], page: Optional[str]) -> Dict[str, Any]:
+        words = options_of({**places, **options, **changed, "report": page, "unsaved": not kept})
+        answer = run_program(["judge", "--json=-", *words], good=(0, WRONG), watched=True)
+        found = json_of(answer)
+        _check(found, answer.code)
+        return found if kept else {**found, "command": "", "link": ""}
+
+    lists = {name: options[name] for name in OF_HEADS if isinstance(options[name], list)}
+    return _head_by_head(ask, lists, options["head"], page) if lists else ask({}, page)
+
+
+def _head_by_head(ask: Callable[[Mapping[str, Any], Optional[str]], Dict[str, Any]], lists: Mapping[str, List[float]],
+                  head: Optional[int], page: Optional[str]) -> Dict[str, Any]:
+    """Verdicts of heads that have numbers of their own, as one: that on the worst, with the table of all."""
+
+    def of_head(head: int, page: Optional[str] = None) -> Dict[str, Any]:
+        return ask({"head": head, **{name: numbers[head % len(numbers)] for name, numbers in lists.items()}}, page)
+
+    if head is not None:
+        return of_head(head, page)
+    answers = [of_head(0)]
+    heads = int(answers[0].get("heads", 1))
+    for name, numbers in lists.items():
+        if heads % len(numbers):
+            raise BadOption(f"{name} holds {len(numbers)} numbers, expected one for each of {heads} heads")
+    answers += [of_head(i) for i in range(1, heads)]
+    order = [(not found["ok"], _ratio(found["table"][0])) for found in answers]
+    place, wrong = order.index(max(order)), sum(not found["ok"] for found in answers)
+    worst = of_head(place, page) if page else answers[place]
+    said = f"{wrong or 'None'} of {heads} heads {'is' if wrong < 2 else 'are'} wrong, each judged by its own " \
+           f"{' and '.join(lists)}; this is of head {place}, the {'worst' if wrong else 'nearest to its limit'}."
+    sentences = [worst["sentences"][0], said + " " + worst["sentences"][1], *worst["sentences"][2:]] if len(worst["sentences"]) > 1 else worst["sentences"]
+    totals = {key: sum(int(found.get(key, 0)) for found in answers) for key in ("elements", "suspects")}
+    return {**worst, **totals, "sentences": sentences, "table": [row for found in answers for row in found["table"]]}
+
+
+def _ratio(row: Mapping[str, Any]) -> float:
+    ratio = float("inf" if row["ratio"] is None else row["ratio"])
+    return ratio if ratio == ratio else float("inf")
+
+
+def _scales_of(scales: Mapping[str, Any]) -> Dict[str, Any]:
+    """{"k": 0.5} as {"k_scale": [0.5]}."""
+    for name in scales:
+        if name not in ("q", "k", "v", "o"):
+            raise BadOption(f"scales has {name!r}, expected q, k, v or o")
+    return {f"{name}_scale": [value] if isinstance(value, (int, float)) else value for name, value in scales.items()}
+
+
+def _option_of(name: str) -> str:
+    """k_scale is given by --scale-k."""
+    return "scale_" + name[0] if name.endswith("_scale") else name
+
+
+def _case_file() -> str:
+    """A file for the tensors of a notebook's verdict, so that its link shows them in the window. The one before it goes."""
+    import atexit
+    import shutil
+    import tempfile
+
+    if not _cases:
+        _cases.append(tempfile.mkdtemp(prefix="attoscope-"))
+        atexit.register(shutil.rmtree, _cases[0], True)
+    for name in os.listdir(_cases[0]):
+        remove(os.path.join(_cases[0], name))
+    _cases.append(os.path.join(_cases[0], f"case-{len(_cases)}.safetensors"))
+    return _cases[-1]
+
+
+_cases: List[str] = []  #: the folder, and every file that was in it
+
+
+def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any], kept: bool) -> str:
+    """The tensors that were judged, in the window."""
+    if len(given) > 4 and not kept:
+        raise BadOption("the window cannot show tensors whose scales are in no file: give judge a file for save")
+    if len(given) > 4 or any(is_file_name(value) for value in given.values()):
+        if not found.get("link"):
+            raise BadOption("the window cannot show these files: call attoscope.view with the tensors")
+        run_program(["open", str(found["link"])], failure=DeadLink)
+        return str(found["link"])
+    from .window import view
+
+    head = int(max(found["table"], key=_ratio)["head"])
+    problem = {key: options[key] for key in ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")}
+    problem.update({key: problem[key][head % len(problem[key])] for key in OF_HEADS if isinstance(problem[key], list)})
+    return view(given["q"], given["k"], given["v"], given["o"], head=head, **problem)
+
+
+def _path(value: Any) -> str:
+    return os.path.abspath(os.fspath(value)) if hasattr(value, "__fspath__") else str(value)
+
+
+def _text_of(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as page:
+            return page.read()
+    except OSError as error:
+        raise CouldNotRun(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _check(found: Dict[str, Any], code: int) -> None:
+    """A verdict that does not say what its exit code says is none."""
+    expected = {"ok": bool, "verdict": str, "sentences": list, "table": list}
+    for key, kind in expected.items():
+        if not isinstance(found.get(key), kind):
+            raise CouldNotRun(f"the program's verdict has no {key}, so that nothing follows from it")
+    if found["ok"] != (code == 0) or not found["sentences"]:
+        raise CouldNotRun(f"the program's verdict says ok: {found['ok']} and its exit code is {code}")
+
+
+@in_one_frame
+def assert_attention_close(o: Any, q: Any, k: Any, v: Any, **options: Any) -> Verdict:
+    """Raises AssertionError where `judge` says wrong; else the verdict.
+
+    Its text is three sentences (conclusion, evidence, what to try), which D was taken, and where tensors and report lie, or how to
+    get them. Takes the keyword arguments of `judge`. With `report="kernel.html"` the report is there whether it fails or not.
+    """
+    __tracebackhide__ = True
+    found = judge(o, q, k, v, **options)
+    if not found.ok:
+        raise AssertionError("\n".join([*found.sentences, *found.derivation[:1], _where_to_look(options)]))
+    return found
+
+
+def _where_to_look(options: Mapping[str, Any]) -> str:
+    """Where tensors and report are, or how they are asked for."""
+    save, report = options.get("save"), options.get("report")
+    tensors = f"The tensors are in {_path(save)}" if save else 'save="case.safetensors" keeps the tensors'
+    page = f"the report is {_path(report)}" if report and report is not True else 'report="report.html" shows where the errors lie'
+    return f"{tensors}, {page}."
+
+
+__all__ = ("assert_attention_close", "judge")

@@ -1,0 +1,161 @@
+"""What a captured call of attention computes besides its tensors, and its parts that have one mask each."""
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from .errors import BadTensor
+from .masks import MaskRows, Part, keys_and_causal, mask_rows, name_of, part_of
+from .tensors import Tensor, tensor_of
+
+AS_TENSOR = "tensor"  #: the name of a mask that has none: the file holds it
+
+
+class Problem(NamedTuple):
+    """As the call says it."""
+
+    mask: Any = None  #: a name, or a tensor [..., n, n_k]
+    causal: Optional[str] = None  #: the mask that an argument asks for beside it
+    scale: Optional[float] = None
+    softcap: Optional[float] = None
+    alibi: Tuple[float, ...] = ()  #: slopes of the heads
+    sink: Tuple[float, ...] = ()  #: logits of the heads
+
+
+class Named(NamedTuple):
+    """As `judge` takes it; calls of which all but the lists is equal share a file."""
+
+    mask: str
+    scale: Optional[float]
+    softcap: Optional[float]
+    alibi: Tuple[float, ...]
+    sink: Tuple[float, ...]
+    tensor: Optional[Tensor] = None  #: the mask, where it has no name
+
+    def key(self) -> Tuple[Any, ...]:
+        return (self.mask, self.scale, self.softcap, bool(self.alibi), bool(self.sink), self.tensor)
+
+
+def problem_of(mask: Any, causal: Optional[str], scale: Any = None, softcap: Any = None, dropout: float = 0.0) -> Problem:
+    """Raises BadTensor where there is no such problem here."""
+    if dropout:
+        raise BadTensor(f"it drops out {dropout} of its weights")
+    return Problem(mask, causal, None if scale is None else float(scale), None if softcap is None else float(softcap))
+
+
+class Masks:
+    """Reads masks; those of the last calls are kept, since all layers share them."""
+
+    def __init__(self) -> None:
+        self._last: List[Tuple[Any, Tuple[Tuple[int, ...], List[MaskRows]]]] = []
+
+    def rows(self, mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
+        """Of `mask_rows`. Raises BadTensor."""
+        for known, rows in self._last:
+            if known is mask:
+                return rows
+        self._last = [*self._last[-3:], (mask, mask_rows(mask))]
+        return self._last[-1][1]
+
+    def forget(self) -> None:
+        self._last.clear()
+
+
+def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iterator[Tuple[Optional[int], Dict[str, Tensor], Named]]:
+    """The call's tensors with the name of their mask; where it differs from sequence to sequence or has no name, one sequence after
+    the other without its padding: (number of the sequence or None, tensors, problem). A mask without a name comes with them."""
+    named = Named("none", *problem[2:])
+    if problem.mask is None or isinstance(problem.mask, str):
+        yield None, tensors, named._replace(mask=_together(problem.mask or "none", problem.causal))
+        return
+    n, n_k = tensors["q"].shape[-2], tensors["k"].shape[-2]
+    try:
+        axes, matrices = _matrices(problem, masks, n, n_k)
+    except _Unnamed:
+        yield None, tensors, named._replace(mask=AS_TENSOR, tensor=mask_tensor(problem.mask))
+        return
+    text = name_of(matrices[0]) if all(one == matrices[0] for one in matrices) else None
+    if text is not None:
+        yield None, tensors, named._replace(mask=text)
+        return
+    parts = _parts(axes, matrices, tensors["q"].shape)
+    if parts is None:
+        yield None, tensors, named._replace(mask=AS_TENSOR, tensor=mask_tensor(problem.mask))
+        return
+    for number, part in enumerate(parts):
+        yield number, _cut(tensors, number, part), named._replace(mask=part.mask)
+
+
+class _Unnamed(Exception):
+    """The mask adds numbers to scores."""
+
+
+def _matrices(problem: Problem, masks: Masks, n: int, n_k: int) -> Tuple[Tuple[int, ...], List[MaskRows]]:
+    try:
+        axes, matrices = masks.rows(problem.mask)
+    except BadTensor as error:
+        if "adds" in str(error):
+            raise _Unnamed from error
+        raise
+    of_keys = len(matrices[0].counts) == 1 and n > 1
+    if of_keys or problem.causal is None:
+        matrices = [keys_and_causal(one, n, problem.causal is not None) for one in matrices]
+    else:
+        matrices = [one.for_queries(n) for one in matrices]
+        if any(name_of(one) not in ("none", problem.causal) for one in matrices):
+            raise BadTensor(f"it is {problem.causal} and masked otherwise at once")
+        matrices = [keys_and_causal(one, n, True) for one in matrices]
+    if len(matrices[0].counts) != n or matrices[0].keys != n_k:
+        raise BadTensor(f"its mask is {len(matrices[0].counts)} x {matrices[0].keys}, expected {n} x {n_k}")
+    return axes, matrices
+
+
+def _together(text: str, causal: Optional[str]) -> str:
+    if causal is None:
+        return text
+    if text not in ("none", causal):
+        raise BadTensor(f"it is {causal} and masked by {text} at once")
+    return causal
+
+
+def _parts(axes: Tuple[int, ...], matrices: List[MaskRows], shape: Tuple[int, ...]) -> Optional[List[Part]]:
+    """A part for each sequence of the batch; None where a mask has no name, or heads have masks of their own."""
+    batch = math.prod(shape[:-3])
+    of_one = math.prod(axes[1:]) if len(axes) > 1 else len(matrices) if batch == 1 or len(matrices) != batch else 1
+    groups = [matrices[i:i + of_one] for i in range(0, len(matrices), of_one)]
+    if len(groups) not in (1, batch) or any(one != group[0] for group in groups for one in group):
+        return None
+    parts = [part_of(group[0]) for group in groups]
+    found = [part for part in parts if part is not None]
+    return found * (batch // len(groups)) if len(found) == len(parts) else None
+
+
+def _cut(tensors: Dict[str, Tensor], number: int, part: Part) -> Dict[str, Tensor]:
+    """The sequence of this number, without its padding: [heads, n, d]."""
+    found = {}
+    for role, t in tensors.items():
+        rows = part.keys if role in ("k", "v") else part.queries
+        heads, n, d = (1, *t.shape)[-3:]
+        row = len(t.data) // math.prod(t.shape[:-1])
+        of_head = [(number * heads + head) * n * row for head in range(heads)]
+        data = b"".join(t.data[first + rows.start * row:first + rows.stop * row] for first in of_head)
+        found[role] = Tensor(t.type, (heads, rows.stop - rows.start, d), data)
+    return found
+
+
+def mask_tensor(mask: Any) -> Tensor:
+    """A mask for a file: booleans as U8, where 1 is seen; other numbers are added.
+
+    >>> mask_tensor([[True, False]])
+    Tensor(type='U8', shape=(1, 2), data=b'\\x01\\x00')
+    """
+    if hasattr(mask, "dtype"):
+        is_bool = str(mask.dtype).endswith("bool")
+        return tensor_of((mask.byte() if hasattr(mask, "byte") else mask.astype("uint8")) if is_bool else mask, "mask")
+    found = tensor_of(mask, "mask")
+    value = mask
+    while isinstance(value, (list, tuple)):
+        value = value[0]
+    if not isinstance(value, bool):
+        return found
+    return Tensor("U8", found.shape, bytes(int(x) for x in memoryview(found.data).cast("d")))

@@ -1,0 +1,84 @@
+"""What a kernel computes, in the words of torch and NumPy, as the words of the program."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional
+
+from .errors import BadOption, BadTensor
+from .tensors import Tensor
+
+#: The program's formats by the names that torch, NumPy and ml_dtypes give them.
+_FORMATS = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16",
+            "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
+_NUMBERS = ("scale", "softcap", "alibi", "sink")
+#: Those that may be one number for each head.
+OF_HEADS = ("alibi", "sink")
+
+
+def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[str, Any]:
+    """Options of `judge` and `view` as the program has them; numbers of heads stay lists. Masks that are tensors get their names.
+
+    >>> in_words({"format": "bfloat16", "mask": "Causal", "layout": "B N H D", "scale": 0.5, "sink": [1, 2]}, {})
+    {'format': 'bf16', 'mask': 'causal', 'layout': 'bnhd', 'scale': 0.5, 'sink': [1.0, 2.0]}
+    """
+    found = dict(options)
+    if isinstance(found.get("layout"), str):
+        found["layout"] = found["layout"].replace(" ", "").lower()
+    found.update({name: _format(found[name]) for name in ("format",) if name in found})
+    found.update({name: _number(found[name], name) for name in _NUMBERS if name in found})
+    if "mask" in found:
+        found["mask"] = _mask(found["mask"], tensors, heads_last(found.get("layout")))
+    return found
+
+
+def heads_last(layout: Optional[str]) -> bool:
+    """True where heads stand behind tokens."""
+    return layout in ("nhd", "bnhd")
+
+
+def _format(value: Any) -> Any:
+    """torch.bfloat16, numpy.float16, "bfloat16" or "BF16" as "bf16"."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
+    text = text.rpartition("torch.")[2].lower()
+    return _FORMATS.get(text, text)
+
+
+def _number(value: Any, name: str) -> Any:
+    """A number, or the list of those of the heads."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    numbers = numbers_of(value, name)
+    if len(numbers) == 1:
+        return numbers[0]
+    if name not in OF_HEADS or not numbers:
+        raise BadOption(f"{name} holds {len(numbers)} numbers, expected one" + ("" if name not in OF_HEADS else " for each head"))
+    return numbers
+
+
+def numbers_of(value: Any, name: str) -> List[float]:
+    """All numbers of a tensor or nested lists. Raises BadOption."""
+    value = value.detach() if hasattr(value, "detach") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (list, tuple)):
+        return [number for part in value for number in numbers_of(part, name)]
+    try:
+        return [float(value)]
+    except (TypeError, ValueError):
+        raise BadOption(f"{name} holds {value!r}, expected numbers") from None
+
+
+def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.strip().lower()
+    from .masks import mask_text
+
+    axis = -3 if tokens_first else -2
+    lengths = [tensors[name].shape[axis] if name in tensors and len(tensors[name].shape) > 2 else
+               tensors[name].shape[-2] if name in tensors else None for name in ("q", "k")]
+    try:
+        return mask_text(value, *lengths)
+    except BadTensor as error:
+        raise BadTensor(str(error).replace("its mask", "mask", 1)) from None
