@@ -32,19 +32,53 @@ std::string grouped(std::int64_t x) {
 
 std::string head_text(const CallJudgement& call, int head) { return call.heads > 1 ? fmt::format("head {}, ", head) : ""; }
 
-/// "head 3", "heads 0, 1 and 5", "all 32 heads", "9 of 32 heads, the worst 5"
-std::string wrong_heads(const CallJudgement& call) {
-  std::vector<int> wrong;
-  for (const JudgedRow& r : call.table)
-    if (!r.found.rounded) wrong.push_back(r.head);
-  if (wrong.size() == call.table.size())
-    return wrong.size() == 1 ? fmt::format("head {}", wrong[0]) : fmt::format("all {} heads", wrong.size());
-  if (wrong.size() > 4)
-    return fmt::format("{} of {} heads, the worst head {}", wrong.size(), call.table.size(), call.worst_row().head);
-  std::string text = wrong.size() == 1 ? "head " : "heads ";
-  for (std::size_t i = 0; i < wrong.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == wrong.size() ? " and " : ", ", wrong[i]);
+/// "head 3", "heads 0, 1 and 5", "all 32 heads", "9 of 32 heads, the worst head 5"
+std::string heads_text(const CallJudgement& call, const std::vector<int>& heads) {
+  if (heads.size() == call.table.size())
+    return heads.size() == 1 ? fmt::format("head {}", heads[0]) : fmt::format("all {} heads", heads.size());
+  if (heads.size() > 4)
+    return fmt::format("{} of {} heads, the worst head {}", heads.size(), call.table.size(), call.worst_row().head);
+  std::string text = heads.size() == 1 ? "head " : "heads ";
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == heads.size() ? " and " : ", ", heads[i]);
   return text;
+}
+
+template <class Chosen>
+std::vector<int> heads_that(const CallJudgement& call, const Chosen& chosen) {
+  std::vector<int> heads;
+  for (const JudgedRow& r : call.table)
+    if (chosen(r)) heads.push_back(r.head);
+  return heads;
+}
+
+bool is_wrong(const JudgedRow& row) { return !row.found.rounded; }
+std::string wrong_heads(const CallJudgement& call) { return heads_text(call, heads_that(call, is_wrong)); }
+
+/// The slip, and the heads in which it was looked for and found; of the others that they are wrong.
+std::string slip_sentence(const CallJudgement& call) {
+  const std::string& text = call.worst_row().slip->text;
+  if (call.heads == 1) return "Wrong: " + text + ".";
+  const std::vector<int> named = heads_that(call, [&](const JudgedRow& r) { return r.slip && r.slip->text == text; }),
+                         wrong = heads_that(call, is_wrong);
+  if (named.size() == wrong.size()) return fmt::format("Wrong: {} ({}).", text, heads_text(call, named));
+  return fmt::format("Wrong: {} ({}; {} of {} heads are wrong).", text,
+                     named.size() == 1 ? fmt::format("head {}", named[0]) : heads_text(call, named), wrong.size(),
+                     call.table.size());
+}
+
+/// Those that are NaN or infinite, with their heads, and the other wrong ones.
+std::string nonfinite_sentence(const CallJudgement& call) {
+  std::int64_t count = 0;
+  for (const JudgedRow& r : call.table) count += r.found.nonfinite;
+  const std::vector<int> heads = heads_that(call, [](const JudgedRow& r) { return r.found.nonfinite > 0; });
+  std::string text = fmt::format("Wrong: {} {} NaN or infinite{}", grouped(count), count == 1 ? "element is" : "elements are",
+                                 call.heads > 1 ? " (" + heads_text(call, heads) + ")" : "");
+  if (const std::int64_t others = call.suspect_elements() - count; others > 0)
+    text +=
+        fmt::format(", and {} more {} further off than in any correct {} kernel{}", grouped(others), others == 1 ? "is" : "are",
+                    name(call.claim.format), call.heads > 1 ? " (" + wrong_heads(call) + " in all)" : "");
+  return text + ".";
 }
 
 std::string wrong_sentence(const CallJudgement& call) {
@@ -53,9 +87,9 @@ std::string wrong_sentence(const CallJudgement& call) {
   if (call.also && call.also->rounded)
     return fmt::format("Wrong: rounded as {0} (P in {0}); as {1}, which the tensors are, it is {2} off{3}.",
                        name(call.also->format), name(call.claim.format), times(worst.found.ratio), in);
-  if (worst.slip) return "Wrong: " + worst.slip->text + in + ".";
-  if (worst.found.nonfinite > 0)
-    return fmt::format("Wrong: {} elements are NaN or infinite{}.", grouped(worst.found.nonfinite), in);
+  if (worst.slip) return slip_sentence(call);
+  if (std::ranges::any_of(call.table, [](const JudgedRow& r) { return r.found.nonfinite > 0; }))
+    return nonfinite_sentence(call);
   if (call.suspect_elements() == 0)
     return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
   return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.",
@@ -80,7 +114,8 @@ std::string wrong_evidence(const CallJudgement& call) {
   if (h.suspects == 0)
     return fmt::format("{} errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
                        in.empty() ? "Its" : in + "the", times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
-  return fmt::format("{}{} elements are beyond their tolerance, {}, by up to {}{}.", in, grouped(h.suspects),
+  return fmt::format("{}{} {} beyond {} tolerance, {}, by up to {}{}.", in, grouped(h.suspects),
+                     h.suspects == 1 ? "element is" : "elements are", h.suspects == 1 ? "its" : "their",
                      h.where.empty() ? "here and there" : h.where, times(h.ratio), element_text(call));
 }
 
@@ -90,6 +125,10 @@ std::string advice(const CallJudgement& call, const std::string& accepting) {
   if (call.also && call.also->rounded)
     return fmt::format("If it is meant to round to {0}, give it tensors of that type, or say so by --format {0}.",
                        name(call.also->format));
+  if (worst.slip && worst.slip->kind == Slip::Kind::overflow)
+    return "Nearly all rows in which that holds are NaN or infinite, and nearly no others: look for it in the kernel.";
+  if (worst.slip && worst.slip->kind == Slip::Kind::place && worst.slip->ratio == 0)
+    return "Nothing else is wrong: look for it in the kernel.";
   if (worst.slip)
     return fmt::format(
         "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the "

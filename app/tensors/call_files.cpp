@@ -368,7 +368,8 @@ const CallPart& CallFiles::output_of(const Layer& layer) const {
   if (!o.tensor.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
     throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
-                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape));
+                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape) +
+                             (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
   return o;
 }
 

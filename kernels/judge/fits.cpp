@@ -6,18 +6,17 @@
 #include <cstdio>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <vector>
 
 #include "kernels/judge/key_counts.h"
-#include "kernels/slips/softmax_variant.h"
+#include "kernels/judge/wrong_output.h"
 
 namespace attoscope {
 namespace {
 
 using Kind = Slip::Kind;
 
-constexpr int most_rows = 48, most_steps = 16, whole_roots = 4096;
+constexpr int most_rows = 48, most_steps = 24, whole_roots = 4096;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -30,175 +29,408 @@ std::string number_text(double x) {
 /// " = 1/sqrt(96)", " = the right one times log2 e"; "" where the number says nothing.
 std::string meaning_of(double scale, double right) {
   const double square = 1 / (scale * scale), whole = std::round(square);
-  if (whole >= 1 && whole <= whole_roots && std::abs(square / whole - 1) < 2e-3)
-    return whole == 1 ? "" : " = 1/sqrt(" + std::to_string(static_cast<int>(whole)) + ")";
-  constexpr std::array<std::pair<double, const char*>, 4> factors{
-      {{std::numbers::log2e, "log2 e"}, {std::numbers::ln2, "ln 2"}, {2, "2"}, {0.5, "1/2"}}};
+  constexpr std::array<std::pair<double, const char*>, 5> factors{
+      {{std::numbers::log2e, "log2 e"},
+       {std::numbers::ln2, "ln 2"},
+       {2, "2"},
+       {0.5, "1/2"},
+       {1.4453125 / std::numbers::log2e, "log2 e in bf16 over log2 e"}}};
   for (const auto& [factor, text] : factors)
-    if (std::abs(scale / right / factor - 1) < 2e-3) return std::string(" = the right one times ") + text;
+    if (std::abs(scale / right / factor - 1) < 5e-4) return std::string(" = the right one times ") + text;
+  if (whole > 1 && whole <= whole_roots && whole * right * right != 1 && std::abs(square / whole - 1) < 2e-3)
+    return " = 1/sqrt(" + std::to_string(static_cast<int>(whole)) + ")";
   return "";
 }
 
-class Fits {
- public:
-  Fits(const JudgedOutput& output, const Judged& judged, const Options& options)
-      : output_(output),
-        judged_(judged),
-        options_(options),
-        golden_(judged.tolerance.golden),
-        o_(*output.values),
-        right_(right_softmax(output.problem)),
-        head_(std::make_shared<const VariantHead>(variant_head(*output.problem.input.tensors))) {
-    std::vector<int> wrong;
-    for (int i = 0; i < golden_.rows; ++i)
-      if (judged.head.row_ratio[at(i)] > 1) wrong.push_back(i);
-    const int step = std::max(1, (static_cast<int>(wrong.size()) + most_rows - 1) / most_rows);
-    for (std::size_t i = 0; i < wrong.size(); i += at(step)) rows_.push_back(wrong[i]);
+/// The number with two digits and with three where that changes little, and itself.
+std::vector<double> rounder(double x) {
+  std::vector<double> all;
+  char nice[32];
+  for (const char* digits : {"%.2g", "%.3g"}) {
+    std::snprintf(nice, sizeof nice, digits, x);
+    if (const double y = std::strtod(nice, nullptr); std::abs(y - x) <= 1e-2 * std::abs(x)) all.push_back(y);
   }
+  all.push_back(x);
+  return all;
+}
 
-  std::optional<Slip> slip() const {
-    if (rows_.empty() || judged_.head.nonfinite > 0) return {};
-    for (const auto fit : {&Fits::scale, &Fits::offset_of_l, &Fits::factor, &Fits::key_counts, &Fits::multiples})
-      if (std::optional<Slip> slip = (this->*fit)()) return slip;
+/// A number of the softmax that is fitted.
+using SetNumber = std::function<void(SoftmaxVariant&, double)>;
+using NumberText = std::function<std::string(double)>;
+
+class NumberFits {
+ public:
+  explicit NumberFits(const WrongOutput& wrong)
+      : wrong_(wrong), right_(wrong.right()), rows_(wrong.some(most_rows)), columns_(wrong.golden().cols) {}
+
+  NamedSlip slip() const {
+    for (const auto fit :
+         {&NumberFits::scale, &NumberFits::slope, &NumberFits::soft_cap, &NumberFits::offset_of_l, &NumberFits::factor,
+          &NumberFits::scale_and_factor, &NumberFits::columns_of_scores, &NumberFits::bound})
+      if (NamedSlip slip = (this->*fit)()) return slip;
     return {};
   }
 
  private:
-  const double* output(int row) const { return o_.data() + at(row) * at(golden_.cols); }
-  const double* truth(int row) const { return golden_.values.data() + at(row) * at(golden_.cols); }
-
-  /// True if what is left in the wrong rows is small against the output, and so much smaller than the error was.
-  bool leaves_little(const RoundedRow& expected, double least_drop) const {
-    std::vector<double> row(at(golden_.cols)), slack(row.size());
-    double square = 0, error = 0, left = 0;
-    for (const int i : rows_) {
-      expected(i, row.data(), slack.data());
-      for (int c = 0; c < golden_.cols; ++c) {
-        const double o = output(i)[c];
-        square += o * o, error += (o - truth(i)[c]) * (o - truth(i)[c]), left += (o - row[at(c)]) * (o - row[at(c)]);
-      }
-    }
-    return 16 * left <= square && least_drop * least_drop * left <= error;
+  RoundedRow rows_with(const SoftmaxVariant& softmax) const {
+    MistakenKernel kernel = wrong_.right_kernel();
+    kernel.softmax = softmax;
+    return wrong_.rows_of(std::move(kernel));
   }
-
-  std::optional<Slip> named(Kind kind, std::string text, const RoundedRow& expected, double least_drop = 0) const {
-    const double ratio = ratio_to(output_, judged_, expected, options_);
-    if (!std::isfinite(ratio) || !leaves_little(expected, least_drop)) return {};
-    const ExpectedRow output = [expected](int row, double* out) {
-      expected(row, out, nullptr);
-      return true;
-    };
-    return std::make_optional(Slip{.kind = kind, .text = std::move(text), .ratio = ratio, .output = output, .mask = {}});
-  }
-
   RoundedRow times_of_row(std::function<double(int row)> factor) const {
-    return [golden = std::make_shared<const Matrix>(golden_), factor = std::move(factor)](int row, double* out, double*) {
-      for (int c = 0; c < golden->cols; ++c) out[c] = factor(row) * (*golden)(row, c);
+    return [&wrong = wrong_, factor = std::move(factor)](int row, double* out, double*) {
+      for (int c = 0; c < wrong.golden().cols; ++c) out[c] = factor(row) * wrong.truth(row)[c];
     };
   }
 
-  /// The scale by Gauss and Newton's steps.
-  std::optional<Slip> scale() const {
-    SoftmaxVariant variant = right_, moved = right_;
-    constexpr double change = 0x1p-16;
-    std::vector<double> out(at(golden_.cols)), further = out;
+  /// By Gauss and Newton's steps from x on; where `has_factor`, the output may be a multiple besides, which is returned, too.
+  struct Fitted {
+    double x = 0, factor = 1;
+  };
+  std::optional<Fitted> fitted(double x, double largest_step, const SetNumber& set, bool has_factor = false) const {
+    Fitted f{.x = x};
+    std::vector<double> out(at(columns_)), further = out;
     for (int step = 0; step < most_steps; ++step) {
-      moved.scale = variant.scale * (1 + change);
-      double along = 0, square = 0;
+      SoftmaxVariant here = right_, there = right_;
+      const double change = std::max(std::abs(f.x), 1e-3) * 0x1p-16;
+      set(here, f.x), set(there, f.x + change);
+      double along = 0, square = 0, of_factor = 0, of_out = 0, both = 0, rest = 0;
       for (const int row : rows_) {
-        attend(*head_, variant, row, out.data());
-        attend(*head_, moved, row, further.data());
-        for (int c = 0; c < golden_.cols; ++c) {
-          const double slope = (further[at(c)] - out[at(c)]) / change;
-          along += (output(row)[c] - out[at(c)]) * slope, square += slope * slope;
+        attend(*wrong_.head(), here, row, out.data());
+        attend(*wrong_.head(), there, row, further.data());
+        for (int c = 0; c < columns_; ++c) {
+          const double slope = f.factor * (further[at(c)] - out[at(c)]) / change,
+                       error = wrong_.output(row)[c] - f.factor * out[at(c)];
+          if (!std::isfinite(error) || !std::isfinite(slope)) continue;
+          along += error * slope, square += slope * slope, rest += error * error;
+          of_factor += error * out[at(c)], of_out += out[at(c)] * out[at(c)], both += slope * out[at(c)];
         }
       }
-      if (!(square > 0)) return {};
-      const double by = std::clamp(along / square, -0.5, 1.0);
-      variant.scale *= 1 + by;
-      if (std::abs(by) < 1e-7) break;
+      const double determinant = has_factor ? square * of_out - both * both : square;
+      if (!(determinant > 0)) return {};
+      double by = has_factor ? (along * of_out - of_factor * both) / determinant : along / square;
+      if (has_factor) f.factor += std::clamp((of_factor * square - along * both) / determinant, -0.5, 0.5);
+      by = std::clamp(by, -largest_step * std::abs(f.x), 2 * largest_step * std::abs(f.x));
+      f.x += by;
+      if (std::abs(by) < 1e-7 * std::abs(f.x)) break;
     }
-    if (!std::isfinite(variant.scale) || variant.scale == right_.scale) return {};
-    const std::string text = "scores were multiplied by " + number_text(variant.scale) +
-                             meaning_of(variant.scale, right_.scale) + " instead of " + number_text(right_.scale);
-    return named(Kind::number, text, [head = head_, variant](int row, double* o, double*) { attend(*head, variant, row, o); });
+    if (!std::isfinite(f.x) || !std::isfinite(f.factor)) return {};
+    return f;
   }
 
-  /// sum exp(S), times exp(-m) where that is too large.
-  std::vector<double> sums_of_exp() const {
-    std::vector<double> sums;
-    for (int row = 0; row < golden_.rows; ++row) sums.push_back(sum_of_exp(*head_, right_, row));
-    return sums;
+  NamedSlip with_number(const std::optional<Fitted>& found, const SetNumber& set, const NumberText& text) const {
+    if (!found) return {};
+    for (const double x : rounder(found->x)) {
+      SoftmaxVariant softmax = right_;
+      set(softmax, x);
+      if (NamedSlip slip = wrong_.named(Kind::number, text(x), rows_with(softmax))) return slip;
+    }
+    return {};
+  }
+
+  NamedSlip scale() const {
+    const SetNumber set = [](SoftmaxVariant& v, double x) { v.scale = x; };
+    const std::optional<Fitted> found = fitted(right_.scale, 0.5, set);
+    if (!found || found->x == right_.scale) return {};
+    SoftmaxVariant softmax = right_;
+    softmax.scale = found->x;
+    return wrong_.named(Kind::number,
+                        "scores were multiplied by " + number_text(found->x) + meaning_of(found->x, right_.scale) +
+                            " instead of " + number_text(right_.scale),
+                        rows_with(softmax));
+  }
+
+  NamedSlip slope() const {
+    const SetNumber set = [](SoftmaxVariant& v, double x) { v.alibi = x; };
+    const double right = right_.alibi;
+    const auto text = [right](double x) {
+      int exponent = 0;
+      const bool power = std::frexp(x, &exponent) == 0.5;
+      return "an ALiBi slope of " + number_text(x) + (power && x < 1 ? " = 2^" + std::to_string(exponent - 1) : "") +
+             (right == 0 ? ", where none is wanted" : " instead of " + number_text(right));
+    };
+    return with_number(fitted(right == 0 ? 0.02 : right, 0.5, set), set, text);
+  }
+
+  NamedSlip soft_cap() const {
+    const double right = right_.softcap;
+    if (right == 0) return {};
+    const SetNumber set = [](SoftmaxVariant& v, double x) { v.softcap = x; };
+    return with_number(fitted(right, 0.5, set), set,
+                       [right](double x) { return "a soft cap of " + number_text(x) + " instead of " + number_text(right); });
   }
 
   /// l + x instead of l in every row: O (l + x) = truth l.
-  std::optional<Slip> offset_of_l() const {
-    const auto L = std::make_shared<const std::vector<double>>(sums_of_exp());
+  NamedSlip offset_of_l() const {
+    std::vector<double> sums;
+    for (int row = 0; row < wrong_.golden().rows; ++row) sums.push_back(sum_of_exp(*wrong_.head(), right_, row));
+    const auto L = std::make_shared<const std::vector<double>>(std::move(sums));
     double along = 0, square = 0;
     for (const int row : rows_)
-      for (int c = 0; c < golden_.cols; ++c) {
-        const double o = output(row)[c], slope = o / (*L)[at(row)];
-        along += slope * (truth(row)[c] - o), square += slope * slope;
+      for (int c = 0; c < columns_; ++c) {
+        const double o = wrong_.output(row)[c], slope = o / (*L)[at(row)];
+        along += slope * (wrong_.truth(row)[c] - o), square += slope * slope;
       }
     const double x = along / square;
     if (!std::isfinite(x) || x == 0) return {};
+    if (right_.sink)
+      if (NamedSlip slip = other_sink(*right_.sink, std::log(std::exp(*right_.sink) + x))) return slip;
     const std::string text = "l is too " + std::string(x > 0 ? "large" : "small") + " by " + number_text(std::abs(x)) +
                              " exp(0), the same in all rows" +
                              (x > 0 ? ", as so many keys of score 0 and value 0 make it" : "");
-    return named(Kind::row_factor, text, times_of_row([L, x](int row) { return (*L)[at(row)] / ((*L)[at(row)] + x); }));
+    return wrong_.named(Kind::row_factor, text, times_of_row([L, x](int row) { return (*L)[at(row)] / ((*L)[at(row)] + x); }));
   }
 
-  double factor_of(int row) const {
-    double along = 0, square = 0;
-    for (int c = 0; c < golden_.cols; ++c) along += output(row)[c] * truth(row)[c], square += truth(row)[c] * truth(row)[c];
-    return square > 0 ? along / square : 1;
+  NamedSlip other_sink(double right, double sink) const {
+    if (!std::isfinite(sink)) return {};
+    const SetNumber set = [](SoftmaxVariant& v, double x) { v.sink = x; };
+    const double times = std::exp(sink - right), whole = std::round(times);
+    if (whole >= 2 && whole <= 64 && std::abs(times / whole - 1) < 0.02) {
+      SoftmaxVariant softmax = right_;
+      softmax.sink = right + std::log(whole);
+      const std::string count = std::to_string(static_cast<int>(whole));
+      if (NamedSlip slip = wrong_.named(
+              Kind::number, "the sink counts " + count + " times, as if it were added in each of " + count + " splits",
+              rows_with(softmax)))
+        return slip;
+    }
+    const std::array<std::pair<double, const char*>, 4> factors{{{right_.scale, "the scale"},
+                                                                 {1 / right_.scale, "1 over the scale"},
+                                                                 {std::numbers::log2e, "log2 e"},
+                                                                 {std::numbers::ln2, "ln 2"}}};
+    const std::string instead = " instead of " + number_text(right);
+    for (const auto& [factor, text] : factors)
+      if (std::abs(sink / right / factor - 1) < 0.01) {
+        SoftmaxVariant softmax = right_;
+        softmax.sink = right * factor;
+        if (NamedSlip slip = wrong_.named(
+                Kind::number, "a sink of " + number_text(right * factor) + " = the right one times " + text + instead,
+                rows_with(softmax)))
+          return slip;
+      }
+    return with_number(Fitted{.x = sink}, set, [instead](double x) { return "a sink of " + number_text(x) + instead; });
   }
 
-  std::optional<Slip> factor() const {
+  NamedSlip factor() const {
     double along = 0, square = 0;
     for (const int row : rows_)
-      for (int c = 0; c < golden_.cols; ++c) along += output(row)[c] * truth(row)[c], square += truth(row)[c] * truth(row)[c];
+      for (int c = 0; c < columns_; ++c)
+        along += wrong_.output(row)[c] * wrong_.truth(row)[c], square += wrong_.truth(row)[c] * wrong_.truth(row)[c];
     const double f = along / square;
     if (!std::isfinite(f) || f == 0) return {};
-    return named(Kind::row_factor, "the output is " + number_text(f) + " times the truth",
-                 times_of_row([f](int) { return f; }));
+    return times_the_truth(f, right_, "");
+  }
+  /// The tolerance grows with the output.
+  NamedSlip times_the_truth(double f, const SoftmaxVariant& softmax, const std::string& before) const {
+    MistakenKernel kernel = wrong_.right_kernel();
+    kernel.softmax = softmax;
+    kernel.in_O = [f](int, int, double e) { return f * e; };
+    return wrong_.named(before.empty() ? Kind::row_factor : Kind::number,
+                        before + "the output is " + number_text(f) + " times the truth", wrong_.rows_of(std::move(kernel)));
   }
 
-  std::optional<Slip> key_counts() const {
-    const KeyCounts counts = fitted_counts(*head_, right_, o_, rows_, options_);
-    if (counts.text.empty()) return {};
-    return named(Kind::key_counts, counts.text, [head = head_, right = right_, counts](int row, double* out, double*) {
-      attend(*head, right, counts, row, out);
-    });
+  NamedSlip scale_and_factor() const {
+    const std::optional<Fitted> found = fitted(right_.scale, 0.5, [](SoftmaxVariant& v, double x) { v.scale = x; }, true);
+    if (!found || !(found->x > 0)) return {};
+    SoftmaxVariant softmax = right_;
+    softmax.scale = found->x;
+    return times_the_truth(found->factor, softmax,
+                           "scores were multiplied by " + number_text(found->x) + " instead of " + number_text(right_.scale) +
+                               ", and with such scores ");
   }
 
-  /// Rows alone, each with its own factor, where enough columns say that it is one.
-  std::optional<Slip> multiples() const {
-    if (rows_.size() < 2 || golden_.cols < 8) return {};
-    auto factors = std::make_shared<std::vector<double>>();
-    for (int row = 0; row < golden_.rows; ++row) factors->push_back(judged_.head.row_ratio[at(row)] > 1 ? factor_of(row) : 1);
-    double least = std::numeric_limits<double>::infinity(), most = -least;
-    for (const int row : rows_) least = std::min(least, (*factors)[at(row)]), most = std::max(most, (*factors)[at(row)]);
-    return named(Kind::row_factor,
-                 "each wrong row is the truth times a number, " + number_text(least) + " to " + number_text(most) +
-                     ": its l is wrong, or belongs to another row",
-                 times_of_row([factors](int row) { return (*factors)[at(row)]; }), 3);
-  }
+  /// S is a sum over groups of columns of a q.k, where the factors a should be 1: as Gauss and Newton find them.
+  NamedSlip columns_of_scores() const;
 
-  const JudgedOutput& output_;
-  const Judged& judged_;
-  const Options& options_;
-  const Matrix& golden_;
-  const std::vector<double>& o_;
-  SoftmaxVariant right_;
-  std::shared_ptr<const VariantHead> head_;
-  std::vector<int> rows_;  ///< wrong ones, spread over all
+  /// The bound on one side of what `kernel` bounds, where the output is nearest.
+  NamedSlip bound() const;
+
+  const WrongOutput& wrong_;
+  const SoftmaxVariant& right_;
+  std::vector<int> rows_;
+  int columns_;
 };
+
+NamedSlip NumberFits::columns_of_scores() const {
+  const Tensors& t = wrong_.tensors();
+  if (right_.softcap != 0 || t.d < 2 || t.d % 8 != 0) return {};
+  const int width = std::max(8, t.d / 32 / 8 * 8);
+  const auto groups = at((t.d + width - 1) / width);
+  std::vector<double> a(groups, 1);
+  const auto scaled = [&](const std::vector<double>& by) {
+    Tensors x = t;
+    for (std::size_t i = 0; i < x.q.size(); ++i) x.q[i] *= by[i % at(t.d) / at(width)];
+    return x;
+  };
+  const std::vector<int> rows = wrong_.some(t.n_k > 1024 ? 8 : 24);
+  for (int step = 0; step < 12; ++step) {
+    wrong_.check();
+    const MistakenKernel kernel = wrong_.kernel_of(scaled(a));
+    std::vector<double> square(groups * groups), along(groups), out(at(t.d_v));
+    for (const int row : rows) {
+      const std::vector<double> P = weights(*kernel.head, right_, row);
+      attend(*kernel.head, right_, row, out.data());
+      if (!std::isfinite(out[0])) continue;
+      std::vector<double> slope(groups * at(t.d_v));
+      for (int j = 0; j < t.n_k; ++j) {
+        if (P[at(j)] == 0) continue;
+        for (std::size_t g = 0; g < groups; ++g) {
+          double s = 0;
+          for (int c = static_cast<int>(g) * width; c < std::min(t.d, (static_cast<int>(g) + 1) * width); ++c)
+            s += t.q[at(row * t.d + c)] * t.k[at(j * t.d + c)];
+          s *= right_.scale * P[at(j)];
+          for (int c = 0; c < t.d_v; ++c) slope[g * at(t.d_v) + at(c)] += s * (t.v[at(j * t.d_v + c)] - out[at(c)]);
+        }
+      }
+      for (std::size_t g = 0; g < groups; ++g)
+        for (int c = 0; c < t.d_v; ++c) {
+          const double x = slope[g * at(t.d_v) + at(c)];
+          along[g] += x * (wrong_.output(row)[c] - out[at(c)]);
+          for (std::size_t h = 0; h < groups; ++h) square[g * groups + h] += x * slope[h * at(t.d_v) + at(c)];
+        }
+    }
+    const std::vector<double> by = solved(square, along);
+    double most = 0;
+    for (std::size_t g = 0; g < groups; ++g) a[g] += std::clamp(by[g], -0.7, 0.7), most = std::max(most, std::abs(by[g]));
+    if (!(most < 10)) return {};
+    if (most < 1e-4) break;
+  }
+  std::string text;
+  for (double& x : a)
+    if (std::abs(x - std::round(x)) < 0.08) x = std::round(x);
+  for (std::size_t g = 0; g < groups;) {
+    std::size_t end = g + 1;
+    while (end < groups && a[end] == a[g]) ++end;
+    if (a[g] != 1)
+      text += (text.empty() ? "columns " : ", columns ") + std::to_string(g * at(width)) + " to " +
+              std::to_string(std::min(at(t.d), end * at(width)) - 1) + " of Q and K count " + number_text(a[g]) +
+              " times in q.k";
+    g = end;
+  }
+  if (text.empty() || text.size() > 200) return {};
+  return wrong_.named(Kind::number, text, wrong_.rows_of(wrong_.kernel_of(scaled(a))));
+}
+
+NamedSlip NumberFits::bound() const {
+  const std::vector<int> rows = wrong_.some(8);
+  double least = 0, most = 0;
+  for (const int row : rows)
+    for (const double s : scores(*wrong_.head(), right_, row)) least = std::min(least, s), most = std::max(most, s);
+  struct Bound {
+    const char* text;
+    double from, to;
+    std::function<void(MistakenKernel&, double)> set;
+  };
+  const std::array<Bound, 3> bounds{
+      {{"scores are clamped to at most ", 0.02 * most, most,
+        [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::min(s, x); }; }},
+       {"scores are clamped to at least ", least, 0.02 * least,
+        [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::max(s, x); }; }},
+       {"scores are clamped to both sides, at ", 0.02 * most, most,
+        [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::clamp(s, -x, x); }; }}}};
+  for (const Bound& b : bounds) {
+    wrong_.check();
+    const auto rest = [&](double x) {
+      MistakenKernel kernel = wrong_.right_kernel();
+      b.set(kernel, x);
+      const RoundedRow expected = wrong_.rows_of(std::move(kernel));
+      double square = 0;
+      std::vector<double> out(at(columns_));
+      for (const int row : rows) {
+        expected(row, out.data(), nullptr);
+        for (int c = 0; c < columns_; ++c) square += std::pow(wrong_.output(row)[c] - out[at(c)], 2);
+      }
+      return square;
+    };
+    constexpr int grid = 32;
+    int best = 0;
+    double nearest = std::numeric_limits<double>::infinity();
+    for (int i = 0; i <= grid; ++i)
+      if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < nearest) nearest = x, best = i;
+    double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
+    for (int i = 0; i < 24; ++i) {  // golden section
+      const double x = high - (high - low) / std::numbers::phi, y = low + (high - low) / std::numbers::phi;
+      (rest(x) < rest(y) ? high : low) = rest(x) < rest(y) ? y : x;
+    }
+    for (const double x : rounder((low + high) / 2)) {
+      MistakenKernel kernel = wrong_.right_kernel();
+      b.set(kernel, x);
+      if (NamedSlip slip = wrong_.named(Kind::number, b.text + number_text(x), wrong_.rows_of(std::move(kernel)))) return slip;
+    }
+  }
+  return {};
+}
+
+double factor_of(const WrongOutput& wrong, int row) {
+  double along = 0, square = 0;
+  for (int c = 0; c < wrong.golden().cols; ++c)
+    along += wrong.output(row)[c] * wrong.truth(row)[c], square += wrong.truth(row)[c] * wrong.truth(row)[c];
+  return square > 0 ? along / square : 1;
+}
 
 }  // namespace
 
-std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Options& options) {
-  return Fits(output, judged, options).slip();
+NamedSlip number_fit(const WrongOutput& wrong) { return NumberFits(wrong).slip(); }
+
+NamedSlip count_fit(const WrongOutput& wrong) {
+  for (const Counted where : {Counted::everywhere, Counted::in_O, Counted::in_l}) {
+    for (const KeyCounts& counts :
+         fitted_counts(*wrong.head(), wrong.right(), wrong.values(), wrong.some(most_rows), where, wrong.options())) {
+      MistakenKernel kernel = wrong.right_kernel();
+      const auto counted = [right = wrong.right().keys, counts](Counted alone, int row, int key, double e) {
+        const Keys keys = right(row);
+        const bool sees = key >= keys.first && key < keys.end;
+        if (counts.where != Counted::everywhere && counts.where != alone) return sees ? e : 0;
+        return e * (sees ? counts.visible : counts.hidden)[at(key)];
+      };
+      kernel.sees = [counts, right = wrong.right().keys](int row, int key) {
+        const Keys keys = right(row);
+        return (key >= keys.first && key < keys.end) || counts.hidden[at(key)] != 0;
+      };
+      kernel.in_O = [counted](int row, int key, double e) { return counted(Counted::in_O, row, key, e); };
+      kernel.in_l = [counted](int row, int key, double e) { return counted(Counted::in_l, row, key, e); };
+      if (NamedSlip slip = wrong.named(Kind::key_counts, counts.text, wrong.rows_of(std::move(kernel)))) return slip;
+    }
+  }
+  return {};
+}
+
+/// Rows alone, each with its own factor, where enough columns say that it is one.
+NamedSlip row_factor_fit(const WrongOutput& wrong) {
+  if (wrong.wrong().size() < 2 || wrong.golden().cols < 8) return {};
+  auto factors = std::make_shared<std::vector<double>>(at(wrong.golden().rows), 1.0);
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const int row : wrong.wrong()) {
+    const double f = (*factors)[at(row)] = factor_of(wrong, row);
+    least = std::min(least, f), most = std::max(most, f);
+  }
+  return wrong.named(Kind::row_factor,
+                     "each wrong row is the truth times a number, " + number_text(least) + " to " + number_text(most) +
+                         ": its l is wrong, or belongs to another row",
+                     [&wrong, factors](int row, double* out, double* slack) {
+                       const double f = (*factors)[at(row)];
+                       for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.truth(row)[c];
+                       if (slack) std::fill_n(slack, wrong.golden().cols, 0.0);
+                     });
+}
+
+std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
+                                const Options& options) {
+  const WrongOutput wrong(output, judged, heads, options);
+  if (wrong.wrong().empty()) return {};
+  if (NamedSlip slip = place_fit(wrong)) return slip;
+  if (judged.head.nonfinite > 0) {
+    if (NamedSlip slip = count_fit(wrong)) return slip;
+    return mask_fit(wrong);
+  }
+  for (const auto fit : {number_fit, count_fit})
+    if (NamedSlip slip = fit(wrong)) return slip;
+  if (NamedSlip slip = suspect_fit(wrong, result)) return slip;
+  for (const auto fit : {mask_fit, key_place_fit, loop_fit, rotary_fit, rounding_fit, row_factor_fit, foreign_key_fit}) {
+    wrong.check();
+    if (NamedSlip slip = fit(wrong)) return slip;
+  }
+  return {};
 }
 
 }  // namespace attoscope

@@ -1,4 +1,5 @@
-/// Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, or as factors of rows.
+/// Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, as places, as steps of the
+/// loop over tiles, as roundings, or as factors of rows.
 #pragma once
 
 #include <optional>
@@ -8,11 +9,19 @@
 namespace attoscope {
 
 /// The first of these with which the exact output explains every element of `output`, by the criterion of `judge`:
-/// - number: the scores' scale is another one;
+/// - place: elements, rows or columns that were never written or hold what belongs elsewhere;
+/// - number: the scale, the sink, the slope, the soft cap, a bound of scores or of P; columns of q.k that count c times;
 /// - row_factor: l is off by so many exp(0) in every row, or the output is the truth times a number;
-/// - key_counts: runs of keys count c times (0: left out, 2: twice; hidden keys may count);
+/// - key_counts: keys count c times (0: left out, 2: twice; hidden keys may count), in O and in l, or in one of them;
+/// - mask: each row sees another run of keys;
+/// - a slip that `diagnose` knows, in the wrong rows alone;
+/// - place: K or V of a run of keys is that of another, or of no key of the call;
+/// - rescale: steps of the online softmax that are skipped, or use another row's numbers;
+/// - rounding: a step rounded to another format, or exp by a polynomial;
 /// - row_factor: each row is a multiple of the truth.
-/// None where none does. `judged` is the judgement on `output`. Throws Stopped when cancelled.
-std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Options& options = {});
+/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. Throws Stopped
+/// when cancelled, and what `heads.read` throws.
+std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result,
+                                const OtherHeads& heads = {}, const Options& options = {});
 
 }  // namespace attoscope

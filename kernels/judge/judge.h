@@ -56,6 +56,10 @@ Judged judge(const JudgedOutput& output, const Options& options = {});
 /// tolerance; infinite where an element, a row or all together are further off than a correct kernel would be. Throws Stopped.
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options = {});
 
+/// The fit of one row of an output, d_v values, to those expected: the largest distance over its tolerance and `slack`, or that
+/// of the row as a whole, if larger; infinite where only one of both is finite.
+double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack);
+
 /// The slip that explains a wrong output best, if one does, and others by what they leave of its error: see `find_slips`, and
 /// where that finds none `fitted_slip`.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},

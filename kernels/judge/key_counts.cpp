@@ -8,8 +8,8 @@
 namespace attoscope {
 namespace {
 
-constexpr int run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4;
-constexpr double counts_right = 0.05;
+constexpr int run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
+constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -34,19 +34,30 @@ RowWeights row_weights(const VariantHead& head, const SoftmaxVariant& right, int
 
 bool sees(const Keys& keys, int j) { return j >= keys.first && j < keys.end; }
 
-/// Keys [first, end) where they are visible, or where they are hidden, as one unknown of the fit.
+/// Keys where they are visible, or where they are hidden, as one unknown of the fit.
 struct Part {
-  int first = 0, end = 0;
+  std::vector<int> keys;
   bool hidden = false;
 };
+Part part_of(int first, int end, bool hidden = false, int step = 1) {
+  Part part{.keys = {}, .hidden = hidden};
+  for (int j = first; j < end; j += step) part.keys.push_back(j);
+  return part;
+}
 
 /// Least squares for what the parts' counts have more than they should.
 class CountFit {
  public:
-  CountFit(const VariantHead& head, std::vector<Part> parts)
-      : head_(head), parts_(std::move(parts)), square_(parts_.size() * parts_.size()), along_(parts_.size()) {}
+  CountFit(const VariantHead& head, std::vector<Part> parts, Counted where)
+      : head_(head),
+        parts_(std::move(parts)),
+        in_O_(where != Counted::in_l),
+        in_l_(where != Counted::in_O),
+        square_(parts_.size() * parts_.size()),
+        along_(parts_.size()) {}
 
-  /// The row's equations: the sum over parts of b (T - o M) is what o is more than the truth, times l.
+  /// The row's equations: the sum over parts of b (T - o M) is what o is more than the truth, times l; T and M where they
+  /// count.
   void add(const RowWeights& w, const double* o) {
     const int columns = head_.shape.d_v;
     std::vector<double> slopes(parts_.size() * at(columns)), truth(at(columns));
@@ -56,9 +67,10 @@ class CountFit {
       for (int c = 0; c < columns; ++c) truth[at(c)] += w.e[at(j)] * value(j, c);
     }
     for (std::size_t p = 0; p < parts_.size(); ++p)
-      for (int j = parts_[p].first; j < parts_[p].end; ++j) {
+      for (const int j : parts_[p].keys) {
         if (sees(w.visible, j) == parts_[p].hidden) continue;
-        for (int c = 0; c < columns; ++c) slopes[p * at(columns) + at(c)] += w.e[at(j)] / l * (value(j, c) - o[c]);
+        for (int c = 0; c < columns; ++c)
+          slopes[p * at(columns) + at(c)] += w.e[at(j)] / l * ((in_O_ ? value(j, c) : 0) - (in_l_ ? o[c] : 0));
       }
     std::vector<double> more(at(columns));
     for (int c = 0; c < columns; ++c) more[at(c)] = o[c] - truth[at(c)] / l;
@@ -106,6 +118,7 @@ class CountFit {
 
   const VariantHead& head_;
   std::vector<Part> parts_;
+  bool in_O_, in_l_;
   std::vector<double> square_, along_;
 };
 
@@ -127,10 +140,18 @@ std::string count_text(double count) {
   return text;
 }
 
-/// 0, 1 or 2 where it is nearly that.
-double settled(double count) {
+/// A whole number where it is within `near` of one.
+double settled(double count, double near = nearly_whole) {
   const double whole = std::round(count);
-  return std::abs(count - whole) < counts_right ? std::max(0.0, whole) : count;
+  return std::abs(count - whole) <= near ? std::max(0.0, whole) : count;
+}
+
+const char* where_text(Counted where) {
+  return where == Counted::everywhere ? "" : where == Counted::in_O ? " in O, not in l" : " in l, not in O";
+}
+
+std::string times_text(std::size_t keys, double count) {
+  return std::string(keys > 1 ? " count " : " counts ") + count_text(count) + (count == 1 ? " time" : " times");
 }
 
 /// The parts whose keys do not count as they should, and how often they do, in words; "" where there are too many.
@@ -142,19 +163,137 @@ std::string counts_text(const KeyCounts& counts) {
     const double right = hidden ? 0 : 1;
     for (std::size_t j = 0; j < all.size();) {
       std::size_t end = j + 1;
-      while (end < all.size() && std::abs(all[end] - all[j]) < counts_right) ++end;
+      while (end < all.size() && std::abs(all[end] - all[j]) < 0.05) ++end;
       if (all[j] != right) {
         ++parts;
         text += (text.empty() ? "" : ", ") + std::string(hidden ? "hidden " : "") + "key" + (end - j > 1 ? "s " : " ") +
                 std::to_string(j);
         if (end - j > 1) text += " to " + std::to_string(end - 1);
-        text += std::string(end - j > 1 ? " count " : " counts ") + count_text(all[j]) + (all[j] == 1 ? " time" : " times");
+        text += times_text(end - j, all[j]);
       }
       j = end;
     }
   }
-  return parts <= most_parts ? text : "";
+  return parts == 0 || parts > most_parts ? "" : text + where_text(counts.where);
 }
+
+/// "every 8th key from key 7 on counts 0 times", "keys 1, 2 and 3 of every 4 count 0 times"; "" where they count differently.
+std::string classes_text(const std::vector<double>& of_class) {
+  std::vector<std::size_t> other;
+  for (std::size_t r = 0; r < of_class.size(); ++r)
+    if (of_class[r] != 1) other.push_back(r);
+  if (other.empty() || other.size() == of_class.size()) return "";
+  for (const std::size_t r : other)
+    if (std::abs(of_class[r] - of_class[other[0]]) > 0.05) return "";
+  const std::string period = std::to_string(of_class.size());
+  std::string text = "every " + period + "th key from key " + std::to_string(other[0]) + " on";
+  if (other.size() > 1) {
+    text = "keys ";
+    for (std::size_t i = 0; i < other.size(); ++i)
+      text += (i == 0 ? "" : i + 1 == other.size() ? " and " : ", ") + std::to_string(other[i]);
+    text += " of every " + period;
+  }
+  return text + times_text(other.size(), of_class[other[0]]);
+}
+
+/// The fits of one output.
+class CountFits {
+ public:
+  CountFits(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
+            const std::vector<int>& rows, Counted where, const Options& options)
+      : head_(head), right_(right), output_(output), where_(where), options_(options), n_k_(head.shape.n_k) {
+    for (const int row : rows) {
+      RowWeights w = row_weights(head, right, row);
+      if (!w.visible.empty() && std::isfinite(output[at(row) * at(head.shape.d_v)])) rows_.emplace_back(row, std::move(w));
+    }
+  }
+
+  /// As they are fitted, and all as whole numbers.
+  std::vector<KeyCounts> of_runs() const {
+    const int length = std::max(run, (2 * n_k_ + most_unknowns - 1) / most_unknowns);
+    std::vector<Part> runs, keys;
+    for (const bool hidden : {false, true})
+      for (int j = 0; j < n_k_; j += length) runs.push_back(part_of(j, std::min(n_k_, j + length), hidden));
+    auto [parts, more] = fitted(std::move(runs));
+    std::vector<double> sizes;
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      if (!parts[p].hidden) sizes.push_back(std::abs(more[p]));
+    std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
+    const double least = std::clamp(4 * sizes[sizes.size() / 2], counts_right, most_noise);
+    const auto stands_out = [&](std::size_t p) { return std::abs(more[p]) >= least; };
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      if (stands_out(p) || (p > 0 && stands_out(p - 1)) || (p + 1 < parts.size() && stands_out(p + 1)))
+        for (const int j : parts[p].keys) keys.push_back(part_of(j, j + 1, parts[p].hidden));
+    const bool few = keys.size() <= most_single_keys;
+    const auto [single, of_key] = few ? fitted(std::move(keys), false) : std::pair{parts, more};
+    std::vector<KeyCounts> all;
+    for (const double near : {nearly_whole, 0.5}) {
+      all.push_back(right_counts());
+      set(all.back(), single, of_key, near);
+      all.back().text = counts_text(all.back());
+    }
+    return all;
+  }
+
+  KeyCounts of_every(int period) const {
+    std::vector<Part> classes;
+    for (int r = 0; r < period; ++r) classes.push_back(part_of(r, n_k_, false, period));
+    const auto [parts, more] = fitted(std::move(classes));
+    KeyCounts counts = right_counts();
+    set(counts, parts, more);
+    counts.text = classes_text({counts.visible.begin(), counts.visible.begin() + period});
+    if (!counts.text.empty()) counts.text += where_text(where_);
+    return counts;
+  }
+
+  KeyCounts of_single_keys() const {
+    std::vector<Part> keys;
+    for (int j = 0; j < n_k_; ++j) keys.push_back(part_of(j, j + 1));
+    const auto [parts, more] = fitted(std::move(keys), false);
+    KeyCounts counts = right_counts();
+    double least = 1, most = 1;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      counts.visible[p] = 1 + more[p];
+      least = std::min(least, 1 + more[p]), most = std::max(most, 1 + more[p]);
+    }
+    counts.text = "the value of each key is multiplied by a number of its own, " + count_text(least) + " to " +
+                  count_text(most) + ", as by the scale of another one";
+    return counts;
+  }
+
+ private:
+  KeyCounts right_counts() const {
+    return {.visible = std::vector<double>(at(n_k_), 1), .hidden = std::vector<double>(at(n_k_), 0), .where = where_};
+  }
+
+  static void set(KeyCounts& counts, const std::vector<Part>& parts, const std::vector<double>& more,
+                  double near = nearly_whole) {
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      for (const int j : parts[p].keys) {
+        double& count = (parts[p].hidden ? counts.hidden : counts.visible)[at(j)];
+        count = settled(count + more[p], near);
+      }
+  }
+
+  std::pair<std::vector<Part>, std::vector<double>> fitted(std::vector<Part> parts, bool all_keys = true) const {
+    CountFit fit(head_, std::move(parts), where_);
+    for (const auto& [row, w] : rows_) {
+      if (options_.cancelled && options_.cancelled()) throw Stopped();
+      fit.add(w, &output_[at(row) * at(head_.shape.d_v)]);
+    }
+    std::vector<double> more = fit.solution();
+    if (all_keys && where_ == Counted::everywhere) make_most_count_once(fit.parts(), more);
+    return {fit.parts(), more};
+  }
+
+  const VariantHead& head_;
+  const SoftmaxVariant& right_;
+  const std::vector<double>& output_;
+  Counted where_;
+  const Options& options_;
+  int n_k_;
+  std::vector<std::pair<int, RowWeights>> rows_;
+};
 
 }  // namespace
 
@@ -165,56 +304,15 @@ double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row)
   return l * std::exp(w.m);
 }
 
-void attend(const VariantHead& head, const SoftmaxVariant& right, const KeyCounts& counts, int row, double* out) {
-  const RowWeights w = row_weights(head, right, row);
-  double l = w.sink;
-  std::vector<double> sum(at(head.shape.d_v));
-  for (int j = 0; j < head.shape.n_k; ++j) {
-    const double e = w.e[at(j)] * (sees(w.visible, j) ? counts.visible : counts.hidden)[at(j)];
-    if (e == 0) continue;
-    l += e;
-    for (int c = 0; c < head.shape.d_v; ++c) sum[at(c)] += e * head.v[at(j) * at(head.shape.d_v) + at(c)];
-  }
-  for (int c = 0; c < head.shape.d_v; ++c) out[c] = sum[at(c)] / l;
-}
-
-KeyCounts fitted_counts(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
-                        const std::vector<int>& rows, const Options& options) {
-  const int n_k = head.shape.n_k, length = std::max(run, (2 * n_k + most_unknowns - 1) / most_unknowns);
-  KeyCounts counts{std::vector<double>(at(n_k), 1), std::vector<double>(at(n_k), 0)};
-  const auto fitted = [&](std::vector<Part> parts) {
-    CountFit fit(head, std::move(parts));
-    for (const int row : rows) {
-      if (options.cancelled && options.cancelled()) throw Stopped();
-      const RowWeights w = row_weights(head, right, row);
-      if (!w.visible.empty()) fit.add(w, &output[at(row) * at(head.shape.d_v)]);
-    }
-    return std::pair{fit.parts(), fit.solution()};
-  };
-  std::vector<Part> runs, keys;
-  for (const bool hidden : {false, true})
-    for (int j = 0; j < n_k; j += length) runs.push_back({j, std::min(n_k, j + length), hidden});
-  auto [parts, more] = fitted(std::move(runs));
-  make_most_count_once(parts, more);
-  for (std::size_t p = 0; p < parts.size(); ++p)
-    if (std::abs(more[p]) >= counts_right)
-      for (int j = parts[p].first; j < parts[p].end; ++j) keys.push_back({j, j + 1, parts[p].hidden});
-  if (keys.empty()) return counts;
-  if (keys.size() <= most_single_keys) {
-    const auto [single, of_key] = fitted(std::move(keys));
-    for (std::size_t p = 0; p < single.size(); ++p) {
-      double& count = (single[p].hidden ? counts.hidden : counts.visible)[at(single[p].first)];
-      count = settled(count + of_key[p]);
-    }
-  } else {
-    for (std::size_t p = 0; p < parts.size(); ++p)
-      for (int j = parts[p].first; j < parts[p].end && std::abs(more[p]) >= counts_right; ++j) {
-        double& count = (parts[p].hidden ? counts.hidden : counts.visible)[at(j)];
-        count = settled(count + more[p]);
-      }
-  }
-  counts.text = counts_text(counts);
-  return counts;
+std::vector<KeyCounts> fitted_counts(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
+                                     const std::vector<int>& rows, Counted where, const Options& options) {
+  const CountFits fits(head, right, output, rows, where, options);
+  std::vector<KeyCounts> all = fits.of_runs();
+  for (const int period : {4, 8, 16, 32})
+    if (4 * period <= head.shape.n_k) all.push_back(fits.of_every(period));
+  if (where == Counted::in_O && head.shape.n_k <= most_own_counts) all.push_back(fits.of_single_keys());
+  std::erase_if(all, [](const KeyCounts& c) { return c.text.empty(); });
+  return all;
 }
 
 }  // namespace attoscope

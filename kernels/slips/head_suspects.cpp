@@ -1,5 +1,8 @@
 // Q, K or V of other heads of the same file.
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "kernels/experiment/result.h"
 #include "kernels/slips/suspect_list.h"
@@ -31,11 +34,40 @@ class LatestHead {
   SharedTensors tensors_;
 };
 
+/// All heads' tensors, each read when it is first asked for, and kept; may be asked from many threads.
+class EveryHead {
+ public:
+  explicit EveryHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()) {}
+
+  SharedTensors tensors(int head) {
+    const std::scoped_lock lock(mutex_);
+    if (!tensors_.contains(head)) tensors_[head] = as_seen_(read_(head));
+    return tensors_[head];
+  }
+  SharedHead head(int head) {
+    const SharedTensors x = tensors(head);
+    const std::scoped_lock lock(mutex_);
+    SharedHead& made = heads_[head];
+    if (x && !made) made = std::make_shared<const VariantHead>(variant_head(*x));
+    return made;
+  }
+
+ private:
+  std::function<SharedTensors(int)> read_;
+  SuspectList::AsSeen as_seen_;
+  std::mutex mutex_;
+  std::map<int, SharedTensors> tensors_;
+  std::map<int, SharedHead> heads_;
+};
+
 /// The heads of one file, and which of their tensors a kernel may have taken.
 class HeadSuspects {
  public:
   explicit HeadSuspects(SuspectList& list)
-      : list_(list), own_(list.problem().input.index), latest_(std::make_shared<LatestHead>(list)) {}
+      : list_(list),
+        own_(list.problem().input.index),
+        latest_(std::make_shared<LatestHead>(list)),
+        every_(std::make_shared<EveryHead>(list)) {}
 
   void add_others(int head) {
     const std::string other = "head " + std::to_string(head), mine = "head " + std::to_string(own_);
@@ -57,18 +89,27 @@ class HeadSuspects {
         own_ - own + wrong * group, false, true, true);
   }
 
-  /// n x heads x d read as heads x n x d: only the rows that hold this head can be predicted.
-  void add_interleaved_rows() {
+  /// n x heads x d read as heads x n x d, or the other way round: one of the inputs, or O.
+  void add_other_layouts() {
     const int heads = list_.heads().count;
-    list_.add({Kind::head, "n x heads x d read as heads x n x d",
-               [own = own_, heads, n = list_.shape().n, right = list_.right(), head = list_.own()]() -> ExpectedRow {
-                 return [own, heads, n, right, made = head()](int row, double* out) {
-                   const std::int64_t flat = static_cast<std::int64_t>(own) * n + row;
-                   if (heads < 2 || flat % heads != own) return false;
-                   attend(*made, right, static_cast<int>(flat / heads), out);
-                   return true;
-                 };
-               }});
+    if (heads < 2) return;
+    constexpr const char* forward = " stored as n x heads x d read as heads x n x d";
+    constexpr const char* backward = " stored as heads x n x d read as n x heads x d";
+    for (const bool is_forward : {true, false}) {
+      const auto text = [&](const char* part) { return std::string(part) + (is_forward ? forward : backward); };
+      add_layout(text("Q"), is_forward, &Tensors::q);
+      add_layout(text("K"), is_forward, &Tensors::k);
+      add_layout(text("V"), is_forward, &Tensors::v);
+      list_.add({Kind::head, text("O"),
+                 [is_forward, own = own_, heads, n = list_.shape().n, right = list_.right(), every = every_]() -> ExpectedRow {
+                   return [=](int row, double* out) {
+                     const auto [head, there] = read_at(is_forward, own, row, n, heads);
+                     const SharedHead made = every->head(head);
+                     if (made) attend(*made, right, there, out);
+                     return made != nullptr;
+                   };
+                 }});
+    }
   }
 
  private:
@@ -80,9 +121,34 @@ class HeadSuspects {
     });
   }
 
+  /// The head and the row that a row of head `own` is read from.
+  static std::pair<int, int> read_at(bool is_forward, int own, int row, int n, int heads) {
+    const std::int64_t flat =
+        is_forward ? static_cast<std::int64_t>(own) * n + row : static_cast<std::int64_t>(row) * heads + own;
+    const std::int64_t count = is_forward ? heads : n;
+    const auto quotient = static_cast<int>(flat / count), rest = static_cast<int>(flat % count);
+    return is_forward ? std::pair{rest, quotient} : std::pair{quotient, rest};
+  }
+
+  void add_layout(std::string text, bool is_forward, std::vector<double> Tensors::* part) {
+    list_.add(Kind::head, std::move(text), list_.right(),
+              [=, this_own = own_, heads = list_.heads().count, every = every_, inputs = list_.inputs()] {
+                Tensors t = *inputs;
+                const int rows = part == &Tensors::q ? t.n : t.n_k, columns = part == &Tensors::v ? t.d_v : t.d;
+                for (int i = 0; i < rows; ++i) {
+                  const auto [head, there] = read_at(is_forward, this_own, i, rows, heads);
+                  if (const SharedTensors x = every->tensors(head))
+                    std::copy_n(((*x).*part).begin() + static_cast<std::ptrdiff_t>(there) * columns, columns,
+                                (t.*part).begin() + static_cast<std::ptrdiff_t>(i) * columns);
+                }
+                return std::make_shared<const VariantHead>(variant_head(t));
+              });
+  }
+
   SuspectList& list_;
   int own_;
   std::shared_ptr<LatestHead> latest_;
+  std::shared_ptr<EveryHead> every_;
 };
 
 }  // namespace
@@ -95,7 +161,7 @@ void add_head_suspects(SuspectList& list) {
   suspects.add_interleaved_groups();
   for (int head = 0; head < std::min(heads.count, most_heads); ++head)
     if (head != input.index) suspects.add_others(head);
-  suspects.add_interleaved_rows();
+  if (heads.count <= most_heads) suspects.add_other_layouts();
 }
 
 }  // namespace attoscope

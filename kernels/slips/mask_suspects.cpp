@@ -75,19 +75,29 @@ void add_shifted(SuspectList& list) {
   add_keys(list, "a causal mask upside down (key >= row)", [at, end, n_k](int i) { return Keys{end(at(i)), n_k}; });
 }
 
+void add_hidden_score(SuspectList& list, std::string text, double value, bool adds) {
+  SoftmaxVariant v = list.right();
+  v.hidden_score = value;
+  v.adds_hidden = adds;
+  list.add(Kind::mask, std::move(text), v);
+}
+
 /// Hidden keys with a finite score, which counts where a row sees no key, or none with a score far above it.
 void add_finite_scores(SuspectList& list) {
   if (list.problem().mask.kind == M::none) return;
+  bool has_empty = false;
+  for (int i = 0; i < list.shape().n; ++i) has_empty = has_empty || list.right().keys(i).empty();
   for (const bool adds : {false, true})
-    for (const auto& [value, text] : {std::pair{-1e4, "-1e4"}, std::pair{-5e4, "-5e4"}}) {
-      SoftmaxVariant v = list.right();
-      v.hidden_score = value;
-      v.adds_hidden = adds;
-      list.add(Kind::mask,
-               std::string("a finite mask value such as ") + text +
-                   (adds ? " added to hidden scores instead of -inf" : " as the score of hidden keys instead of -inf"),
-               v);
-    }
+    for (const auto& [value, text] : {std::pair{-1e4, "-1e4"}, std::pair{-5e4, "-5e4"}})
+      add_hidden_score(list,
+                       std::string("a finite mask value such as ") + text +
+                           (adds        ? " added to hidden scores instead of -inf"
+                            : has_empty ? " as the score of hidden keys instead of -inf: rows that see no key get the mean of V"
+                                        : " as the score of hidden keys instead of -inf"),
+                       value, adds);
+  add_hidden_score(list, "a 0/1 mask added to the scores, which hides nothing", -1, true);
+  if (const double cap = list.problem().softcap; cap != 0)
+    add_hidden_score(list, "a soft cap after the mask: hidden keys have the score -cap", -cap, false);
 }
 
 }  // namespace

@@ -69,6 +69,84 @@ void add_rows_of_V(SuspectList& list) {
   list.add(Kind::tail, "the last row of K and V counted twice", v);
 }
 
+/// A change of one of the inputs, rows x columns.
+using Change = std::function<void(std::vector<double>& x, int rows, int columns)>;
+
+void add_changed(SuspectList& list, std::string text, Part part, const Change& change) {
+  list.add(Kind::operands, std::move(text), list.right(), [inputs = list.inputs(), part, change] {
+    Tensors t = *inputs;
+    change(t.*part, part == &Tensors::q ? t.n : t.n_k, part == &Tensors::v ? t.d_v : t.d);
+    return std::make_shared<const VariantHead>(variant_head(t));
+  });
+}
+
+/// What is at (i, c) is taken from elsewhere.
+Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows, int columns)>& from) {
+  return [from](std::vector<double>& x, int rows, int columns) {
+    const std::vector<double> before = x;
+    for (int i = 0; i < rows; ++i)
+      for (int c = 0; c < columns; ++c) {
+        const auto [row, column] = from(i, c, rows, columns);
+        x[static_cast<std::size_t>(i * columns + c)] = before[static_cast<std::size_t>(row * columns + column)];
+      }
+  };
+}
+
+/// Fragments of tensor cores, transposed, and columns in the places of others.
+void add_fragments(SuspectList& list) {
+  constexpr std::pair<const char*, Part> parts[]{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V", &Tensors::v}};
+  for (const int size : {8, 16})
+    for (const auto& [name, part] : parts)
+      add_changed(
+          list,
+          std::string(name) + " in fragments of " + std::to_string(size) + " x " + std::to_string(size) + ", each transposed",
+          part, taken_from([size](int i, int c, int rows, int columns) {
+            if (i / size * size + size > rows || c / size * size + size > columns) return std::pair{i, c};
+            return std::pair{i / size * size + c % size, c / size * size + i % size};
+          }));
+  const int d = list.shape().d;
+  if (d % 2 != 0) return;
+  for (int bit = 1; bit < d; bit *= 2)
+    if (d % (2 * bit) == 0)
+      add_changed(list, "columns of K exchanged with their neighbours (c ^ " + std::to_string(bit) + ")", &Tensors::k,
+                  taken_from([bit](int i, int c, int, int) { return std::pair{i, c ^ bit}; }));
+  if (d % 4 != 0)
+    add_changed(list, "the two halves of the columns of K exchanged", &Tensors::k,
+                taken_from([](int i, int c, int, int n) { return std::pair{i, (c + n / 2) % n}; }));
+  add_changed(list, "the two halves of the columns of K interleaved", &Tensors::k,
+              taken_from([](int i, int c, int, int n) { return std::pair{i, c % 2 * (n / 2) + c / 2}; }));
+  add_changed(list, "even columns of K before the odd ones", &Tensors::k,
+              taken_from([](int i, int c, int, int n) { return std::pair{i, c % (n / 2) * 2 + c / (n / 2)}; }));
+}
+
+/// More columns than d in q.k: those of a padded tile hold what follows in memory, the beginning of the next row.
+void add_padded_columns(SuspectList& list) {
+  const int d = list.shape().d;
+  std::vector<int> widths;
+  for (int multiple = 16; multiple <= 256; multiple *= 2)
+    if (const int width = (d + multiple - 1) / multiple * multiple; width != d && width <= 2 * d) widths.push_back(width);
+  widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
+  for (const int width : widths) {
+    const int more = width - d;
+    list.add(Kind::operands,
+             "q.k reads " + std::to_string(more) + " columns more, up to " + std::to_string(width) + ", of the next row",
+             list.right(), [inputs = list.inputs(), width] {
+               Tensors t = *inputs;
+               const auto padded = [&](const std::vector<double>& x, int rows) {
+                 std::vector<double> y;
+                 for (int i = 0; i < rows; ++i)
+                   for (int c = 0; c < width; ++c) {
+                     const auto at = static_cast<std::size_t>(i * t.d + c);
+                     y.push_back(at < x.size() ? x[at] : 0);
+                   }
+                 return y;
+               };
+               t.q = padded(inputs->q, t.n), t.k = padded(inputs->k, t.n_k), t.d = width;
+               return std::make_shared<const VariantHead>(variant_head(t));
+             });
+  }
+}
+
 /// Scales of stored tensors that were forgotten, applied twice, or read in another layout.
 void add_readings(SuspectList& list) {
   if (!list.heads().readings) return;
@@ -84,6 +162,8 @@ void add_readings(SuspectList& list) {
 void add_operand_suspects(SuspectList& list) {
   add_roles(list);
   add_rows_of_V(list);
+  add_fragments(list);
+  add_padded_columns(list);
   add_readings(list);
 }
 

@@ -101,6 +101,26 @@ int tile_of(const std::vector<Move>& moves) {
   return 0;
 }
 
+/// "rows 0 to 63 are the truth's 64 to 127, ..." for moves in order, where they are a few runs; else "".
+std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
+  std::string text;
+  int runs = 0;
+  const auto place = [](int first, int last) {
+    return std::to_string(first) + (last > first ? " to " + std::to_string(last) : "");
+  };
+  for (std::size_t i = 0; i < moves.size();) {
+    std::size_t end = i + 1;
+    while (end < moves.size() && moves[end].to == moves[end - 1].to + 1 && moves[end].from == moves[end - 1].from + 1) ++end;
+    if (moves[i].to != moves[i].from) {
+      const bool many = end - i > 1;
+      text += (++runs > 1 ? ", " : "") + what + (many ? "s " : " ") + place(moves[i].to, moves[end - 1].to) +
+              (many ? " are" : " is") + " the truth's " + place(moves[i].from, moves[end - 1].from);
+    }
+    i = end;
+  }
+  return runs <= 4 ? text : "";
+}
+
 /// What was done to the rows that are not in their own place.
 std::string moved_text(const std::vector<Move>& moves) {
   std::set<int> sources, of_moved, shifts;
@@ -110,6 +130,7 @@ std::string moved_text(const std::vector<Move>& moves) {
   }
   if (of_moved.size() == 1) return "copies of row " + std::to_string(*of_moved.begin()) + " in the place of other rows";
   if (shifts.size() == 1) return shifted_text("some rows shifted by ", *shifts.begin());
+  if (std::string text = runs_text("row", moves); !text.empty()) return text;
   if (sources.size() < moves.size()) return "copies of rows in the place of others";
   const int tile = tile_of(moves);
   return tile > 0 ? "rows permuted within tiles of " + std::to_string(tile) : "rows in another order";
@@ -141,6 +162,7 @@ std::string columns_text(const std::vector<Move>& moves, int d) {
     return "the two halves of the columns interleaved";
   if (d % 2 == 0 && all(moves, [&](Move m) { return m.from == m.to % half * 2 + m.to / half; }))
     return "even columns before the odd ones";
+  if (std::string text = runs_text("column", moves); !text.empty()) return text;
   return "columns in another order";
 }
 
@@ -161,6 +183,19 @@ Suspect transposed(const Golden& golden) {
               for (int c = 0; c < d; ++c) {
                 const std::int64_t flat = row * d + c;
                 out[c] = (*golden)(static_cast<int>(flat % n), static_cast<int>(flat / n));
+              }
+              return true;
+            };
+          }};
+}
+
+/// Fragments of 8 x 8 that are written transposed.
+Suspect transposed_fragments(const Golden& golden) {
+  return {Kind::layout, "O in fragments of 8 x 8, each transposed", [golden]() -> ExpectedRow {
+            return [golden](int row, double* out) {
+              for (int c = 0; c < golden->cols; ++c) {
+                const int i = row / 8 * 8 + c % 8, from = c / 8 * 8 + row % 8;
+                out[c] = i < golden->rows && from < golden->cols ? (*golden)(i, from) : (*golden)(row, c);
               }
               return true;
             };
@@ -236,6 +271,7 @@ std::vector<Suspect> layout_suspects(const Result& r, const Matrix& output, std:
   if (rows.size() >= few_rows)
     add_columns(suspects, r.golden, column_moves(*r.golden, output, rows.first(std::min(rows.size(), enough))));
   suspects.push_back(transposed(r.golden));
+  suspects.push_back(transposed_fragments(r.golden));
   add_rows(suspects, r.golden, row_moves(*r.golden, output, rows, cancelled));
   return suspects;
 }

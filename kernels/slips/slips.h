@@ -39,7 +39,9 @@ struct Slip {
     format,
     row_factor,
     key_counts,
-    number
+    number,
+    place,
+    rounding
   };
   Kind kind = Kind::scale;
   std::string text;            ///< "a causal mask that lets every query see one key more"
@@ -47,9 +49,9 @@ struct Slip {
   ExpectedRow output{};        ///< what it would give, to be called from many threads; null: not known
   std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
 };
-inline constexpr std::array<std::string_view, 15> slip_names{"scale",    "exponential", "division",   "mask",       "bias",
-                                                             "operands", "rescale",     "tail",       "head",       "layout",
-                                                             "overflow", "format",      "row_factor", "key_counts", "number"};
+inline constexpr std::array<std::string_view, 17> slip_names{
+    "scale",  "exponential", "division", "mask",       "bias",       "operands", "rescale", "tail",    "head",
+    "layout", "overflow",    "format",   "row_factor", "key_counts", "number",   "place",   "rounding"};
 constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
 
 /// The problem's Q, K, V as a kernel may have taken them that reads their stored scales wrongly. `read` may throw.

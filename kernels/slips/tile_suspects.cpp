@@ -75,7 +75,10 @@ class TileSuspects {
     if (list_.problem().mask.kind != Mask::Kind::none) return;
     v = list_.right();
     v.extra_keys = tile_ - rest;
-    list_.add(Kind::tail, "the keys behind the last one counted in l" + of_, v);
+    list_.add(Kind::tail,
+              "the " + std::to_string(tile_ - rest) + (tile_ - rest > 1 ? " keys" : " key") +
+                  " behind the last one counted in l" + of_,
+              v);
   }
 
   void add_in_tail(const std::string& text, std::function<int(int)> from) {

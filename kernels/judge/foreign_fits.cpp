@@ -1,0 +1,165 @@
+// Keys that are not the call's: their K and V are nowhere in its tensors, but they leave a mark in all rows that see them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/judge/wrong_output.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+
+constexpr int most_steps = 60, most_rows = 256;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// `rank` orthonormal vectors of `columns` numbers that span most of the rows of x, by powers of its products.
+std::vector<double> main_directions(const std::vector<double>& x, int columns, int rank, std::vector<double> start) {
+  const auto n = at(columns);
+  std::vector<double> square(n * n);
+  for (std::size_t row = 0; row < x.size() / n; ++row)
+    for (std::size_t c = 0; c < n; ++c)
+      for (std::size_t k = 0; k < n; ++k) square[c * n + k] += x[row * n + c] * x[row * n + k];
+  for (int step = 0; step < 4; ++step) {
+    std::vector<double> next(start.size());
+    for (int r = 0; r < rank; ++r) {
+      double* y = &next[at(r) * n];
+      for (std::size_t c = 0; c < n; ++c)
+        for (std::size_t k = 0; k < n; ++k) y[c] += square[c * n + k] * start[at(r) * n + k];
+      for (int q = 0; q < r; ++q) {
+        double product = 0;
+        for (std::size_t c = 0; c < n; ++c) product += y[c] * next[at(q) * n + c];
+        for (std::size_t c = 0; c < n; ++c) y[c] -= product * next[at(q) * n + c];
+      }
+      double length = 0;
+      for (std::size_t c = 0; c < n; ++c) length += y[c] * y[c];
+      length = std::sqrt(length) + 1e-300;
+      for (std::size_t c = 0; c < n; ++c) y[c] /= length;
+    }
+    start = std::move(next);
+  }
+  return start;
+}
+
+/// O (l + x) = T + W B: in each row some keys of unknown weights W and values B count, too, whose weights sum to x; T and l are
+/// those of the call's keys but for some.
+class ForeignKeys {
+ public:
+  /// Keys of `without` are left out.
+  ForeignKeys(const WrongOutput& wrong, int rank, Keys without)
+      : wrong_(wrong), rank_(rank), columns_(wrong.golden().cols), without_(without) {
+    for (const int row : wrong.some(most_rows)) rows_.push_back(equation(row)), size_ += error_of(rows_.back());
+    for (int i = 0; i < rank_ * columns_; ++i) b_.push_back(std::cos(1.7 * i * i + i));
+  }
+
+  NamedSlip named(const std::string& text) {
+    double before = 0;
+    for (int step = 0; step < most_steps; ++step) {
+      wrong_.check();
+      std::vector<double> rest;
+      for (const Equation& e : rows_)
+        for (int c = 0; c < columns_; ++c) rest.push_back(e.y[at(c)] + e.x * wrong_.output(e.row)[c]);
+      b_ = main_directions(rest, columns_, rank_, std::move(b_));
+      double left = 0;
+      for (Equation& e : rows_) left += solve(e);
+      if (step >= 4 && left > 0.1 * size_) return {};
+      if (step > 8 && std::abs(left - before) <= 1e-3 * left) break;
+      before = left;
+    }
+    return wrong_.named(Kind::place, text, [this](int row, double* out, double*) { expect(row, out); });
+  }
+
+ private:
+  /// y = O l - T, where x is known as far as the rows were solved.
+  struct Equation {
+    int row = 0;
+    double l = 0, x = 0;
+    std::vector<double> y;
+  };
+
+  Equation equation(int row) const {
+    const std::vector<double> s = scores(*wrong_.head(), wrong_.right(), row);
+    const Keys keys = wrong_.right().keys(row);
+    double m = -std::numeric_limits<double>::infinity();
+    for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)]);
+    Equation e{.row = row, .y = std::vector<double>(at(columns_))};
+    for (int j = keys.first; j < keys.end; ++j) {
+      if (j >= without_.first && j < without_.end) continue;
+      const double P = std::exp(s[at(j)] - m), *v = &wrong_.head()->v[at(j) * at(columns_)];
+      e.l += P;
+      for (int c = 0; c < columns_; ++c) e.y[at(c)] -= P * v[c];
+    }
+    if (wrong_.right().sink) e.l += std::exp(*wrong_.right().sink - m);
+    for (int c = 0; c < columns_; ++c) e.y[at(c)] += e.l * wrong_.output(row)[c];
+    return e;
+  }
+  double error_of(const Equation& e) const {
+    double square = 0;
+    for (int c = 0; c < columns_; ++c) square += std::pow(e.l * (wrong_.output(e.row)[c] - wrong_.truth(e.row)[c]), 2);
+    return square;
+  }
+
+  /// What is left of a vector outside of the directions.
+  std::vector<double> outside(const double* x) const {
+    std::vector<double> y(x, x + columns_);
+    for (int r = 0; r < rank_; ++r) {
+      double product = 0;
+      for (int c = 0; c < columns_; ++c) product += x[c] * b_[at(r * columns_ + c)];
+      for (int c = 0; c < columns_; ++c) y[at(c)] -= product * b_[at(r * columns_ + c)];
+    }
+    return y;
+  }
+
+  /// Finds x; returns the square of what is left.
+  double solve(Equation& e) const {
+    const std::vector<double> y = outside(e.y.data()), o = outside(wrong_.output(e.row));
+    double along = 0, square = 0, left = 0;
+    for (int c = 0; c < columns_; ++c) along -= y[at(c)] * o[at(c)], square += o[at(c)] * o[at(c)];
+    e.x = square > 0 ? std::max(0.0, along / square) : 0;
+    for (int c = 0; c < columns_; ++c) left += std::pow(y[at(c)] + e.x * o[at(c)], 2);
+    return left;
+  }
+
+  void expect(int row, double* out) const {
+    Equation e = equation(row);
+    std::copy_n(wrong_.truth(row), columns_, out);
+    if (!std::ranges::binary_search(wrong_.wrong(), row)) return;
+    solve(e);
+    std::vector<double> sum(at(columns_));
+    for (int c = 0; c < columns_; ++c) sum[at(c)] = e.y[at(c)] + e.x * wrong_.output(row)[c];
+    const std::vector<double> rest = outside(sum.data());
+    for (int c = 0; c < columns_; ++c) out[c] = wrong_.output(row)[c] - rest[at(c)] / (e.l + e.x);
+  }
+
+  const WrongOutput& wrong_;
+  int rank_, columns_;
+  Keys without_;
+  double size_ = 0;  ///< square of the error of all these rows
+  std::vector<Equation> rows_;
+  std::vector<double> b_;
+};
+
+}  // namespace
+
+NamedSlip foreign_key_fit(const WrongOutput& wrong) {
+  const int columns = wrong.golden().cols, n_k = wrong.head()->shape.n_k;
+  if (wrong.wrong().size() < 64 || n_k > 4096) return {};
+  for (const int rank : {1, 2, 4, 8, 16}) {
+    if (3 * rank > columns) break;
+    const std::string text = rank == 1 ? "a key that is not the call's is attended, too"
+                                       : "up to " + std::to_string(rank) + " keys that are not the call's are attended, too";
+    if (NamedSlip slip = ForeignKeys(wrong, rank, {}).named(text)) return slip;
+  }
+  if (3 * 16 > columns || n_k > 512) return {};
+  for (int first = 0; first < n_k; first += 16) {
+    const Keys run{first, std::min(n_k, first + 16)};
+    if (NamedSlip slip = ForeignKeys(wrong, 16, run)
+                             .named("keys " + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
+                                    " are not the call's: their K and V were read elsewhere"))
+      return slip;
+  }
+  return {};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,350 @@
+// Keys that a row sees and should not, or does not see; K and V of some keys that are those of others.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
+
+#include "kernels/judge/wrong_output.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+using M = Mask::Kind;
+
+constexpr int most_keys = 4096;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Sums of exp(S - m) and of its products with V over the first keys, for all keys of a kernel, hidden ones too.
+class RunningSums {
+ public:
+  RunningSums(const MistakenKernel& kernel, int row) : columns_(kernel.head->shape.d_v) {
+    const int n_k = kernel.head->shape.n_k;
+    SoftmaxVariant all = kernel.softmax;
+    all.keys = [n_k](int) { return Keys{0, n_k}; };
+    const std::vector<double> s = scores(*kernel.head, all, row);
+    const double m = *std::ranges::max_element(s);
+    if (all.sink) sink_ = std::exp(*all.sink - m);
+    l_.push_back(0), o_.resize(at(columns_));
+    for (int j = 0; j < n_k; ++j) {
+      const double e = std::exp(s[at(j)] - m);
+      l_.push_back(l_.back() + e);
+      for (int c = 0; c < columns_; ++c)
+        o_.push_back(o_[at(j) * at(columns_) + at(c)] + e * kernel.head->v[at(j) * at(columns_) + at(c)]);
+    }
+  }
+
+  double output(int first, int end, int c) const {
+    const double l = l_[at(end)] - l_[at(first)] + sink_;
+    return (o_[at(end) * at(columns_) + at(c)] - o_[at(first) * at(columns_) + at(c)]) / l;
+  }
+
+  /// The run of keys, of those that begin and end as asked, with which the output is nearest.
+  template <class Allowed>
+  Keys nearest(const double* o, const Allowed& allowed) const {
+    Keys found{};
+    double best = std::numeric_limits<double>::infinity();
+    const int n_k = static_cast<int>(l_.size()) - 1;
+    for (int first = 0; first < n_k; ++first)
+      for (int end = first + 1; end <= n_k; ++end) {
+        if (!allowed(first, end)) continue;
+        double distance = 0;
+        for (int c = 0; c < columns_ && distance < best; ++c) distance += std::pow(o[c] - output(first, end, c), 2);
+        if (distance < best) best = distance, found = {first, end};
+      }
+    return found;
+  }
+
+ private:
+  int columns_;
+  double sink_ = 0;
+  std::vector<double> l_, o_;
+};
+
+/// A rule for the first key of a row, or for its end, in words.
+struct Rule {
+  std::string text;
+  std::function<int(int right)> key;
+};
+
+std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
+
+std::string left_out(int first, int last) {
+  return first == last ? "key " + std::to_string(first) + " counts 0 times"
+                       : "keys " + std::to_string(first) + " to " + std::to_string(last) + " count 0 times";
+}
+
+/// Rules that make `found` of what is right; none is asked for where both are the same.
+std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
+  if (found == right) return {{"", [](int x) { return x; }}};
+  const int by = found - right;
+  if (mask.kind == M::none || mask.kind == M::causal) return {{left_out(0, found - 1), [found](int) { return found; }}};
+  std::vector<Rule> rules{
+      {(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
+       [by](int x) { return x + by; }}};
+  if (mask.kind == M::window && mask.window > by) {
+    const int width = mask.window - by;
+    rules[0].text = "a window of " + keys_text(width) + " instead of " + std::to_string(mask.window) +
+                    (width == 2 * mask.window ? ", twice as many" : "");
+  }
+  for (int tile = 16; tile <= 256; tile *= 2)
+    if (right / tile * tile == found)
+      rules.push_back({std::string(mask.kind == M::window ? "a window" : "a mask") +
+                           " whose first key is rounded down to tiles of " + std::to_string(tile),
+                       [tile](int x) { return x / tile * tile; }});
+  rules.push_back({"each row sees keys from " + std::to_string(found) + " on", [found](int) { return found; }});
+  return rules;
+}
+
+std::vector<Rule> rules_of_end(const Mask& mask, int found, int right) {
+  if (found == right) return {{"", [](int x) { return x; }}};
+  if (mask.kind == M::none) return {{left_out(found, right - 1), [found](int) { return found; }}};
+  const int by = found - right;
+  std::string text = by > 0 ? "a mask that shows " + keys_text(by) + " more at each row's end"
+                            : "a mask that hides the last " + keys_text(-by) + " of each row";
+  if (by == 1) text = "a mask shifted by one key: it shows the next one of each row";
+  if (by == -1) text = "a mask shifted by one key: it hides the diagonal, each row's last key";
+  std::vector<Rule> rules{{text, [by](int x) { return x + by; }}};
+  for (int tile = 16; tile <= 256; tile *= 2)
+    if ((right + tile - 1) / tile * tile == found)
+      rules.push_back({"a mask whose last key is rounded up to tiles of " + std::to_string(tile),
+                       [tile](int x) { return (x + tile - 1) / tile * tile; }});
+  rules.push_back({"each row sees keys up to " + std::to_string(found - 1), [found](int) { return found; }});
+  return rules;
+}
+
+/// The run of keys that wrong rows see, as one rule for all of them.
+NamedSlip other_runs(const WrongOutput& wrong) {
+  const int n_k = wrong.head()->shape.n_k;
+  if (n_k > most_keys || n_k < 4) return {};
+  std::set<std::string> tried;
+  for (const int row : wrong.some(5)) {
+    wrong.check();
+    const Keys right = wrong.right().keys(row),
+               found = RunningSums(wrong.right_kernel(), row).nearest(wrong.output(row), [](int, int) { return true; });
+    if (right.empty() || (found.first == right.first && found.end == right.end)) continue;
+    for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
+      for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end)) {
+        const std::string text = first.text + (first.text.empty() || end.text.empty() ? "" : ", and ") + end.text;
+        if (!tried.insert(text).second) continue;
+        MistakenKernel kernel = wrong.right_kernel();
+        kernel.softmax.keys = [n_k, right = wrong.right().keys, first = first.key, end = end.key](int i) {
+          const Keys keys = right(i);
+          const int last = std::clamp(end(keys.end), 0, n_k);
+          return Keys{std::clamp(first(keys.first), 0, last), last};
+        };
+        if (NamedSlip slip = wrong.named_in_rows(Kind::mask, text, wrong.rows_of(std::move(kernel)))) return slip;
+      }
+  }
+  return {};
+}
+
+/// Each split masks by the positions of its own keys.
+NamedSlip local_masks(const WrongOutput& wrong) {
+  const int n_k = wrong.head()->shape.n_k;
+  if (wrong.problem().mask.kind == M::none) return {};
+  for (int splits = 2; splits <= 16; splits *= 2) {
+    const int length = (n_k + splits - 1) / splits;
+    MistakenKernel kernel = wrong.right_kernel();
+    kernel.sees = [right = wrong.right().keys, length](int row, int j) {
+      const Keys keys = right(row);
+      return j % length >= keys.first && j % length < keys.end;
+    };
+    if (NamedSlip slip =
+            wrong.named_in_rows(Kind::mask, "a mask by the local positions of each of " + std::to_string(splits) + " splits",
+                                wrong.rows_of(kernel)))
+      return slip;
+  }
+  return {};
+}
+
+/// A change of K and V of some keys.
+struct KeyChange {
+  Keys keys;
+  int from = 0;  ///< the first key of the run that is there instead; negative: zeros
+  bool k = false, v = false, moves_P = false;
+  double times = 1;  ///< of the scores
+};
+
+std::string run_of_keys(Keys keys) { return "keys " + std::to_string(keys.first) + " to " + std::to_string(keys.end - 1); }
+
+class KeyChanges {
+ public:
+  explicit KeyChanges(const WrongOutput& wrong) : wrong_(wrong), n_k_(wrong.head()->shape.n_k), scale_(wrong.right().scale) {}
+
+  NamedSlip slip() {
+    if (n_k_ > most_keys || wrong_.problem().softcap != 0 || wrong_.problem().alibi != 0) return {};
+    const std::vector<int> rows = wrong_.some(3);
+    for (const int row : {rows.back(), rows.front()}) {
+      prepare(row);
+      for (int tile = 16; tile <= 256 && tile < n_k_; tile *= 2)
+        for (int first = 0; first < n_k_; first += tile)
+          if (NamedSlip slip = of_run({first, std::min(n_k_, first + tile)}, tile)) return slip;
+    }
+    return {};
+  }
+
+ private:
+  void prepare(int row) {
+    wrong_.check();
+    row_ = row;
+    SoftmaxVariant all = wrong_.right();
+    all.keys = [n_k = n_k_](int) { return Keys{0, n_k}; };
+    s_ = scores(*wrong_.head(), all, row);
+    visible_ = wrong_.right().keys(row);
+    m_ = *std::ranges::max_element(s_);
+    l_ = wrong_.right().sink ? std::exp(*wrong_.right().sink - m_) : 0;
+    o_.assign(at(columns()), 0);
+    for (int j = visible_.first; j < visible_.end; ++j) add(j, j, 1, l_, o_);
+  }
+  int columns() const { return wrong_.head()->shape.d_v; }
+  /// Key j's weight, times `sign`, with the row of V of another.
+  void add(int of_P, int of_V, double sign, double& l, std::vector<double>& o, double times = 1) const {
+    const double e = sign * std::exp(times * s_[at(of_P)] - m_);
+    l += e;
+    if (of_V < 0) return;
+    for (int c = 0; c < columns(); ++c) o[at(c)] += e * wrong_.head()->v[at(of_V) * at(columns()) + at(c)];
+  }
+
+  /// True if the row that was prepared is as near as rounding allows, roughly.
+  bool may_be(const KeyChange& x) const {
+    double l = l_;
+    std::vector<double> o = o_;
+    for (int j = std::max(x.keys.first, visible_.first); j < std::min(x.keys.end, visible_.end); ++j) {
+      const int other = x.from < 0 ? -1 : std::min(n_k_ - 1, x.from + j - x.keys.first);
+      add(j, j, -1, l, o);
+      if (x.moves_P) {
+        double none = 0;
+        add(other, j, 1, none, o);
+        l += std::exp(s_[at(j)] - m_);
+      } else if (x.k && other < 0) {
+        const double e = std::exp(-m_);
+        l += e;
+        for (int c = 0; c < columns() && !x.v; ++c) o[at(c)] += e * wrong_.head()->v[at(j) * at(columns()) + at(c)];
+      } else {
+        add(x.k ? other : j, x.v ? other : j, 1, l, o, x.times);
+      }
+    }
+    double far = 0, size = 0, effect = 0;
+    for (int c = 0; c < columns(); ++c) {
+      const double y = wrong_.output(row_)[c];
+      far += std::pow(y - o[at(c)] / l, 2), size += std::pow(y - wrong_.truth(row_)[c], 2);
+      effect += std::pow(o[at(c)] / l - wrong_.truth(row_)[c], 2);
+    }
+    return effect > 0 && far < 0.04 * size;
+  }
+
+  RoundedRow rows_of(const KeyChange& x) const {
+    if (x.moves_P) {
+      MistakenKernel kernel = wrong_.right_kernel();
+      kernel.weights = [x](int, const std::vector<double>&, std::vector<double>& of_O, std::vector<double>&) {
+        const std::vector<double> before = of_O;
+        for (int j = x.keys.first; j < x.keys.end; ++j) of_O[at(j)] = before[at(x.from + j - x.keys.first)];
+      };
+      return wrong_.rows_of(std::move(kernel));
+    }
+    Tensors t = wrong_.tensors();
+    const Tensors& own = wrong_.tensors();
+    for (int j = x.keys.first; j < x.keys.end; ++j) {
+      const int other = x.from < 0 ? -1 : std::min(n_k_ - 1, x.from + j - x.keys.first);
+      for (int c = 0; c < t.d; ++c)
+        t.k[at(j * t.d + c)] = x.times * (!x.k ? own.k[at(j * t.d + c)] : other < 0 ? 0 : own.k[at(other * t.d + c)]);
+      for (int c = 0; x.v && c < t.d_v; ++c) t.v[at(j * t.d_v + c)] = other < 0 ? 0 : own.v[at(other * t.d_v + c)];
+    }
+    return wrong_.rows_of(wrong_.kernel_of(t));
+  }
+
+  NamedSlip tried(const KeyChange& x, Kind kind, const std::string& text) const {
+    return may_be(x) ? wrong_.named_in_rows(kind, text, rows_of(x)) : std::nullopt;
+  }
+
+  NamedSlip of_run(Keys keys, int tile) const {
+    const std::string run = run_of_keys(keys);
+    if (NamedSlip slip =
+            tried({.keys = keys, .times = 1 / scale_}, Kind::scale, "the scale is missing for the scores of " + run))
+      return slip;
+    if (NamedSlip slip =
+            tried({.keys = keys, .times = scale_}, Kind::scale, "the scale is applied twice to the scores of " + run))
+      return slip;
+    if (NamedSlip slip = tried({.keys = keys, .from = -1, .k = true}, Kind::place, "K of " + run + " is 0")) return slip;
+    if (NamedSlip slip = tried({.keys = keys, .from = -1, .v = true}, Kind::place, "V of " + run + " is 0")) return slip;
+    if (NamedSlip slip = tried({.keys = keys, .from = -1, .k = true, .v = true}, Kind::place, "K and V of " + run + " are 0"))
+      return slip;
+    const bool many = n_k_ / tile > 64;
+    for (int from = many ? std::max(0, keys.first - tile) : 0; from < (many ? std::min(n_k_, keys.end + tile) : n_k_);
+         from += tile)
+      if (from != keys.first)
+        if (NamedSlip slip = of_source(keys, from, run)) return slip;
+    return {};
+  }
+
+  NamedSlip of_source(Keys keys, int from, const std::string& run) const {
+    if (from + keys.end - keys.first > n_k_) return {};
+    const std::string other = run_of_keys({from, from + keys.end - keys.first});
+    if (NamedSlip slip = tried({.keys = keys, .from = from, .k = true}, Kind::place, "K of " + run + " is that of " + other))
+      return slip;
+    if (NamedSlip slip = tried({.keys = keys, .from = from, .v = true}, Kind::place, "V of " + run + " is that of " + other))
+      return slip;
+    if (NamedSlip slip = tried({.keys = keys, .from = from, .k = true, .v = true}, Kind::place,
+                               "K and V of " + run + " are those of " + other))
+      return slip;
+    if (wrong_.problem().mask.kind != M::none) return {};
+    return tried({.keys = keys, .from = from, .moves_P = true}, Kind::place, "P of " + run + " is that of " + other);
+  }
+
+  const WrongOutput& wrong_;
+  int n_k_;
+  double scale_;
+  int row_ = 0;
+  Keys visible_{};
+  std::vector<double> s_, o_;
+  double m_ = 0, l_ = 0;
+};
+
+/// Keys of another head behind the last one, or in front of the first.
+NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
+  const Tensors& own = wrong.tensors();
+  if (!wrong.others().read || wrong.problem().mask.kind != M::none || own.n_k > most_keys || wrong.others().count > 64)
+    return {};
+  const int row = wrong.some(1)[0];
+  for (int h = 0; h < wrong.others().count; ++h) {
+    if (h == wrong.problem().input.index) continue;
+    const std::shared_ptr<const Tensors> other = wrong.others().read(h);
+    if (!other || !(other->shape() == own.shape())) continue;
+    for (const bool behind : {true, false}) {
+      wrong.check();
+      Tensors t = behind ? own : *other;
+      const Tensors& second = behind ? *other : own;
+      t.q = own.q, t.n_k = 2 * own.n_k;
+      t.k.insert(t.k.end(), second.k.begin(), second.k.end());
+      t.v.insert(t.v.end(), second.v.begin(), second.v.end());
+      MistakenKernel kernel = wrong.kernel_of(t);
+      const Keys found = RunningSums(kernel, row).nearest(wrong.output(row), [&](int first, int end) {
+        return behind ? first == 0 && end > own.n_k : first < own.n_k && end == t.n_k;
+      });
+      kernel.softmax.keys = [found](int) { return found; };
+      const int more = found.end - found.first - own.n_k;
+      const std::string text =
+          behind ? "the first " + keys_text(more) + " of head " + std::to_string(h) + " attended behind the last one"
+                 : "the last " + keys_text(more) + " of head " + std::to_string(h) + " attended before the first one";
+      if (NamedSlip slip = wrong.named(Kind::place, text, wrong.rows_of(std::move(kernel)))) return slip;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+NamedSlip mask_fit(const WrongOutput& wrong) {
+  if (NamedSlip slip = other_runs(wrong)) return slip;
+  return local_masks(wrong);
+}
+
+NamedSlip key_place_fit(const WrongOutput& wrong) {
+  if (NamedSlip slip = KeyChanges(wrong).slip()) return slip;
+  return keys_of_other_heads(wrong);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,179 @@
+// Elements, rows and columns that were never written, or hold what belongs elsewhere; and slips in the wrong rows alone.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+#include "kernels/experiment/result.h"
+#include "kernels/judge/wrong_output.h"
+#include "kernels/slips/slip_suspects.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+
+constexpr double most_products = 1 << 23;
+constexpr std::size_t most_runs = 4;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+NamedSlip found_at(const WrongOutput& wrong, std::string text) {
+  NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text), .mask = {}};
+  for (int row = 0; row < wrong.golden().rows; ++row)
+    if (!std::ranges::binary_search(wrong.wrong(), row)) slip->ratio = std::max(slip->ratio, wrong.found().row_ratio[at(row)]);
+  return slip;
+}
+
+/// What all wrong elements have in common.
+NamedSlip unwritten(const WrongOutput& wrong) {
+  bool zero = true, nan = true, stray = false;
+  for (const int row : wrong.wrong())
+    for (int c = 0; c < wrong.golden().cols; ++c) {
+      const double o = wrong.output(row)[c];
+      if (!wrong.is_wrong(row, c)) continue;
+      zero = zero && o == 0, nan = nan && std::isnan(o);
+      stray = stray || !std::isfinite(o);
+    }
+  const std::string where = wrong.found().where == "everywhere" ? "" : " " + wrong.found().where;
+  if (wrong.found().suspects == 1 && !stray) {
+    const int row = wrong.wrong()[0], c = wrong.found().worst_col;
+    return found_at(wrong, "a single element, row " + std::to_string(row) + ", column " + std::to_string(c) + ", is off");
+  }
+  if (zero && wrong.found().suspects > 4) return found_at(wrong, "O is 0" + where + ", as if it were never written");
+  if (nan) return found_at(wrong, "O is NaN" + where);
+  return {};
+}
+
+/// The exact output of all heads that there is time for; the other heads' row by row behind this one's.
+class Truths {
+ public:
+  explicit Truths(const WrongOutput& wrong) : own_(wrong.problem().input.index) {
+    const AttentionShape shape = shape_of(wrong.problem());
+    rows_ = shape.n;
+    all_[own_] = wrong.golden().values;
+    const OtherHeads& others = wrong.others();
+    if (!others.read || static_cast<double>(shape.n) * shape.n_k * others.count > most_products) return;
+    for (int h = 0; h < others.count; ++h) {
+      wrong.check();
+      if (h == own_) continue;
+      const std::shared_ptr<const Tensors> t = others.read(h);
+      if (!t || !(t->shape() == shape)) continue;
+      const MistakenKernel kernel = wrong.kernel_of(*t);
+      std::vector<double>& truth = all_[h];
+      truth.resize(at(shape.n) * at(shape.d_v));
+      for (int i = 0; i < shape.n; ++i) attend(*kernel.head, wrong.right(), i, &truth[at(i) * at(shape.d_v)]);
+    }
+  }
+
+  int own() const { return own_; }
+  int rows() const { return rows_; }
+  const std::map<int, std::vector<double>>& all() const { return all_; }
+
+ private:
+  int own_, rows_ = 0;
+  std::map<int, std::vector<double>> all_;
+};
+
+/// A row of some head.
+struct Source {
+  int head = 0, row = 0;
+};
+
+/// The row of any head's truth that is nearest to a row of the output.
+Source nearest(const Truths& truths, const double* x, int columns) {
+  Source found;
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [head, truth] : truths.all())
+    for (int r = 0; r < truths.rows(); ++r) {
+      double distance = 0;
+      for (int c = 0; c < columns && distance < best; ++c) distance += std::pow(x[c] - truth[at(r) * at(columns) + at(c)], 2);
+      if (distance < best) best = distance, found = {head, r};
+    }
+  return found;
+}
+
+std::string rows_of_head(int first, int last, int head, int own) {
+  const std::string rows =
+      first == last ? "row " + std::to_string(first) : "rows " + std::to_string(first) + " to " + std::to_string(last);
+  return rows + (head == own ? "" : " of head " + std::to_string(head));
+}
+
+/// "rows 200 to 239 hold rows 0 to 39 of head 0"; "" where there are many runs.
+std::string moved_rows_text(const std::map<int, Source>& from, int own) {
+  std::vector<std::string> runs;
+  for (auto row = from.begin(); row != from.end();) {
+    auto end = std::next(row);
+    int last = row->first;
+    while (end != from.end() && end->second.head == row->second.head &&
+           end->first - row->first == end->second.row - row->second.row)
+      last = end->first, ++end;
+    runs.push_back(rows_of_head(row->first, last, own, own) + (row->first == last ? " holds " : " hold ") +
+                   rows_of_head(row->second.row, row->second.row + last - row->first, row->second.head, own));
+    row = end;
+    if (runs.size() > most_runs) return "";
+  }
+  std::string text;
+  for (const std::string& run : runs) text += (text.empty() ? "" : ", ") + run;
+  return text;
+}
+
+NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const Truths& truths) {
+  const int columns = wrong.golden().cols;
+  if (columns < 4) return {};
+  std::map<int, Source> from;
+  const auto row_of = [&](int row, double* out, double* slack) {
+    const auto found = from.find(row);
+    const Source source = found == from.end() ? Source{truths.own(), row} : found->second;
+    std::copy_n(truths.all().at(source.head).begin() + static_cast<std::ptrdiff_t>(source.row) * columns, columns, out);
+    if (slack)  // the tolerance is that of another row
+      for (int c = 0; c < columns; ++c) slack[c] = 0x1p-10 * std::abs(out[c]);
+  };
+  for (const bool all : {false, true})
+    for (const int row : all ? wrong.wrong() : wrong.some(4)) {
+      from[row] = nearest(truths, wrong.output(row), columns);
+      if (!wrong.fits(row, row_of)) return {};
+    }
+  const std::string text = moved_rows_text(from, truths.own());
+  return text.empty() ? std::nullopt : wrong.named(Kind::place, text, row_of);
+}
+
+NamedSlip mean_of_heads(const WrongOutput& wrong, const Truths& truths) {
+  const int columns = wrong.golden().cols;
+  for (const auto& [head, truth] : truths.all()) {
+    if (head == truths.own()) continue;
+    const RoundedRow mean = [&wrong, columns, &truth = truth](int row, double* out, double*) {
+      for (int c = 0; c < columns; ++c) out[c] = (wrong.truth(row)[c] + truth[at(row) * at(columns) + at(c)]) / 2;
+    };
+    if (NamedSlip slip =
+            wrong.named(Kind::head, "the mean of heads " + std::to_string(truths.own()) + " and " + std::to_string(head), mean))
+      return slip;
+  }
+  return {};
+}
+
+}  // namespace
+
+NamedSlip place_fit(const WrongOutput& wrong) {
+  if (NamedSlip slip = unwritten(wrong)) return slip;
+  if (wrong.found().nonfinite > 0) return {};
+  const Truths truths(wrong);
+  if (NamedSlip slip = rows_from_elsewhere(wrong, truths)) return slip;
+  return mean_of_heads(wrong, truths);
+}
+
+NamedSlip suspect_fit(const WrongOutput& wrong, const Result& result) {
+  for (const Suspect& suspect : arithmetic_suspects(result, wrong.others())) {
+    wrong.check();
+    if (suspect.kind == Kind::format) continue;
+    const ExpectedRow row_of = suspect.begin();
+    const RoundedRow expected = [row_of, columns = wrong.golden().cols](int row, double* out, double*) {
+      if (!row_of(row, out)) std::fill_n(out, columns, std::numeric_limits<double>::infinity());
+    };
+    if (NamedSlip slip = wrong.named_in_rows(suspect.kind, suspect.text, expected)) return slip;
+  }
+  return {};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,239 @@
+// Steps that are rounded to another format than a correct kernel rounds them to, and exp by polynomials.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <numbers>
+
+#include "kernels/judge/wrong_output.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Tiles of keys that a loop may have; the last one is all keys, whose max is known from the start.
+std::vector<int> tiles_of(int n_k) {
+  std::vector<int> tiles{1};
+  for (int tile = 16; tile <= 256 && tile < n_k; tile *= 2) tiles.push_back(tile);
+  tiles.push_back(n_k);
+  return tiles;
+}
+
+std::string tile_text(int tile, int n_k) {
+  return tile >= n_k ? "" : tile == 1 ? " (after every key)" : " (tiles of " + std::to_string(tile) + " keys)";
+}
+
+/// An online loop over tiles, with what it rounds; none: it does not.
+struct RoundedLoop {
+  int tile = 64;
+  std::optional<Format> S{}, P{}, l{}, O{}, alpha{};
+  bool l_of_rounded_P = false;
+  double largest_P = infinity;
+};
+
+double rounded(const std::optional<Format>& f, double x) { return f ? round(*f, x) : x; }
+
+RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
+  return [head = wrong.head(), right = wrong.right(), loop](int row, double* out, double*) {
+    const int columns = head->shape.d_v;
+    const Keys keys = right.keys(row);
+    std::fill_n(out, columns, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+    if (keys.empty()) return;
+    std::vector<double> s = scores(*head, right, row);
+    for (double& x : s) x = rounded(loop.S, x);
+    double m = -infinity, l = 0;
+    for (int first = keys.first / loop.tile * loop.tile; first < keys.end; first += loop.tile) {
+      const int begin = std::max(first, keys.first), end = std::min(keys.end, first + loop.tile);
+      const double before = m;
+      for (int j = begin; j < end; ++j) m = std::max(m, s[at(j)]);
+      const double alpha = before == -infinity ? 0 : rounded(loop.alpha, std::exp(before - m));
+      l *= alpha;
+      for (int c = 0; c < columns; ++c) out[c] *= alpha;
+      for (int j = begin; j < end; ++j) {
+        const double e = std::exp(s[at(j)] - m), P = std::min(loop.largest_P, rounded(loop.P, e));
+        l += loop.l_of_rounded_P ? P : e;
+        for (int c = 0; c < columns; ++c) out[c] += P * head->v[at(j) * at(columns) + at(c)];
+      }
+      l = rounded(loop.l, l);
+      for (int c = 0; c < columns; ++c) out[c] = rounded(loop.O, out[c]);
+    }
+    if (right.sink) l += std::exp(*right.sink - m);
+    for (int c = 0; c < columns; ++c) out[c] /= l;
+  };
+}
+
+NamedSlip other_formats(const WrongOutput& wrong) {
+  const int n_k = wrong.head()->shape.n_k;
+  const auto named = [&](const std::string& text, const RoundedLoop& loop) {
+    wrong.check();
+    return wrong.named(Kind::rounding, text + tile_text(loop.tile, n_k), rows_of(wrong, loop));
+  };
+  for (const Format& f : {bf16, fp16, e5m2, e4m3}) {
+    const std::string to = " rounded to " + name(f);
+    const std::optional<Format> P = wrong.claim().format;  // as a correct kernel has it
+    if (NamedSlip slip = named("scores are" + to, {.tile = n_k, .S = f, .P = P})) return slip;
+    for (const int tile : tiles_of(n_k)) {
+      if (!(f == wrong.claim().format)) {
+        if (NamedSlip slip = named("P is" + to + " before P.V", {.tile = tile, .P = f})) return slip;
+        if (NamedSlip slip = named("P is" + to + ", also in l", {.tile = tile, .P = f, .l_of_rounded_P = true})) return slip;
+      }
+      if (NamedSlip slip = named("l is" + to, {.tile = tile, .P = P, .l = f})) return slip;
+      if (NamedSlip slip = named("O is accumulated in " + name(f), {.tile = tile, .P = P, .O = f})) return slip;
+      if (NamedSlip slip = named("O and l are accumulated in " + name(f), {.tile = tile, .P = P, .l = f, .O = f})) return slip;
+      if (tile == n_k) continue;
+      if (NamedSlip slip = named("alpha is" + to, {.tile = tile, .P = P, .alpha = f})) return slip;
+    }
+  }
+  return {};
+}
+
+/// P that cannot be larger than a number, times its largest value in a tile, in P.V alone.
+NamedSlip saturated_P(const WrongOutput& wrong) {
+  const int n_k = wrong.head()->shape.n_k, columns = wrong.golden().cols;
+  const std::vector<int> rows = wrong.some(16);
+  std::vector<double> out(at(columns));
+  for (const int tile : tiles_of(n_k)) {
+    if (tile == 1) continue;
+    wrong.check();
+    RoundedLoop loop{.tile = tile, .P = wrong.claim().format};
+    double best = 1, nearest = infinity;
+    for (int i = 1; i <= 64; ++i) {
+      loop.largest_P = i / 64.0;
+      const RoundedRow row_of = rows_of(wrong, loop);
+      double square = 0;
+      for (const int row : rows) {
+        row_of(row, out.data(), nullptr);
+        for (int c = 0; c < columns; ++c) square += std::pow(wrong.output(row)[c] - out[at(c)], 2);
+      }
+      if (square < nearest) nearest = square, best = loop.largest_P;
+    }
+    if (best == 1) continue;
+    loop.largest_P = best;
+    char number[32];
+    std::snprintf(number, sizeof number, "%.4g", best);
+    if (NamedSlip slip = wrong.named(
+            Kind::rounding,
+            std::string("P saturates in P.V, not in l, at ") + number + " of its largest value" + tile_text(tile, n_k),
+            rows_of(wrong, loop)))
+      return slip;
+  }
+  return {};
+}
+
+/// 2^x as 2^n g(f), x = n + f: g is 1 and a sum of functions of f times numbers, in which the output is linear.
+class ExponentialFit {
+ public:
+  ExponentialFit(const WrongOutput& wrong, int tile, int degree) : wrong_(wrong), tile_(tile), degree_(degree) {}
+
+  NamedSlip slip() {
+    if (!solve()) return {};
+    MistakenKernel kernel = wrong_.right_kernel();
+    kernel.weights = [this](int row, const std::vector<double>& s, std::vector<double>& of_O, std::vector<double>& of_l) {
+      for_each_key(row, s, [&](int j, int, double f) { of_O[at(j)] = of_l[at(j)] *= g(f) / std::exp2(f); });
+    };
+    return wrong_.named(Kind::rounding, text() + tile_text(tile_, wrong_.head()->shape.n_k), wrong_.rows_of(std::move(kernel)));
+  }
+
+ private:
+  static constexpr int knots = 16;
+  bool is_table() const { return degree_ > 3; }
+  int unknowns() const { return is_table() ? knots : degree_; }
+
+  /// The functions: powers of f, or, for a table, hats around knots, beside the right 2^f.
+  double basis(int k, double f) const {
+    if (!is_table()) return std::pow(f, k + 1);
+    const double distance = std::abs(f * knots - k);
+    return std::max(0.0, 1 - std::min(distance, knots - distance)) * std::exp2(f);
+  }
+  double constant(double f) const { return is_table() ? std::exp2(f) : 1; }
+  double g(double f) const {
+    double sum = constant(f);
+    for (int k = 0; k < unknowns(); ++k) sum += a_[at(k)] * basis(k, f);
+    return sum;
+  }
+
+  template <class Work>
+  void for_each_key(int row, const std::vector<double>& s, const Work& work) const {
+    const Keys keys = wrong_.right().keys(row);
+    double m = -infinity;
+    for (int first = keys.first / tile_ * tile_; first < keys.end; first += tile_) {
+      const int begin = std::max(first, keys.first), end = std::min(keys.end, first + tile_);
+      for (int j = begin; j < end; ++j) m = std::max(m, s[at(j)]);
+      for (int j = begin; j < end; ++j) {
+        const double x = (s[at(j)] - m) * std::numbers::log2e, whole = std::floor(x);
+        work(j, static_cast<int>(whole), x - whole);
+      }
+    }
+  }
+
+  /// O sum g = sum g V, least squares over some rows.
+  bool solve() {
+    const auto n = at(unknowns());
+    const int columns = wrong_.golden().cols;
+    std::vector<double> square(n * n), along(n);
+    for (const int row : wrong_.some(32)) {
+      const std::vector<double> s = scores(*wrong_.head(), wrong_.right(), row);
+      const Keys keys = wrong_.right().keys(row);
+      double m = -infinity, l = 0;
+      for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)]);
+      std::vector<double> slopes(n * at(columns)), rest(at(columns));
+      for_each_key(row, s, [&](int j, int, double f) {
+        const double e = std::exp(s[at(j)] - m) / std::exp2(f), *v = &wrong_.head()->v[at(j) * at(columns)];
+        l += e * std::exp2(f);
+        for (int c = 0; c < columns; ++c) {
+          const double lever = v[c] - wrong_.output(row)[c];
+          rest[at(c)] -= e * constant(f) * lever;
+          for (int k = 0; k < unknowns(); ++k) slopes[at(k) * at(columns) + at(c)] += e * basis(k, f) * lever;
+        }
+      });
+      for (std::size_t k = 0; k < n; ++k)
+        for (int c = 0; c < columns; ++c) {
+          const double x = slopes[k * at(columns) + at(c)] / l;
+          along[k] += x * rest[at(c)] / l;
+          for (std::size_t i = 0; i < n; ++i) square[k * n + i] += x * slopes[i * at(columns) + at(c)] / l;
+        }
+    }
+    a_ = solved(std::move(square), std::move(along));
+    return std::ranges::all_of(a_, [](double x) { return std::isfinite(x); });
+  }
+
+  std::string text() const {
+    char number[32];
+    if (is_table()) {
+      const auto [least, most] = std::ranges::minmax(a_);
+      std::snprintf(number, sizeof number, "%.2g", 50 * (most - least));
+      return std::string("exp is off by up to ") + number + " % between powers of two, as by a table or a short polynomial";
+    }
+    std::string text = "exp is taken as 2^n (1";
+    for (int k = 0; k < degree_; ++k) {
+      std::snprintf(number, sizeof number, " %c %.4g f", a_[at(k)] < 0 ? '-' : '+', std::abs(a_[at(k)]));
+      text += number + (k > 0 ? "^" + std::to_string(k + 1) : "");
+    }
+    return text + "), a polynomial of degree " + std::to_string(degree_) + " in the fraction f of its exponent";
+  }
+
+  const WrongOutput& wrong_;
+  int tile_, degree_;
+  std::vector<double> a_;
+};
+
+}  // namespace
+
+NamedSlip rounding_fit(const WrongOutput& wrong) {
+  if (NamedSlip slip = other_formats(wrong)) return slip;
+  if (NamedSlip slip = saturated_P(wrong)) return slip;
+  const int n_k = wrong.head()->shape.n_k;
+  for (int degree = 1; degree <= 4; ++degree)
+    for (const int tile : tiles_of(n_k))
+      if (tile > 1)
+        if (NamedSlip slip = ExponentialFit(wrong, tile, degree).slip()) return slip;
+  return {};
+}
+
+}  // namespace attoscope

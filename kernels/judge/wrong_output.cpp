@@ -1,0 +1,201 @@
+#include "kernels/judge/wrong_output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace attoscope {
+namespace {
+
+constexpr double least_drop = 1.5;  ///< of the error's root mean square in the wrong rows
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+/// The weights of a row, those of hidden keys 0, as O and as l count them.
+struct Weights {
+  std::vector<double> s, of_O, of_l;
+  double sink = 0;
+  bool any = false;
+};
+
+Weights weights_of(const MistakenKernel& kernel, int row) {
+  const int n_k = kernel.head->shape.n_k;
+  SoftmaxVariant all = kernel.softmax;
+  all.keys = [n_k](int) { return Keys{0, n_k}; };
+  Weights w{.s = scores(*kernel.head, all, row), .of_O = {}, .of_l = {}};
+  const Keys visible = kernel.softmax.keys(row);
+  double m = -std::numeric_limits<double>::infinity();
+  for (int j = 0; j < n_k; ++j) {
+    if (kernel.score) w.s[index(j)] = kernel.score(row, j, w.s[index(j)]);
+    if (kernel.sees ? !kernel.sees(row, j) : j < visible.first || j >= visible.end)
+      w.s[index(j)] = -std::numeric_limits<double>::infinity();
+    m = std::max(m, w.s[index(j)]);
+  }
+  w.any = m > -std::numeric_limits<double>::infinity();
+  if (!w.any) return w;
+  for (const double s : w.s) w.of_O.push_back(std::exp(s - m));
+  w.of_l = w.of_O;
+  for (int j = 0; j < n_k; ++j) {
+    if (kernel.in_O) w.of_O[index(j)] = kernel.in_O(row, j, w.of_O[index(j)]);
+    if (kernel.in_l) w.of_l[index(j)] = kernel.in_l(row, j, w.of_l[index(j)]);
+  }
+  if (kernel.softmax.sink) w.sink = std::exp(*kernel.softmax.sink - m);
+  if (kernel.weights) kernel.weights(row, w.s, w.of_O, w.of_l);
+  return w;
+}
+
+}  // namespace
+
+std::string rows_text(const std::vector<int>& rows) {
+  const auto run = [](int first, int last) {
+    return first == last ? "row " + std::to_string(first) : "rows " + std::to_string(first) + " to " + std::to_string(last);
+  };
+  const int span = rows.back() - rows.front() + 1, count = static_cast<int>(rows.size());
+  if (5 * count >= 4 * span) return run(rows.front(), rows.back());
+  for (int period = 16; period <= 256; period *= 2) {
+    int first = period, last = -1;
+    for (const int row : rows) first = std::min(first, row % period), last = std::max(last, row % period);
+    if (2 * (last - first + 1) <= period && rows.back() - rows.front() >= period)
+      return run(first, last) + " of every " + std::to_string(period);
+  }
+  return std::to_string(count) + " rows, the first " + std::to_string(rows.front());
+}
+
+std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
+  const std::size_t n = b.size();
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, a[i * n + i]);
+  for (std::size_t i = 0; i < n; ++i) a[i * n + i] += 1e-9 * largest + 1e-300;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t r = i + 1; r < n; ++r) {
+      const double f = a[r * n + i] / a[i * n + i];
+      for (std::size_t c = i; c < n; ++c) a[r * n + c] -= f * a[i * n + c];
+      b[r] -= f * b[i];
+    }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t c = i + 1; c < n; ++c) b[i] -= a[i * n + c] * b[c];
+    b[i] /= a[i * n + i];
+  }
+  return b;
+}
+
+WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options)
+    : output_(output),
+      judged_(judged),
+      heads_(heads),
+      options_(options),
+      head_(std::make_shared<const VariantHead>(variant_head(*output.problem.input.tensors))),
+      right_(right_softmax(output.problem)) {
+  for (int i = 0; i < golden().rows; ++i)
+    if (judged.head.row_ratio[index(i)] > 1) wrong_.push_back(i);
+}
+
+const double* WrongOutput::output(int row) const { return values().data() + index(row) * index(golden().cols); }
+const double* WrongOutput::truth(int row) const { return golden().values.data() + index(row) * index(golden().cols); }
+
+std::vector<int> WrongOutput::some(int count) const {
+  const std::size_t all = wrong_.size(), most = std::min(all, index(count));
+  std::vector<int> rows;
+  for (std::size_t i = 0; i < most; ++i) rows.push_back(wrong_[(2 * i + 1) * all / (2 * most)]);
+  return rows;
+}
+
+bool WrongOutput::is_wrong(int row, int c) const {
+  const double o = output(row)[c];
+  return !(std::abs(o - truth(row)[c]) <= judged_.tolerance.of(row, c, o));
+}
+
+void WrongOutput::check() const {
+  if (options_.cancelled && options_.cancelled()) throw Stopped{};
+}
+
+RoundedRow WrongOutput::as_stored(const RoundedRow& expected) const {
+  return [expected, &t = judged_.tolerance](int row, double* out, double* slack) {
+    expected(row, out, slack);
+    if (!slack) return;
+    for (int c = 0; c < t.golden.cols; ++c)
+      if (std::abs(out[c]) > std::abs(t.golden(row, c)) && std::isfinite(out[c]))
+        slack[c] += (t.spacing(row, c, out[c]) - t.spacing(row, c, t.golden(row, c))) / 2;
+  };
+}
+
+bool WrongOutput::fits(int row, const RoundedRow& expected) const {
+  std::vector<double> out(index(golden().cols)), slack(out.size());
+  as_stored(expected)(row, out.data(), slack.data());
+  if (std::isnan(out[0]) && std::isfinite(*output(row))) std::copy_n(truth(row), golden().cols, out.begin());
+  return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
+}
+
+RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
+  return [kernel = std::move(kernel), &t = judged_.tolerance](int row, double* out, double* slack) {
+    const int columns = kernel.head->shape.d_v;
+    std::fill_n(out, columns, std::numeric_limits<double>::quiet_NaN());
+    const Weights w = weights_of(kernel, row);
+    if (!w.any) return;
+    double l = w.sink;
+    for (const double e : w.of_l) l += e;
+    std::vector<double> square(index(columns));
+    std::fill_n(out, columns, 0.0);
+    for (std::size_t j = 0; j < w.of_O.size(); ++j) {
+      const double P = w.of_O[j] / l, *v = kernel.head->v.data() + j * index(columns);
+      if (P == 0) continue;
+      for (int c = 0; c < columns; ++c) out[c] += P * v[c], square[index(c)] += P * P * v[c] * v[c];
+    }
+    if (!slack) return;
+    for (int c = 0; c < columns; ++c)
+      slack[c] = t.factor[index(row)] *
+                 (std::max(0.0, std::sqrt(square[index(c)]) - t.weight(row, c)) + kernel.slack * std::sqrt(square[index(c)]));
+  };
+}
+
+MistakenKernel WrongOutput::kernel_of(const Tensors& tensors) const {
+  return {.head = std::make_shared<const VariantHead>(variant_head(tensors)), .softmax = right_};
+}
+
+/// True if what is left in the wrong rows is small against the output, and against the error.
+bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
+  double square = 0, error = 0, left = 0;
+  for (const int row : wrong_)
+    for (int c = 0; c < golden().cols; ++c) {
+      const double o = output(row)[c], x = expected[index(row) * index(golden().cols) + index(c)];
+      if (!std::isfinite(o) || !std::isfinite(x)) continue;
+      square += o * o, error += std::pow(o - truth(row)[c], 2), left += std::pow(o - x, 2);
+    }
+  return 16 * left <= square && least_drop * least_drop * left <= error;
+}
+
+std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {
+  for (const int row : some(3))
+    if (!fits(row, expected)) return {};
+  const double ratio = ratio_to(output_, judged_, as_stored(expected), options_);
+  if (!std::isfinite(ratio)) return {};
+  const int columns = golden().cols;
+  const auto rows = std::make_shared<std::vector<double>>(values().size());
+  for (int row = 0; row < golden().rows; ++row) expected(row, rows->data() + index(row) * index(columns), nullptr);
+  if (!leaves_little(*rows)) return {};
+  const ExpectedRow rows_of_slip = [rows, columns](int row, double* out) {
+    std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);
+    return true;
+  };
+  return std::make_optional(Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_slip, .mask = {}});
+}
+
+std::optional<Slip> WrongOutput::named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {
+  for (const int row : some(4))
+    if (!fits(row, expected)) return {};
+  for (const int row : wrong_)
+    if (!fits(row, expected)) return {};
+  if (std::optional<Slip> everywhere = named(kind, text, expected)) return everywhere;
+  int first = wrong_.front();
+  while (first % 16 != 0 && fits(first - 1, expected)) --first;
+  std::vector<int> rows = wrong_;
+  if (first != rows.front()) rows.insert(rows.begin(), first);
+  const RoundedRow there = [expected, this](int row, double* out, double* slack) {
+    if (std::ranges::binary_search(wrong_, row)) return expected(row, out, slack);
+    std::copy_n(truth(row), golden().cols, out);
+  };
+  return named(kind, text + ", in " + rows_text(rows) + " alone", there);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,97 @@
+/// An output that is wrong, and kernels with a mistake that its elements are compared with.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/judge/judge.h"
+#include "kernels/slips/softmax_variant.h"
+
+namespace attoscope {
+
+/// A kernel with a mistake. What is not set is as it should be.
+struct MistakenKernel {
+  std::shared_ptr<const VariantHead> head;  ///< the Q, K, V that it sees; of keys maybe more
+  SoftmaxVariant softmax;                   ///< its scale, mask, soft cap, bias and sink
+  std::function<double(int row, int key, double s)> score{};
+  std::function<bool(int row, int key)> sees{};
+  std::function<double(int row, int key, double e)> in_O{}, in_l{};  ///< the weight exp(S - m) as O and l count it
+  /// All weights of a row at once, those of hidden keys 0: may change them for O and for l; `s` are the scores.
+  std::function<void(int row, const std::vector<double>& s, std::vector<double>& of_O, std::vector<double>& of_l)> weights{};
+  double slack = 0;  ///< by how many times its tolerance a row may be off more, for roundings that nobody knows
+};
+
+/// Rows as words: "rows 64 to 127", "rows 16 to 31 of every 64".
+std::string rows_text(const std::vector<int>& rows);
+
+/// A x = b, where A is n x n and positive, with a diagonal that is made a little larger.
+std::vector<double> solved(std::vector<double> a, std::vector<double> b);
+
+class WrongOutput {
+ public:
+  /// All stay in use.
+  WrongOutput(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options);
+
+  const Problem& problem() const { return output_.problem; }
+  const KernelClaim& claim() const { return output_.claim; }
+  const Tensors& tensors() const { return *output_.problem.input.tensors; }
+  const OtherHeads& others() const { return heads_; }
+  const HeadJudgement& found() const { return judged_.head; }
+  const Matrix& golden() const { return judged_.tolerance.golden; }
+  const std::vector<double>& values() const { return *output_.values; }
+  const Options& options() const { return options_; }
+  const std::shared_ptr<const VariantHead>& head() const { return head_; }
+  const SoftmaxVariant& right() const { return right_; }
+  const double* output(int row) const;
+  const double* truth(int row) const;
+  /// Rows with an element beyond its tolerance, and at most `count` of them, spread over all.
+  const std::vector<int>& wrong() const { return wrong_; }
+  std::vector<int> some(int count) const;
+  bool is_wrong(int row, int c) const;
+  void check() const;
+
+  /// True if the row is rounded from this.
+  bool fits(int row, const RoundedRow& expected) const;
+  /// The kernel's rows, with what its weights make the tolerance more than that of the right ones.
+  RoundedRow rows_of(MistakenKernel kernel) const;
+  MistakenKernel right_kernel() const { return {.head = head_, .softmax = right_}; }
+  /// Of tensors like the problem's.
+  MistakenKernel kernel_of(const Tensors& tensors) const;
+
+  /// The slip, where every element of the output is rounded from `expected`; or, `in_wrong_rows`, where all wrong rows are, and
+  /// then the text says in which rows.
+  std::optional<Slip> named(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const;
+  std::optional<Slip> named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const;
+
+ private:
+  bool leaves_little(const std::vector<double>& expected) const;
+  /// With what is lost when such a row is stored, where it is larger than the truth.
+  RoundedRow as_stored(const RoundedRow& expected) const;
+
+  const JudgedOutput& output_;
+  const Judged& judged_;
+  const OtherHeads& heads_;
+  const Options& options_;
+  std::shared_ptr<const VariantHead> head_;
+  SoftmaxVariant right_;
+  std::vector<int> wrong_;
+};
+
+using NamedSlip = std::optional<Slip>;
+/// Mistakes of a kind each, the first that explains the output; see the sources of these names.
+NamedSlip number_fit(const WrongOutput& wrong);
+NamedSlip count_fit(const WrongOutput& wrong);
+NamedSlip place_fit(const WrongOutput& wrong);
+NamedSlip suspect_fit(const WrongOutput& wrong, const Result& result);
+NamedSlip mask_fit(const WrongOutput& wrong);
+NamedSlip key_place_fit(const WrongOutput& wrong);
+NamedSlip loop_fit(const WrongOutput& wrong);
+NamedSlip rotary_fit(const WrongOutput& wrong);
+NamedSlip foreign_key_fit(const WrongOutput& wrong);
+NamedSlip rounding_fit(const WrongOutput& wrong);
+NamedSlip row_factor_fit(const WrongOutput& wrong);
+
+}  // namespace attoscope

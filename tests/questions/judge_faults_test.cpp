@@ -1,0 +1,108 @@
+// The mistakes that kernels are reported to have: none of any size passes, most are called by their names, none by another's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <regex>
+#include <string>
+
+#include "tests/questions/planted_faults.h"
+
+namespace attoscope {
+namespace {
+
+using namespace planted;
+
+bool matches(const std::string& text, const char* pattern) { return std::regex_search(text, std::regex(pattern)); }
+
+/// What is said of one fault.
+struct Answer {
+  bool rounded = false, named = false, misnamed = false, placed = false;
+  std::string name, place;
+  double ratio = 0, seconds = 0;
+};
+
+Answer answer_to(const PlantedFault& fault, std::uint64_t seed) {
+  const Call call = fault.call(seed);
+  const JudgedOutput output{
+      call.p, stored(fault.output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
+  const auto begin = std::chrono::steady_clock::now();
+  const Judged judged = judge(output);
+  Answer a{.rounded = judged.head.rounded, .name = {}, .place = judged.head.where, .ratio = judged.head.ratio};
+  if (!a.rounded)
+    if (const std::optional<Slip> slip = slips_of(output, judged, call.others()).found)
+      a.name = std::string(name(slip->kind)) + ": " + slip->text;
+  a.named = matches(a.name, fault.name);
+  a.misnamed = !a.named && !a.name.empty();
+  a.placed = matches(a.place + "; " + a.name, fault.place);
+  a.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return a;
+}
+
+/// The correct kernel of each call passes, so that what is seen is the fault.
+TEST(JudgeFaults, WithoutTheFaultNothingIsSeen) {
+  int wrong = 0, calls = 0;
+  for (const PlantedFault& fault : planted_faults()) {
+    const Call call = fault.call(1);
+    const JudgedOutput output{
+        call.p, stored(correct_output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
+    const HeadJudgement h = judge(output).head;
+    ++calls, wrong += !h.rounded;
+    EXPECT_TRUE(h.rounded) << fault.kind << ": " << h.ratio << " " << h.where;
+  }
+  std::printf("| correct twins of the faults | %d | %d |\n", calls, wrong);
+}
+
+TEST(JudgeFaults, AreSeenAndNamed) {
+  const char* only = std::getenv("ATTOSCOPE_FAULT");
+  int planted = 0, caught = 0, named = 0, misnamed = 0, placed = 0, places = 0;
+  std::printf("| fault | verdict | error / limit | name | named | where | placed | s |\n|---|---|---|---|---|---|---|---|\n");
+  for (const PlantedFault& fault : planted_faults()) {
+    if (only && !matches(fault.kind, only)) continue;
+    const Answer a = answer_to(fault, 1);
+    const bool asks = *fault.place != '\0';
+    std::printf("| %s | %s | %.3g | %s | %s | %s | %s | %.1f |\n", fault.kind, a.rounded ? "rounded" : "wrong", a.ratio,
+                a.name.c_str(),
+                !fault.has_effect ? ""
+                : a.misnamed      ? "WRONGLY"
+                : a.named         ? "yes"
+                                  : "no",
+                a.place.c_str(),
+                !asks      ? ""
+                : a.placed ? "yes"
+                           : "no",
+                a.seconds);
+    std::fflush(stdout);
+    if (!fault.has_effect) continue;
+    ++planted, caught += !a.rounded, named += a.named, misnamed += a.misnamed, places += asks, placed += asks && a.placed;
+    EXPECT_FALSE(a.rounded) << fault.kind;
+  }
+  std::printf("faults: %d, caught %d, named rightly %d, named wrongly %d, place right %d of %d\n", planted, caught, named,
+              misnamed, placed, places);
+  if (only || testing::sanitized) return;
+  EXPECT_GE(named, 75);
+  EXPECT_LE(misnamed, 1);
+}
+
+/// On tensors that no pattern was written for.
+TEST(JudgeFaults, AreNotCalledByOtherNamesOnOtherTensors) {
+  if (testing::sanitized) return;
+  const char* seeds = std::getenv("ATTOSCOPE_SEEDS");
+  int planted = 0, named = 0, misnamed = 0;
+  for (std::uint64_t seed = 2; seed < 2 + (seeds ? std::strtoull(seeds, nullptr, 10) : 1); ++seed)
+    for (const PlantedFault& fault : planted_faults()) {
+      if (!fault.has_effect) continue;
+      const Answer a = answer_to(fault, seed);
+      ++planted, named += a.named, misnamed += a.misnamed;
+      EXPECT_FALSE(a.rounded) << fault.kind << ", seed " << seed;
+      if (!a.named) std::printf("%s, seed %d: %s\n", fault.kind, static_cast<int>(seed), a.name.c_str());
+    }
+  std::printf("other tensors: %d, named rightly %d, named wrongly %d\n", planted, named, misnamed);
+  EXPECT_LE(100 * misnamed, 2 * planted);
+}
+
+}  // namespace
+}  // namespace attoscope
