@@ -174,6 +174,8 @@ double by_formula(const Result& r, Field field, int row, int col) {
       return r.b_parts ? (*r.b_parts->stored_golden)(row, col) - golden : 0;
     case Field::b_arithmetic:
       return b - (r.b_parts ? (*r.b_parts->stored_golden)(row, col) : golden);
+    case Field::tolerance:
+      return r.shares ? (*r.shares)(row, col) : nan;
   }
   return nan;
 }

@@ -134,16 +134,10 @@ std::vector<std::string> lines_of(std::string_view text, float width, int count)
   return lines;
 }
 
-Colour tone_of(const CallJudgement& call, bool outdated, const Palette& colours) {
-  if (outdated) return colours.secondary;
-  if (!call.incomparable().empty()) return colours.text;
-  return call.rounded() ? colours.good : colours.bad;
-}
-
 /// The sentences, and which heads are compared where they differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
-  std::string text;
-  for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
+  std::string text = call.heads > 1 && call.rounded() ? fmt::format("Head {}: ", call.worst_row().head) : "";
+  for (const std::string& s : call.sentences) text += (text.empty() || s.empty() || text.ends_with(' ') ? "" : " ") + s;
   if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
     text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);
   return text;
@@ -173,10 +167,17 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   return changed;
 }
 
-void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count, Requests& requests) {
+Colour kernel_tone(const CallJudgement& call, const PanelInput& in, const Palette& colours) {
+  if (in.messages.load_failed) return colours.secondary;
+  if (!call.incomparable().empty()) return colours.text;
+  if (!call.rounded()) return colours.bad;
+  const Experiment& e = in.answer.result->experiment;
+  return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours.text : colours.good;
+}
+
+void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
   const CallJudgement* const known = shown_verdict(in);
-  requests.side.verdict = known == nullptr;
   const float line = px(17), chip = px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
@@ -194,7 +195,7 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), end - px(2)}, is_a ? colours.a : colours.b);
   float y = at.y;
   for (const std::string& text : lines) {
-    draw_text({at.x + chip, y}, Face::label, known != nullptr ? tone_of(*known, outdated, colours) : colours.faint, text);
+    draw_text({at.x + chip, y}, Face::label, known != nullptr ? kernel_tone(*known, in, colours) : colours.faint, text);
     y += line;
   }
 }
