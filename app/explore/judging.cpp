@@ -42,8 +42,8 @@ void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Op
   const KernelClaim claim = claim_of(*call.call, asked).claim;
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
-    const HeadJudgement judgement = call.whole ? judge_head(*call.call, asked, claim, head, own).head
-                                               : judge_experiment(e, own).worst_row().found;
+    const HeadJudgement judgement =
+        call.whole ? judge_head(*call.call, asked, claim, head, own).head : judge_experiment(e, own).worst_row().found;
     const JudgedHead row = judged_head(judgement, head, files.layer_index(head), shape_of(e.problem));
     const std::lock_guard lock(mutex);
     found(row);

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/judge/judgement.h"
 #include "app/plots/window_plots.h"
 #include "app/sweep/sweeper.h"
-#include "app/judge/judgement.h"
 #include "app/tensors/tensors.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/experiment_fields.h"
@@ -41,7 +41,8 @@ bool needs_slip(Plot plot, const Session& s) {
 }
 /// True if it shows the errors of a loaded output over their tolerances.
 bool needs_shares(Plot plot, const Session& s) {
-  const bool shown = s.view.field == Field::tolerance || (heat_panel_count(s.view) > 1 && s.view.second_field == Field::tolerance);
+  const bool shown =
+      s.view.field == Field::tolerance || (heat_panel_count(s.view) > 1 && s.view.second_field == Field::tolerance);
   return plot == Plot::heat_map && shown && has_loaded(s.experiment);
 }
 /// True if the plot follows b tile by tile, because a is loaded.
@@ -173,7 +174,8 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   }
   if (needs_clipping(plot, session.view) && (!known.clipping || !same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
-  if (needs_slip(plot, session) && !known.slip_output) known.slip_output = slip_output_of(*known.result, session.view.slip, options);
+  if (needs_slip(plot, session) && !known.slip_output)
+    known.slip_output = slip_output_of(*known.result, session.view.slip, options);
   if (follows_b(plot, e) && (!known.b_as_a || known.b_as_a->experiment != exchanged(e)))
     known.b_as_a = std::make_shared<const Result>(compute(exchanged(e), options));
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))

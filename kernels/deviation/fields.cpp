@@ -19,8 +19,8 @@ const double* stored_golden(const std::optional<ErrorParts>& parts) {
 }
 
 FieldMatrices matrices_of(const Result& result) {
-  return {result.golden->values.data(), result.a.values.data(), result.b.values.data(), stored_golden(result.a_parts),
-          stored_golden(result.b_parts), result.shares ? result.shares->values.data() : nullptr};
+  return {result.golden->values.data(),  result.a.values.data(),        result.b.values.data(),
+          stored_golden(result.a_parts), stored_golden(result.b_parts), result.shares ? result.shares->values.data() : nullptr};
 }
 
 /// Values of one field, fixed at compile time, so that the loop over elements has no branch on it.

@@ -65,17 +65,18 @@ float first_wrong_button(Session& session, const PanelInput& input, const Palett
   const float left = ImGui::GetCursorScreenPos().x;
   bool drawn = false;
   if (found.first_row >= 0) {
-    if (push_button("first wrong###first wrong", colours))
-      show_element(session, result, found.first_row, found.worst_col);
-    explain(row_text(found) + fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
+    if (push_button("first wrong###first wrong", colours)) show_element(session, result, found.first_row, found.worst_col);
+    explain(row_text(found) +
+            fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
     ImGui::SameLine(0, px(6));
     drawn = true;
   }
   if (verdict->furthest_row >= 0) {
     if (push_button("furthest###furthest", colours))
       show_element(session, result, verdict->furthest_row, verdict->furthest_column);
-    explain(fmt::format("The element whose error is largest over its tolerance: row {}, dim {}. A click shows its tile, and pins it.",
-                        verdict->furthest_row, verdict->furthest_column));
+    explain(fmt::format(
+        "The element whose error is largest over its tolerance: row {}, dim {}. A click shows its tile, and pins it.",
+        verdict->furthest_row, verdict->furthest_column));
     drawn = true;
   }
   if (!drawn) return 0;

@@ -136,8 +136,11 @@ std::vector<std::string> lines_of(std::string_view text, float width, int count)
 
 /// The sentences, and which heads are compared where they differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
-  std::string text = call.heads > 1 && call.rounded() ? fmt::format("Head {}: ", call.worst_row().head) : "";
-  for (const std::string& s : call.sentences) text += (text.empty() || s.empty() || text.ends_with(' ') ? "" : " ") + s;
+  std::string text;
+  for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
+  constexpr std::string_view rounded = "Rounded";
+  if (call.heads > 1 && text.starts_with(rounded))
+    text.replace(0, rounded.size(), fmt::format("Head {} is rounded", call.worst_row().head));
   if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
     text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);
   return text;
@@ -147,7 +150,7 @@ std::string sentence_of(const CallJudgement& call, const Experiment& e) {
 
 bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
-  const float heads = has_several_heads(e, in) ? px(84) : 0;
+  const float heads = has_several_heads(e, in) ? px(in.choices.output.heads > 100 ? 92 : 84) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos(), next{at.x, at.y + px(control_height) + ImGui::GetStyle().ItemSpacing.y};
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
@@ -182,7 +185,8 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
   const bool outdated = in.messages.load_failed;
-  std::string sentence = known != nullptr ? sentence_of(*known, in.answer.result->experiment) : "Rounded or wrong? It is being judged.";
+  std::string sentence =
+      known != nullptr ? sentence_of(*known, in.answer.result->experiment) : "Rounded or wrong? It is being judged.";
   if (outdated) sentence = "Still of " + title_of(in.answer.result->experiment.loaded) + ": " + sentence;
   explain(
       "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the verdict "

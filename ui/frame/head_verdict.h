@@ -13,7 +13,7 @@ namespace attoscope {
 struct HeadVerdict {
   Experiment experiment;  ///< as `verdict_question` has it
   CallJudgement call;
-  std::shared_ptr<const Matrix> shares;        ///< each element's error over its tolerance; null where nothing can be judged
+  std::shared_ptr<const Matrix> shares;         ///< each element's error over its tolerance; null where nothing can be judged
   int furthest_row = -1, furthest_column = -1;  ///< where it is largest; -1: nowhere
 };
 

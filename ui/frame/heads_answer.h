@@ -24,13 +24,13 @@ struct HeadRow {
   AttentionShape shape;
   double a_max = 0, a_rms = 0, a_rel = 0;  ///< max |error|, RMS error, RMS error over the RMS of the truth
   double b_max = 0, b_rms = 0, b_rel = 0;
-  double ratio = 0;          ///< RMS error of a over that of b
-  double rescales = 0;       ///< of a, a row
-  double largest_score = 0;  ///< of the rows whose running max is held; NaN where a has none
-  double nonfinite = 0;      ///< elements of a that are NaN or infinite
-  double tolerance = NAN;    ///< of a loaded output, the largest error over its tolerance; NaN: none is loaded
-  bool rounded = false;      ///< it is what a correct kernel can give
-  bool incomparable = false;               ///< nothing can be said of it
+  double ratio = 0;                       ///< RMS error of a over that of b
+  double rescales = 0;                    ///< of a, a row
+  double largest_score = 0;               ///< of the rows whose running max is held; NaN where a has none
+  double nonfinite = 0;                   ///< elements of a that are NaN or infinite
+  double tolerance = NAN;                 ///< of a loaded output, the largest error over its tolerance; NaN: none is loaded
+  bool rounded = false;                   ///< it is what a correct kernel can give
+  bool incomparable = false;              ///< nothing can be said of it
   int first_row = -1, worst_column = -1;  ///< the first row that is wrong, and its worst column; -1: none
   std::array<float, static_cast<std::size_t>(across) * down> picture{};  ///< max |error| of a, rows of Q downwards
 };

@@ -51,7 +51,8 @@ inline HeadVerdicts shown_verdicts(const Experiment& e, const PanelInput& input)
   return found;
 }
 
-/// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null: none.
+/// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null:
+/// none.
 inline const Slip* compared_slip(const View& view, const PanelInput& input) {
   const CallJudgement* const found = shown_verdict(input);
   return found != nullptr ? slip_called(*found, view.slip) : nullptr;

@@ -263,9 +263,8 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, con
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   label(Face::label, heads_tone(found, colours), heads_words(found));
-  ImGui::SameLine();
+  if (!found.complete()) ImGui::SameLine();
   judging_button(found, session.experiment, m, px(56), colours, requests);
-  ImGui::NewLine();
   const Problem& p = session.experiment.problem;
   const TensorFileInfo& info = input.choices.tensors;
   const int head = draw_verdict_grid(of_the_file(session, input.side.judged), info, p.input.index, session.view.theme, colours);

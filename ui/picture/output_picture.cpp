@@ -290,10 +290,12 @@ void draw_bars(const Output& o) {
 void draw_element_mark(const Output& o, const Pane& pane, int row, int column, const char* name) {
   if (row + 1 <= o.rect.row0 || row >= o.rect.row1 || column + 1 <= o.rect.col0 || column >= o.rect.col1) return;
   const ImVec2 at{to_x(pane.p, o.rect, column + 0.5), to_y(pane.p, o.rect, row + 0.5)};
-  const float radius = px(7), width = text_width(Face::small, name), high = line_height(Face::small);
+  const float radius = px(7);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddCircle(at, radius, o.colours.panel, 0, px(4));
-  list->AddCircle(at, radius, o.colours.bad, 0, px(2));
+  list->AddCircle(at, radius, o.colours.text, 0, px(2));
+  if (compares(o.session.view)) return;  // the fields' names stand there
+  const float width = text_width(Face::small, name), high = line_height(Face::small);
   const bool left = at.x + radius + width + px(12) > pane.p.max.x;
   const ImVec2 from{left ? at.x - radius - width - px(10) : at.x + radius + px(2),
                     std::clamp(at.y - high / 2, pane.p.min.y, std::max(pane.p.min.y, pane.p.max.y - high))};
@@ -316,10 +318,11 @@ void draw_wrong_elements(const Output& o) {
 
 /// Why the field cannot be shown; "": it can.
 std::string why_no_field(const Output& o) {
-  const bool wanted = o.session.view.field == Field::tolerance ||
-                      (compares(o.session.view) && o.session.view.second_field == Field::tolerance);
+  const bool wanted =
+      o.session.view.field == Field::tolerance || (compares(o.session.view) && o.session.view.second_field == Field::tolerance);
   if (!wanted || has_field(*o.all.heat.result, Field::tolerance)) return "";
-  if (!has_loaded(o.all.heat.result->experiment)) return "Only a loaded output has tolerances: drop your kernel's onto the window.";
+  if (!has_loaded(o.all.heat.result->experiment))
+    return "Only a loaded output has tolerances: drop your kernel's onto the window.";
   const CallJudgement* const call = shown_verdict(o.input);
   return call != nullptr && !call->incomparable().empty() ? call->sentences[0] : "the output is being judged";
 }

@@ -14,7 +14,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float least_cell = 9, widest_cell = 64, highest_cell = 34, legend_height = 40;
+constexpr float least_cell = 9, widest_cell = 96, highest_cell = 40, legend_height = 40;
 /// Above this ratio all colours are alike.
 constexpr double most_ratio = 100;
 
@@ -96,8 +96,8 @@ Colour ink_on(Colour ground) {
 bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
   const JudgedHead* const found = grid.heads[static_cast<std::size_t>(head)];
   ImGui::SetCursorScreenPos(at);
-  const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(head)).c_str(), {grid.width, grid.height},
-                                              ImGuiButtonFlags_EnableNav);
+  const bool clicked =
+      ImGui::InvisibleButton(("##head " + std::to_string(head)).c_str(), {grid.width, grid.height}, ImGuiButtonFlags_EnableNav);
   const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
   explain(sentence_of(grid, head, found),
           found != nullptr && !found->incomparable ? "error / tolerance = " + times(found->ratio) : "");
@@ -176,7 +176,8 @@ void draw_verdict_legend(ImVec2 at, float width, Theme theme, const Palette& col
 
 Colour verdict_colour(double ratio, Theme theme) {
   const float t = place_of(ratio);
-  if (ratio <= 1) return is_light(theme) ? mixed(rgb(232, 238, 246), rgb(76, 120, 178), t) : mixed(rgb(34, 44, 60), rgb(92, 142, 206), t);
+  if (ratio <= 1)
+    return is_light(theme) ? mixed(rgb(232, 238, 246), rgb(76, 120, 178), t) : mixed(rgb(34, 44, 60), rgb(92, 142, 206), t);
   return is_light(theme) ? mixed(rgb(245, 150, 60), rgb(120, 0, 20), t) : mixed(rgb(245, 160, 70), rgb(196, 12, 38), t);
 }
 
@@ -208,7 +209,9 @@ std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info
     std::string name = place < info.head_names.size() ? info.head_names[place] : "";
     std::ranges::replace(name, ',', ';');
     text += fmt::format("{},{},{},{},{},{}\n", row.head, row.layer, name, row.ratio,
-                        row.incomparable ? "incomparable" : row.rounded ? "rounded" : "wrong",
+                        row.incomparable ? "incomparable"
+                        : row.rounded    ? "rounded"
+                                         : "wrong",
                         row.first_row >= 0 ? std::to_string(row.first_row) : "");
   }
   return text;

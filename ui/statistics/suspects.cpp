@@ -44,22 +44,23 @@ void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
 }
 
 /// One slip: its sentence, a bar of what it leaves, and that in percent.
-void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, float width, const Palette& colours) {
+void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, const char* id, float width,
+                  const Palette& colours) {
   const float right = px(84), pad = px(8), inner = width - right - 2 * pad;
   const std::string words = s.slip->text + (s.named ? " (named)" : "");
   const float text = wrapped_height(Face::label, words, inner), height = text + px(15);
   const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + width, at.y + height};
   const bool known = s.slip->output != nullptr;
-  const bool on = known && compares_with_slip(session.view, input) &&
-                  compared_slip(session.view, input)->text == s.slip->text;
+  const bool on = known && compares_with_slip(session.view, input) && compared_slip(session.view, input)->text == s.slip->text;
   ImGui::BeginDisabled(!known);
-  const bool clicked = ImGui::InvisibleButton(("suspect " + s.slip->text).c_str(), {width, height}, ImGuiButtonFlags_EnableNav);
+  const bool clicked = ImGui::InvisibleButton(id, {width, height}, ImGuiButtonFlags_EnableNav);
   ImGui::EndDisabled();
   const bool hovered = ImGui::IsItemHovered();
-  explain(known ? "The exact output with this mistake leaves so much of the error's root mean square. A click swipes your output "
-                  "against it: where this is the mistake, both halves are the same picture."
-                : "Its output cannot be computed, so there is nothing to swipe against.",
-          fmt::format("RMS(O - with the mistake) / RMS(O - golden){}", std::isnan(s.left) ? "" : fmt::format(" = {:.3g}", s.left)));
+  explain(
+      known ? "The exact output with this mistake leaves so much of the error's root mean square. A click swipes your output "
+              "against it: where this is the mistake, both halves are the same picture."
+            : "Its output cannot be computed, so there is nothing to swipe against.",
+      fmt::format("RMS(O - with the mistake) / RMS(O - golden){}", std::isnan(s.left) ? "" : fmt::format(" = {:.3g}", s.left)));
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (on || hovered) list->AddRectFilled(at, end, on ? faded(colours.accent, 0.22f) : faded(colours.raised, 0.7f), px(3));
   if (s.named) list->AddRectFilled({at.x, at.y + px(3)}, {at.x + px(3), end.y - px(3)}, colours.bad);
@@ -96,9 +97,11 @@ void draw_suspects(Session& session, const PanelInput& input, const Palette& col
     return say(call->sentences[1] + " " + call->sentences[2]);
   }
   const std::vector<Suspect> all = suspects_of(*call);
-  if (ImGui::BeginChild("suspects", ImGui::GetContentRegionAvail(), ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground)) {
+  if (ImGui::BeginChild("suspects", ImGui::GetContentRegionAvail(), ImGuiChildFlags_NavFlattened,
+                        ImGuiWindowFlags_NoBackground)) {
     const float room = ImGui::GetContentRegionAvail().x;
-    for (const Suspect& s : all) draw_suspect(session, input, s, room, colours);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      draw_suspect(session, input, all[i], ("suspect " + std::to_string(i)).c_str(), room, colours);
     if (all.empty() || !all.front().named) say(call->sentences[2]);
   }
   ImGui::EndChild();

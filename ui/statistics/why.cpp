@@ -100,8 +100,10 @@ void draw_why(Session& session, const PanelInput& input, const Palette& colours,
   ImGui::Dummy({width, title});
   const Algorithm a = session.experiment.a.algorithm;
   if (a == Algorithm::loaded) {
-    explain("Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against one.",
-            "RMS(O - with the mistake) / RMS(O - golden)");
+    explain(
+        "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
+        "one.",
+        "RMS(O - with the mistake) / RMS(O - golden)");
     draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mistakes, and the error that each leaves");
     return draw_suspects(session, input, colours);
   }

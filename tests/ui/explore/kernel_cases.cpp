@@ -6,6 +6,7 @@
 #include "app/files/files.h"
 #include "app/session/session.h"
 #include "app/tensors/npy.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
@@ -50,7 +51,8 @@ Found verdict(Hand& hand) {
   hand.settle();
   for (int i = 0; i < 2000; ++i) {
     const PanelInput input = hand.stage.panel_input();
-    if (input.side.verdict && input.side.verdict->experiment == verdict_question(hand.experiment())) return {*input.side.verdict};
+    if (input.side.verdict && input.side.verdict->experiment == verdict_question(hand.experiment()))
+      return {*input.side.verdict};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     hand.frames(1);
   }
@@ -230,7 +232,8 @@ void heads(Hand& hand) {
   hand.settle();
   hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
   hand.check(verdict(hand).rounded(), "head 1 is right: " + verdict(hand).sentence());
-  hand.check(verdict(hand).all.call.heads == 2 && verdict(hand).all.call.worst_row().head == 1, "it is told which head that is");
+  hand.check(verdict(hand).all.call.heads == 2 && verdict(hand).all.call.worst_row().head == 1,
+             "it is told which head that is");
   hand.choose(controls + "##output head", "head 0##0");
   hand.settle();
   hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another one is chosen");
@@ -264,12 +267,18 @@ void rewritten(Hand& hand) {
   hand.check(verdict(hand).rounded(), "the new one is right: " + verdict(hand).sentence());
 }
 
+/// The small session's output, rounded once, with one wrong element in row 37.
+std::vector<double> one_wrong() {
+  std::vector<double> values = compute(small_session().experiment).golden->values;
+  for (double& x : values) x = round(bf16, x);
+  values[37 * 16 + 5] += 3;
+  return values;
+}
+
 /// A failing verdict leads to the first wrong row.
 void shown(Hand& hand) {
   const TemporaryDirectory folder;
-  Result r = compute(small_session().experiment);
-  r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
   hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
   const auto found = verdict(hand);
   hand.check(found.head().first_row == 37 && found.head().worst_col == 5, "row 37 is wrong: " + found.sentence());
@@ -336,9 +345,7 @@ void slip_shown(Hand& hand) {
 
 /// An output with one wrong element in row 37, in the place of a beside a flash2.
 void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
-  Result r = compute(small_session().experiment);
-  r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
   hand.experiment().b = hand.experiment().a;
   hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
   verdict(hand);
