@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/files/paths.h"
+#include "app/judge/judgement.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
@@ -392,14 +393,16 @@ void show_output(Session& session, bool as_b) {
 
 }  // namespace
 
-/// Reads an output that takes the place of a or of b. D becomes the format that it says it was made in.
-FileReader::Read Explorer::output_reading(const std::string& spec, const Problem& problem, bool as_b) {
-  return [this, spec, problem, as_b](const ReadWatch& watch) -> FileReader::Then {
-    const KernelOutput output = read_kernel_output(spec, problem, problem.n, value_columns(problem), watch);
-    return [this, output, as_b](Session& shown) {
+/// Reads an output that takes the place of a or of b. D becomes the format that the tensors tell.
+FileReader::Read Explorer::output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format) {
+  return [this, spec, asked, as_b, keeps_format](const ReadWatch& watch) -> FileReader::Then {
+    Experiment e = asked;
+    const KernelOutput output = read_kernel_output(spec, e.problem, e.problem.n, value_columns(e.problem), watch);
+    use_kernel_output(e, output, as_b);
+    return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](Session& shown) {
       const Format before = shown.experiment.format;
       use_kernel_output(shown.experiment, output, as_b);
-      shown.experiment = with_format(shown.experiment, format_of_output(output, before));
+      shown.experiment = with_format(shown.experiment, format);
       tell_loaded(output, before, shown.experiment.format);
       show_output(shown, as_b);
       opened_ = heads_of(shown.experiment);
@@ -530,9 +533,9 @@ void Explorer::look_into(const std::string& spec) {
 }
 
 /// Reads what `spec` names: somebody's output, or tensors.
-FileReader::Read Explorer::reading(const std::string& spec, const Problem& problem) {
-  return [this, spec, problem](const ReadWatch& watch) -> FileReader::Then {
-    if (is_kernel_output(spec)) return output_reading(spec, problem, false)(watch);
+FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked) {
+  return [this, spec, asked](const ReadWatch& watch) -> FileReader::Then {
+    if (is_kernel_output(spec)) return output_reading(spec, asked, false)(watch);
     Input input = parse_input(spec);
     load_tensors(input, watch);
     const std::vector<std::string> left_out =
@@ -560,11 +563,11 @@ void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
 }
 
 void Explorer::open(Session& session, const std::string& spec) {
-  read(session, quick_to_read(files_of(spec)), reading(spec, session.experiment.problem));
+  read(session, quick_to_read(files_of(spec)), reading(spec, session.experiment));
 }
 
 void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
-  read(session, quick_to_read(files_of(spec)), output_reading(spec, session.experiment.problem, as_b));
+  read(session, quick_to_read(files_of(spec)), output_reading(spec, session.experiment, as_b));
 }
 
 namespace {
@@ -580,15 +583,15 @@ bool is_output_alone(const std::string& file) {
 
 }  // namespace
 
-void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {
+void Explorer::open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format) {
   if (files.empty()) return;
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return f.ends_with(".npy"); });
   if (all_npy && files.size() == 3) return open(session, input_of(files));
   const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
-  if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files);
+  if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format);
   if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
     const bool first = is_output_alone(files[0]);
-    return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1]);
+    return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1], keeps_format);
   }
   std::vector<std::string> sorted = files;
   std::ranges::sort(sorted);
@@ -598,28 +601,29 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& fi
         "Drop one .safetensors, .npz, .npy or session file, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
         "these are " +
         std::to_string(files.size()) + " files.");
-  if (holds_whole_call(files_of(all))) return open_both(session, all, all);
+  if (holds_whole_call(files_of(all))) return open_both(session, all, all, keeps_format);
   open(session, all);
 }
 
 /// Q, K, V and the output that belongs to them: the file that is called as outputs are, or the last one.
-void Explorer::open_all(Session& session, const std::vector<std::string>& files) {
+void Explorer::open_all(Session& session, const std::vector<std::string>& files, bool keeps_format) {
   std::vector<std::string> inputs = files;
   const bool one = std::ranges::count_if(inputs, is_called_output) == 1;
   const auto output = one ? std::ranges::find_if(inputs, is_called_output) : inputs.end() - 1;
   const std::string spec = *output;
   inputs.erase(output);
-  open_both(session, input_of(inputs), spec);
+  open_both(session, input_of(inputs), spec, keeps_format);
 }
 
-void Explorer::open_both(Session& session, const std::string& input, const std::string& output) {
-  const auto both = [this, input, output, problem = session.experiment.problem](const ReadWatch& watch) -> FileReader::Then {
-    const FileReader::Then of_input = reading(input, problem)(watch);
+void Explorer::open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format) {
+  const auto both = [this, input, output, keeps_format,
+                     asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
+    const FileReader::Then of_input = reading(input, asked)(watch);
     const TensorFileInfo info = describe_tensors(files_of(input));
-    Problem sized = problem;
-    sized = with_shape(sized, info.shape);
-    sized.input = {};
-    const FileReader::Then of_output = output_reading(output, sized, false)(watch);
+    Experiment sized = asked;
+    sized.problem = with_shape(asked.problem, info.shape);
+    sized.problem.input = parse_input(input);
+    const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
     return [of_input, of_output](Session& shown) { of_input(shown), of_output(shown); };
   };
   read(session, quick_to_read(files_of(input)) && quick_to_read(files_of(output)), both);

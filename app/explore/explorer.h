@@ -67,7 +67,8 @@ class Explorer {
   /// Opens tensors (FILE.safetensors, or three .npy) instead of what is there. If that fails, the session stays as it is and a
   /// sentence says why.
   void open(Session& session, const std::string& spec);
-  void open_dropped(Session& session, const std::vector<std::string>& files);
+  /// With an output among them D becomes what the tensors tell, unless it is to be kept.
+  void open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format = false);
   /// Tells in the next frame what a spec that is being typed names: the tensors of its files.
   void look_into(const std::string& spec);
   /// Opens somebody's output in the place of a method. If that fails, the session stays as it is and a sentence says why.
@@ -116,12 +117,12 @@ class Explorer {
     std::shared_ptr<const HeadVerdict> verdict;
   };
 
-  FileReader::Read reading(const std::string& spec, const Problem& problem);
-  FileReader::Read output_reading(const std::string& spec, const Problem& problem, bool as_b);
+  FileReader::Read reading(const std::string& spec, const Experiment& asked);
+  FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);
   FileReader::Read reread_input(const Experiment& experiment);
-  void open_all(Session& session, const std::vector<std::string>& files);
-  void open_both(Session& session, const std::string& input, const std::string& output);
+  void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format);
+  void open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);

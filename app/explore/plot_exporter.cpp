@@ -97,8 +97,14 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
     });
     return "Writing the field.";
   }
-  const PlotData data{known.answer.result, known.side.scores,  known.side.clipping, known.side.why, nullptr,
-                      known.train.record,  slip_answer(session.view, known), known.side.b_as_a};
+  const PlotData data{known.answer.result,
+                      known.side.scores,
+                      known.side.clipping,
+                      known.side.why,
+                      nullptr,
+                      known.train.record,
+                      slip_answer(session.view, known),
+                      known.side.b_as_a};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
                   const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
   return "Drawing the " + wanted.name + ".";

@@ -100,9 +100,9 @@ void open_captured(const CapturedFile& captured, const SessionDesk& desk) {
 
 }  // namespace
 
-void open_files(const std::vector<std::string>& files, const SessionDesk& desk) {
+void open_files(const std::vector<std::string>& files, const SessionDesk& desk, bool keeps_format) {
   if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), desk);
-  desk.explorer.open_dropped(desk.session, files);
+  desk.explorer.open_dropped(desk.session, files, keeps_format);
 }
 
 void open_sent(const LinkMessage& message, const SessionDesk& desk) {
@@ -115,7 +115,7 @@ void open_sent(const LinkMessage& message, const SessionDesk& desk) {
     if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
     desk.session.experiment = std::move(e);
     desk.session.view.workspace = Workspace::explore;
-    open_files(message.files, desk);
+    open_files(message.files, desk, options.find("format") != nullptr);
   });
 }
 

@@ -22,7 +22,7 @@ struct SessionDesk {
 };
 
 /// A session's file, a file of tensors or of a kernel's output, or three .npy that belong together.
-void open_files(const std::vector<std::string>& files, const SessionDesk& desk);
+void open_files(const std::vector<std::string>& files, const SessionDesk& desk, bool keeps_format = false);
 
 /// Follows another program's message, or a link that was clicked: its settings become the experiment's, then its files are
 /// opened in Explore; or its session is shown.

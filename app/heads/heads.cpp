@@ -124,7 +124,8 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
     std::optional<HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
-    HeadRow row = known ? placed(*known, head, files.layer_index(head)) : row_of(compute(e, own), head, files.layer_index(head));
+    HeadRow row =
+        known ? placed(*known, head, files.layer_index(head)) : row_of(compute(e, own), head, files.layer_index(head));
     if (!known) judge.judge(row, e, head, own);
     if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);

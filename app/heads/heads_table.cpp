@@ -27,7 +27,9 @@ int kv_head(const HeadRow& row, const CallFiles& files) {
 /// "rounded", "wrong" or "incomparable"; null where no output is loaded.
 Json verdict_json(const HeadRow& row) {
   if (std::isnan(row.tolerance)) return nullptr;
-  return {{"verdict", row.incomparable ? "incomparable" : row.rounded ? "rounded" : "wrong"},
+  return {{"verdict", row.incomparable ? "incomparable"
+                      : row.rounded    ? "rounded"
+                                       : "wrong"},
           {"ratio", number_json(row.tolerance)},
           {"first_row", row.first_row},
           {"worst_column", row.worst_column}};

@@ -67,15 +67,9 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
 
 Json verdict_json(const CallJudgement& call) {
   const JudgedRow& row = call.worst_row();
-  return {{"verdict", call.verdict()},
-          {"ratio", number_json(row.found.ratio)},
-          {"where", row.found.where},
-          {"first_row", row.found.first_row},
-          {"worst_column", row.found.worst_col},
-          {"as", row.found.as},
-          {"format", name(call.claim.format)},
-          {"slip", slip_json(row.slip)},
-          {"sentence", verdict_text(call)}};
+  return {{"verdict", call.verdict()},         {"ratio", number_json(row.found.ratio)}, {"where", row.found.where},
+          {"first_row", row.found.first_row},  {"worst_column", row.found.worst_col},   {"as", row.found.as},
+          {"format", name(call.claim.format)}, {"slip", slip_json(row.slip)},           {"sentence", verdict_text(call)}};
 }
 
 }  // namespace attoscope

@@ -58,8 +58,8 @@ std::string wrong_sentence(const CallJudgement& call) {
     return fmt::format("Wrong: {} elements are NaN or infinite{}.", grouped(worst.found.nonfinite), in);
   if (call.suspect_elements() == 0)
     return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
-  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(call.suspect_elements()),
-                     grouped(call.elements()), name(call.claim.format), in);
+  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.",
+                     grouped(call.suspect_elements()), grouped(call.elements()), name(call.claim.format), in);
 }
 
 /// The element that is named as evidence.

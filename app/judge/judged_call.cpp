@@ -7,7 +7,8 @@
 #include "app/judge/judged_files.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/wrong_scales.h"
-#include "kernels/cpu/inputs.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
@@ -22,8 +23,7 @@ ElementType type_named(const std::string& name) {
 /// The head of an experiment whose inputs are drawn, or are no file's beside its output.
 class LoneHead : public JudgedCall {
  public:
-  explicit LoneHead(const Experiment& e)
-      : e_(e), inputs_(e.problem.input.tensors ? e.problem.input.tensors : raw_inputs(e.problem)) {}
+  explicit LoneHead(const Experiment& e) : e_(e), inputs_(e.problem.input.tensors ? e.problem.input.tensors : drawn(e)) {}
 
   int heads() const override { return 1; }
   AttentionShape shape() const override { return shape_of(e_.problem); }
@@ -43,6 +43,12 @@ class LoneHead : public JudgedCall {
   }
 
  private:
+  /// As they are rounded for everybody.
+  static std::shared_ptr<const Tensors> drawn(Experiment e) {
+    e.problem.rows = 1;
+    return compute(e).inputs;
+  }
+
   Experiment e_;
   std::shared_ptr<const Tensors> inputs_;
 };
@@ -68,9 +74,13 @@ OtherHeads heads_of_layer(const std::shared_ptr<const CallFiles>& files, const C
   return {layer.q.count(), read, layer.q.heads, layer.k.heads, readings};
 }
 
+std::shared_ptr<const JudgedCall> whole_call_of(const Experiment& e) {
+  const std::shared_ptr<const CallFiles> files = files_of(e);
+  return files ? std::make_shared<const JudgedFiles>(files) : nullptr;
+}
+
 ExperimentCall call_of(const Experiment& e) {
-  if (const std::shared_ptr<const CallFiles> files = files_of(e))
-    return {std::make_shared<const JudgedFiles>(files), e.problem.input.index, true};
+  if (std::shared_ptr<const JudgedCall> whole = whole_call_of(e)) return {std::move(whole), e.problem.input.index, true};
   return {std::make_shared<const LoneHead>(e), 0, false};
 }
 

@@ -42,9 +42,12 @@ class JudgedCall {
 /// The heads of a layer of files.
 OtherHeads heads_of_layer(const std::shared_ptr<const CallFiles>& files, const CallFiles::Layer& layer);
 
-/// The call that an experiment's loaded output is of, and which of its heads that is: the files' own, where Q, K, V and O lie
-/// in files with the same heads and the same one of them is loaded; else that head alone. Throws std::runtime_error in a
-/// sentence where the files cannot be read.
+/// The files that an experiment's loaded output and its input lie in, with the same heads, and the same one of them loaded;
+/// null where they do not. Throws std::runtime_error in a sentence where they cannot be read.
+std::shared_ptr<const JudgedCall> whole_call_of(const Experiment& experiment);
+
+/// The call that an experiment's loaded output is of, and which of its heads that is: `whole_call_of`, or else that head
+/// alone. Throws as that does.
 struct ExperimentCall {
   std::shared_ptr<const JudgedCall> call;
   int head = 0;

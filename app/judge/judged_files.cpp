@@ -4,7 +4,6 @@
 #include <array>
 #include <stdexcept>
 
-
 namespace attoscope {
 
 JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(std::make_shared<CallFiles>(sources)) {

@@ -188,7 +188,8 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
     throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
                              std::to_string(files.heads() - 1));
   const CallClaim known = claim_of(files, question);
-  CallJudgement call{.shape = files.shape(), .heads = files.heads(), .claim = known.claim, .why_format = known.why_format};
+  CallJudgement call;
+  call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;
   const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
   for (int head = first; head < end; ++head) {
     Judged judged = judge_head(files, question, known.claim, head, options);
@@ -206,7 +207,8 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
 }
 
 JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call) {
-  JudgeQuestion question{.problem = e.problem, .head = call.head};
+  JudgeQuestion question;
+  question.problem = e.problem, question.head = call.head;
   question.problem.rows = 0;
   if (!call.whole || claim_of(*call.call, question).claim.format != e.format) question.format = e.format;
   return question;
@@ -218,9 +220,9 @@ CallJudgement judge_experiment(const Experiment& experiment, const Options& opti
 }
 
 Format format_of_loaded(const Experiment& e) {
-  const ExperimentCall call = call_of(e);
-  if (!call.whole) return format_of_output(e.loaded, e.format);
-  return claim_of(*call.call, {.problem = e.problem, .head = call.head}).claim.format;
+  const bool is_narrow = significand_bits(e.format) + e.format.exponent_bits < 9;
+  const std::shared_ptr<const JudgedCall> call = is_narrow ? nullptr : whole_call_of(e);
+  return call ? claim_of(*call, {}).claim.format : format_of_output(e.loaded, e.format);
 }
 
 }  // namespace attoscope

@@ -23,7 +23,7 @@ struct JudgeQuestion {
 /// What is known of the kernel, the same for all heads of a call.
 struct CallClaim {
   KernelClaim claim;
-  std::string why_format;             ///< "since Q is stored in it"
+  std::string why_format;            ///< "since Q is stored in it"
   std::optional<Format> narrower{};  ///< another D that may be meant
 };
 /// D, where nobody names it: what Q is stored in; where that may hold a narrower format's numbers, this one if O is in it, too.
@@ -44,7 +44,8 @@ JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& ca
 /// The judgement on that head, by itself. Throws as `judge_call`.
 CallJudgement judge_experiment(const Experiment& experiment, const Options& options = {});
 
-/// The D that the tensors of its call tell, or where they lie in no files together, that of the output.
+/// The D that the tensors of its call tell, or where they lie in no files together, that of the output; a D of eight bits or
+/// fewer stays.
 Format format_of_loaded(const Experiment& experiment);
 
 }  // namespace attoscope

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "app/session/probes.h"
 #include "app/judge/judgement.h"
+#include "app/session/probes.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"

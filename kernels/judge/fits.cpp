@@ -67,9 +67,23 @@ class Fits {
   const double* output(int row) const { return o_.data() + at(row) * at(golden_.cols); }
   const double* truth(int row) const { return golden_.values.data() + at(row) * at(golden_.cols); }
 
-  std::optional<Slip> named(Kind kind, std::string text, const RoundedRow& expected) const {
+  /// True if what is left in the wrong rows is small against the output, and so much smaller than the error was.
+  bool leaves_little(const RoundedRow& expected, double least_drop) const {
+    std::vector<double> row(at(golden_.cols)), slack(row.size());
+    double square = 0, error = 0, left = 0;
+    for (const int i : rows_) {
+      expected(i, row.data(), slack.data());
+      for (int c = 0; c < golden_.cols; ++c) {
+        const double o = output(i)[c];
+        square += o * o, error += (o - truth(i)[c]) * (o - truth(i)[c]), left += (o - row[at(c)]) * (o - row[at(c)]);
+      }
+    }
+    return 16 * left <= square && least_drop * least_drop * left <= error;
+  }
+
+  std::optional<Slip> named(Kind kind, std::string text, const RoundedRow& expected, double least_drop = 0) const {
     const double ratio = ratio_to(output_, judged_, expected, options_);
-    if (!std::isfinite(ratio)) return {};
+    if (!std::isfinite(ratio) || !leaves_little(expected, least_drop)) return {};
     const ExpectedRow output = [expected](int row, double* out) {
       expected(row, out, nullptr);
       return true;
@@ -168,7 +182,7 @@ class Fits {
     return named(Kind::row_factor,
                  "each wrong row is the truth times a number, " + number_text(least) + " to " + number_text(most) +
                      ": its l is wrong, or belongs to another row",
-                 times_of_row([factors](int row) { return (*factors)[at(row)]; }));
+                 times_of_row([factors](int row) { return (*factors)[at(row)]; }), 3);
   }
 
   const JudgedOutput& output_;

@@ -207,11 +207,11 @@ double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedR
   return before > 0 ? std::sqrt(left / before) : 1;
 }
 
-/// The experiment that `find_slips` looks at: the output against the usual kernel.
-Experiment experiment_of(const JudgedOutput& output) {
+/// The experiment that `find_slips` looks at: the output against a kernel that rounds so.
+Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   Experiment e = with_format(default_experiment(), output.claim.format);
   e.problem = output.problem;
-  e.b = with_policy(e.b, policy("base_hw"));
+  e.b = with_policy(e.b, policy(policy_name));
   if (output.claim.declared) e.b = *output.claim.declared;
   e.loaded = {.file = "o", .type = {}, .n = e.problem.n, .d = value_columns(e.problem), .values = output.values};
   e.loaded.type = output.claim.stored == fp16 ? "F16" : output.claim.stored == bf16 ? "BF16" : "F32";
@@ -249,11 +249,18 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
 }
 
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
-  SlipSearch search = find_slips(compute(experiment_of(output), options), heads, options);
-  const bool of_kernel = search.found && search.found->kind != Slip::Kind::format;
-  if (of_kernel || !judged.head.incomparable.empty()) return search;
+  const auto searched = [&](const char* policy_name) {
+    return find_slips(compute(experiment_of(output, policy_name), options), heads, options);
+  };
+  const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
+  SlipSearch search = searched("base_hw");
+  if (names_kernel(search) || !judged.head.incomparable.empty()) return search;
   std::optional<Slip> fitted = fitted_slip(output, judged, options);
-  if (!fitted) return search;
+  if (!fitted) {
+    if (!output.claim.declared)  // of a kernel that rounds its scores
+      if (SlipSearch eager = searched("base_eager"); names_kernel(eager)) return eager;
+    return search;
+  }
   if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
   search.found = std::move(fitted);
   return search;

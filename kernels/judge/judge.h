@@ -58,6 +58,7 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
 
 /// The slip that explains a wrong output best, if one does, and others by what they leave of its error: see `find_slips`, and
 /// where that finds none `fitted_slip`.
-SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {}, const Options& options = {});
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
+                    const Options& options = {});
 
 }  // namespace attoscope

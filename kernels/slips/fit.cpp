@@ -4,7 +4,8 @@ namespace attoscope {
 
 void Fit::add(const Fit& x) {
   truth_square += x.truth_square, square += x.square, apart_square += x.apart_square, along += x.along;
-  telling += x.telling, output_square += x.output_square, error_square += x.error_square, left_square += x.left_square, left += x.left;
+  telling += x.telling, output_square += x.output_square, error_square += x.error_square, left_square += x.left_square,
+      left += x.left;
   largest = std::max(largest, x.largest), size = std::max(size, x.size);
   compared += x.compared, unexplained += x.unexplained, rows += x.rows;
 }

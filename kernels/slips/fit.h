@@ -12,7 +12,7 @@ struct Fit {
   /// Sums of squares over the rows in which the expectation can be told from the golden value: the output's distance from the
   /// golden value and from the expectation, the expectation's from the golden value, and the product of both of the latter.
   double truth_square = 0, square = 0, apart_square = 0, along = 0;
-  std::int64_t telling = 0;                    ///< elements in these rows
+  std::int64_t telling = 0;  ///< elements in these rows
   /// Over all rows: of the output, of its distance from the golden value, and of that from the expectation.
   double output_square = 0, error_square = 0, left_square = 0;
   double left = 0;                             ///< the same distance in units of each row's rounding error

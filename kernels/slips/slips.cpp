@@ -166,7 +166,8 @@ std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip&
   const bool of_a = result.experiment.a.algorithm == Algorithm::loaded;
   auto changed = std::make_shared<Result>(result);
   tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { (of_a ? changed->a : changed->b) = whole_output(result, of_a ? result.a : result.b, slip.output, options); });
+  arena.execute(
+      [&] { (of_a ? changed->a : changed->b) = whole_output(result, of_a ? result.a : result.b, slip.output, options); });
   changed->on_device = nullptr;
   return changed;
 }

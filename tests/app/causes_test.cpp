@@ -490,8 +490,8 @@ std::pair<HalfBesideMethods, HalfBesideMethods> half_beside_methods(std::uint64_
     const PairRecord& pair =
         control ? r.pairs[0] : *std::ranges::find(r.pairs, "fp16 - fp32", [](const PairRecord& p) { return p.pair.name; });
     if (!control) ab = r.pairs[0].points.back().deviations[0].wasserstein;
-    (control ? without : with) = {pair.points.back().deviations[0].wasserstein / ab,
-                                  skipped_steps(r.runs[static_cast<std::size_t>(pair.pair.x)])};
+    (control ? without : with) = HalfBesideMethods{.ratio = pair.points.back().deviations[0].wasserstein / ab,
+                                                   .skipped = skipped_steps(r.runs[static_cast<std::size_t>(pair.pair.x)])};
   }
   return {with, without};
 }

@@ -202,7 +202,7 @@ TEST(RunKernel, AMissingMaskIsNamed) {
   EXPECT_EQ(v["slip"]["kind"], "mask");
   EXPECT_EQ(v["slip"]["text"], "a missing causal mask");
   const Outcome table = attoscope({"run", "--mask", "causal", "--kernel", file});
-  EXPECT_THAT(table.out, AllOf(HasSubstr("a: loaded " + file + " (F64)"), HasSubstr("explained by a missing causal mask")));
+  EXPECT_THAT(table.out, AllOf(HasSubstr("a: loaded " + file + " (F64)"), HasSubstr("Wrong: a missing causal mask.")));
 }
 
 TEST(RunKernel, ItsShapeIsTheProblemsWhereNobodyTells) {

@@ -1,14 +1,14 @@
-// What the window says of PyTorch's own outputs: none is called wrong, and none has a slip.
+// PyTorch's own outputs: none is called wrong, from files or alone.
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "app/judge/judge_words.h"
 #include "app/judge/judged_files.h"
+#include "app/judge/judgement.h"
 #include "app/tensors/kernel_output.h"
 #include "app/words/field_setter.h"
 #include "app/words/numbers.h"
-#include "kernels/compute.h"
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
@@ -29,48 +29,61 @@ constexpr Case cases[]{{"bf16_causal", "causal", 0},
                        {"fp32_causal", "causal", 0},
                        {"fp32_full", "none", 0}};
 
+CallSources sources(const Case& c, const std::string& tensor) {
+  const std::string file = std::string("tests/data/pytorch/") + c.name + ".safetensors";
+  return {.input = file, .q = {}, .k = {}, .v = {}, .o = file + ":" + tensor};
+}
+
+JudgeQuestion question(const Case& c, const char* mask) {
+  JudgeQuestion q;
+  q.problem.mask = parse_mask(mask), q.problem.scale = c.scale, q.head = 0;
+  return q;
+}
+
 /// The experiment that the window asks for when these tensors and this output are dropped onto it.
 Experiment dropped(const Case& c, const std::string& tensor, const char* mask) {
-  const std::string file = std::string("tests/data/pytorch/") + c.name + ".safetensors";
-  const JudgedFiles files({.input = file, .q = {}, .k = {}, .v = {}, .o = file + ":" + tensor});
+  const JudgedFiles files(sources(c, tensor));
   Experiment e = default_experiment();
-  e.problem = with_shape(e.problem, files.shape());
-  e.problem.mask = parse_mask(mask), e.problem.scale = c.scale;
-  e.problem.input = {.kind = InputKind::tensors, .file = file, .digest = 1, .tensors = files.inputs(0)};
-  KernelOutput output{.file = file,
-                      .digest = 1,
-                      .type = std::string(type_name(files.type_of_o())),
-                      .n = files.shape().n,
-                      .d = files.shape().d,
-                      .values = files.output(0)};
-  e = with_format(e, format_of_output(output, e.format));
+  e.problem = with_shape(question(c, mask).problem, files.shape());
+  e.problem.input = {.kind = InputKind::tensors, .file = sources(c, tensor).input, .digest = 1, .tensors = files.inputs(0)};
+  const KernelOutput output{.file = tensor + ".npy",  // no file that could be read: the head stands alone
+                            .index = 1,
+                            .digest = 1,
+                            .type = std::string(type_name(files.type_of_o())),
+                            .n = files.shape().n,
+                            .d = files.shape().d,
+                            .values = files.output(0)};
   use_kernel_output(e, output, false);
-  return e;
+  return with_format(e, format_of_loaded(e));
+}
+
+/// Whether the head lies in files or stands alone, it is judged the same.
+CallJudgement verdict(const Case& c, const std::string& tensor, const char* mask) {
+  const CallJudgement alone = judge_experiment(dropped(c, tensor, mask)),
+                      of_files = judge_call(JudgedFiles(sources(c, tensor)), question(c, mask), {});
+  EXPECT_EQ(alone.verdict(), of_files.verdict());
+  EXPECT_EQ(alone.worst_row().found.ratio, of_files.worst_row().found.ratio);
+  EXPECT_EQ(alone.worst_row().found.where, of_files.worst_row().found.where);
+  return alone;
 }
 
 TEST(PyTorch, IsNeverCalledWrong) {
   for (const Case& c : cases)
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
-      const Diagnosis found = diagnose(compute(dropped(c, tensor, c.mask)));
-      EXPECT_NE(found.verdict, Diagnosis::Verdict::wrong) << c.name << " " << tensor << ": " << found.sentence;
-      EXPECT_FALSE(found.slip) << c.name << " " << tensor << ": " << found.sentence;
+      const CallJudgement found = verdict(c, tensor, c.mask);
+      EXPECT_EQ(found.verdict(), "rounded") << c.name << " " << tensor << ": " << verdict_text(found);
     }
 }
 
-/// Against a rival that rounds no scores, those of the eager attention say what they round.
 TEST(PyTorch, EagerAttentionSaysWhatItRounds) {
-  for (const Case& c : cases)
-    for (const char* tensor : {"o", "o_math", "o_eager"}) {
-      const Experiment e = with_baseline(dropped(c, tensor, c.mask), policy("base_hw"));
-      const Diagnosis found = diagnose(compute(e));
-      EXPECT_EQ(name(found.verdict), "rounded") << c.name << " " << tensor << ": " << found.sentence;
-      EXPECT_FALSE(found.slip) << c.name << " " << tensor << ": " << found.sentence;
-      const bool eager = tensor == std::string("o_eager") && !(e.format == fp32);
-      EXPECT_EQ(found.ratio > 2, found.sentence.find("PyTorch's eager attention") != std::string::npos) << found.sentence;
-      if (!eager) {
-        EXPECT_LE(found.ratio, 2) << c.name << " " << tensor << ": " << found.sentence;
-      }
-    }
+  int said = 0;
+  for (const Case& c : cases) {
+    const CallJudgement found = verdict(c, "o_eager", c.mask);
+    const bool says = found.worst_row().found.as.find("PyTorch's eager attention") != std::string::npos;
+    EXPECT_TRUE(says || found.worst_row().found.as.empty()) << c.name << ": " << verdict_text(found);
+    said += says;
+  }
+  EXPECT_GT(said, 0);
 }
 
 /// The same outputs where another mask was asked for: wrong, by that name.
@@ -78,12 +91,12 @@ TEST(PyTorch, UnderAnotherMaskIsWrongByName) {
   for (const Case& c : cases)
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
       const bool causal = c.mask == std::string("causal"), full = c.mask == std::string("none");
-      const Diagnosis found = diagnose(compute(dropped(c, tensor, full ? "causal" : "none")));
-      EXPECT_EQ(found.verdict, Diagnosis::Verdict::wrong) << c.name << " " << tensor << ": " << found.sentence;
+      const CallJudgement found = verdict(c, tensor, full ? "causal" : "none");
+      EXPECT_EQ(found.verdict(), "wrong") << c.name << " " << tensor << ": " << verdict_text(found);
       if (!causal && !full) continue;  // a window where none is wanted has no name
-      ASSERT_TRUE(found.slip) << c.name << " " << tensor << ": " << found.sentence;
-      EXPECT_EQ(found.slip->text, full ? "a missing causal mask" : "a causal mask where none is wanted")
-          << c.name << " " << tensor;
+      const std::optional<Slip>& slip = found.worst_row().slip;
+      ASSERT_TRUE(slip) << c.name << " " << tensor << ": " << verdict_text(found);
+      EXPECT_EQ(slip->text, full ? "a missing causal mask" : "a causal mask where none is wanted") << c.name << " " << tensor;
     }
 }
 

@@ -112,8 +112,8 @@ class Alarms {
   ~Alarms() { std::printf("%s: %d, of which called wrong: %d\n", kind_, outputs_, wrong_); }
   void look(const std::string& text, const HeadJudgement& h) {
     ++outputs_, wrong_ += !h.rounded;
-    EXPECT_TRUE(h.rounded) << kind_ << ", " << text << ": ratio " << h.ratio << ", whole " << h.whole << ", " << h.suspect_rows
-                           << " rows";
+    EXPECT_TRUE(h.rounded) << kind_ << ", " << text << ": ratio " << h.ratio << ", whole " << h.whole << ", "
+                           << h.wrong_rows.size() << " rows";
   }
 
  private:

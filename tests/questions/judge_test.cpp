@@ -29,8 +29,8 @@ Judged judged(const Problem& p, Values o, const Format& f) {
 
 std::string said(const HeadJudgement& h) {
   char text[300];
-  std::snprintf(text, sizeof text, "ratio %.2f, suspects %lld in %d rows %s, whole %.2f, as '%s'", h.ratio,
-                static_cast<long long>(h.suspects), h.suspect_rows, h.where.c_str(), h.whole, h.as.c_str());
+  std::snprintf(text, sizeof text, "ratio %.2f, suspects %lld in %zu rows %s, whole %.2f, as '%s'", h.ratio,
+                static_cast<long long>(h.suspects), h.wrong_rows.size(), h.where.c_str(), h.whole, h.as.c_str());
   return text;
 }
 

@@ -135,8 +135,19 @@ Experiment with_output(const Problem& p, Values o, const Format& f) {
               .values = stored(std::move(o), f)};
   return e;
 }
-Diagnosis diagnosis(const Problem& p, Values o, const Format& f, const OtherHeads& heads) {
-  return diagnose(compute(with_output(p, std::move(o), f)), heads);
+
+std::string Said::text() const {
+  return std::string(head.verdict()) + " " + head.where + (slip ? ": " + slip->text : "") + " (" + std::to_string(head.ratio) +
+         ")";
+}
+
+Said said_of(const Problem& p, Values o, const Format& f, const OtherHeads& heads) {
+  JudgedOutput output{p, stored(std::move(o), f), {.format = f, .stored = f, .declared = {}}};
+  if (p.input.kind != InputKind::tensors)
+    output.problem.input = testing::given(*compute(with_output(p, *output.values, f)).inputs);
+  const Judged judged = judge(output);
+  const bool wrong = !judged.head.rounded && judged.head.incomparable.empty();
+  return {judged.head, wrong ? slips_of(output, judged, heads).found : std::nullopt};
 }
 
 }  // namespace attoscope::planted

@@ -1,4 +1,4 @@
-/// Plain kernels with a slip planted in them, and what the finder says of their outputs.
+/// Plain kernels with a slip planted in them, and what the judge says of their outputs.
 #pragma once
 
 #include <cmath>
@@ -6,13 +6,14 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/slips/slips.h"
+#include "kernels/judge/judge.h"
 #include "tests/support/support.h"
 
 namespace attoscope::planted {
@@ -84,6 +85,13 @@ std::vector<Format> planted_formats();
 std::shared_ptr<const Values> stored(Values o, const Format& f);
 
 Experiment with_output(const Problem& p, Values o, const Format& f = bf16);
-Diagnosis diagnosis(const Problem& p, Values o, const Format& f = bf16, const OtherHeads& heads = {});
+
+/// What the judge says of an output that is stored in `f`, and the slip that it names where it is wrong.
+struct Said {
+  HeadJudgement head;
+  std::optional<Slip> slip;
+  std::string text() const;
+};
+Said said_of(const Problem& p, Values o, const Format& f = bf16, const OtherHeads& heads = {});
 
 }  // namespace attoscope::planted

@@ -145,8 +145,8 @@ TEST(SlipSignatures, AnErrorOfAMistakeStaysWhereRoundingHalvesWithEveryBit) {
 TEST(SlipSignatures, TheFinderNamesEachOfThem) {
   at_seeds(causal, [](const Problem& p, const Seen& x) {
     const auto named = [&](const Values& o) {
-      const Diagnosis d = diagnosis(p, o);
-      return d.slip ? std::string(name(d.slip->kind)) : d.sentence;
+      const Said d = said_of(p, o);
+      return d.slip ? std::string(name(d.slip->kind)) : d.text();
     };
     EXPECT_EQ(named(rescored(x, [&](int i, int j) { return x.dot(i, j); })), "scale");
     EXPECT_EQ(named(stale(x, tile, false, true)), "rescale");

@@ -21,16 +21,16 @@ using ::testing::HasSubstr;
 
 constexpr AttentionShape decode{1, 200, 32, 48}, chunk{40, 200, 32, 32}, latent{40, 200, 48, 32};
 
-void expect_named(const Diagnosis& d, Kind kind, const std::string& words) {
-  EXPECT_EQ(name(d.verdict), "wrong") << d.sentence;
-  ASSERT_TRUE(d.slip) << d.sentence;
-  EXPECT_EQ(name(d.slip->kind), name(kind)) << d.sentence;
-  EXPECT_THAT(d.slip->text, HasSubstr(words)) << d.sentence;
+void expect_named(const Said& d, Kind kind, const std::string& words) {
+  EXPECT_EQ(d.head.verdict(), "wrong") << d.text();
+  ASSERT_TRUE(d.slip) << d.text();
+  EXPECT_EQ(name(d.slip->kind), name(kind)) << d.text();
+  EXPECT_THAT(d.slip->text, HasSubstr(words)) << d.text();
 }
 void expect_found(const Problem& p, const Values& o, Kind kind, const std::string& words, const OtherHeads& heads = {}) {
   for (const Format& f : planted_formats()) {
     SCOPED_TRACE(name(f));
-    expect_named(diagnosis(p, o, f, heads), kind, words);
+    expect_named(said_of(p, o, f, heads), kind, words);
   }
 }
 
@@ -65,8 +65,8 @@ TEST(SlipsOfShapes, TheRightOutputIsRounded) {
         const Problem p = problem(shape, mask);
         Values o = right(seen(p));
         for (double& x : o) x = std::isnan(x) ? 0 : x;  // rows without keys
-        const Diagnosis d = diagnosis(p, o, f);
-        EXPECT_EQ(name(d.verdict), "rounded") << d.sentence << shape.n << ' ' << shape.n_k << ' ' << name(f);
+        const Said d = said_of(p, o, f);
+        EXPECT_EQ(d.head.verdict(), "rounded") << d.text() << shape.n << ' ' << shape.n_k << ' ' << name(f);
         EXPECT_FALSE(d.slip) << d.slip->text;
       }
 }
@@ -89,8 +89,8 @@ TEST(SlipsOfShapes, SplitsMergedInTheWrongBase) {
   const Seen x = seen(p);
   expect_found(p, merged(x, 8, std::log2(std::exp(1.0))), Kind::rescale, "8 splits merged with a base-2 log-sum-exp");
   expect_found(p, merged(x, 4, std::log(2.0)), Kind::rescale, "4 splits merged with a base-e log-sum-exp");
-  const Diagnosis right_one = diagnosis(p, merged(x, 8, 1));
-  EXPECT_EQ(name(right_one.verdict), "rounded") << right_one.sentence;
+  const Said right_one = said_of(p, merged(x, 8, 1));
+  EXPECT_EQ(right_one.head.verdict(), "rounded") << right_one.text();
 }
 
 TEST(SlipsOfShapes, KeysOfTheLastTileCountedTwice) {
@@ -205,7 +205,7 @@ TEST(SlipsOfShapes, GroupsTakenForInterleaved) {
                "K and V of kv head 1 (head modulo 2) instead of 0 (head / 2): interleaved groups", grouped.heads());
   expect_found(grouped.problem(2), grouped.mixed(2, 0), Kind::head, "K and V of kv head 0 (head modulo 2) instead of 1",
                grouped.heads());
-  EXPECT_EQ(name(diagnosis(grouped.problem(1), grouped.mixed(1, 1), bf16, grouped.heads()).verdict), "rounded");
+  EXPECT_TRUE(said_of(grouped.problem(1), grouped.mixed(1, 1), bf16, grouped.heads()).head.rounded);
   expect_found(grouped.problem(0), grouped.mixed(0, 2), Kind::head, "K and V of head 2 with Q of head 0", grouped.heads());
 }
 
