@@ -150,7 +150,9 @@ void offered(Hand& hand) {
              "Q, K, V are taken");
   hand.changes(
       "the file's own output", [&] { hand.choose(kernel, "###offered"); },
-      [&](Session& s) { use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict; });
+      [&](Session& s) {
+        use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict, s.experiment.format = fp64;
+      });
   hand.check(verdict(hand).rounded(), "it is right: " + verdict(hand).sentence());
   const std::string again = folder.write("again.safetensors", length + header + data);
   hand.stage.explorer().open_dropped(hand.session(), {again});
