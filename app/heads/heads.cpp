@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "app/heads/each_head.h"
+#include "app/threads/each_head.h"
 #include "app/heads/kept_heads.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/kernel_output.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "app/heads/each_head.h"
+#include "app/threads/each_head.h"
 #include "app/heads/kept_heads.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/experiment_fields.h"

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <numeric>
 #include <stdexcept>
 
 #include "app/judge/judge_words.h"
+#include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/error_sign.h"
 
@@ -161,6 +164,35 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   call.derivation = derivation_of(call, question);
 }
 
+/// Several heads side by side, or one by all threads.
+void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options,
+                 const std::function<void(int done, int heads)>& progress) {
+  std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
+  std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
+  for (const int head : heads) call.table.push_back({.head = head, .found = {}});
+  std::mutex mutex;
+  int done = 0;
+  const auto take = [&](int head, Judged judged) {
+    const std::lock_guard lock(mutex);
+    take_family(call.family, judged.tolerance.family);
+    const auto i = static_cast<std::size_t>(head - heads.front());
+    call.table[i].found = judged.head;
+    const double most = call.worst_row().found.ratio;
+    if (done == 0 || judged.head.ratio > most || (judged.head.ratio == most && i < call.worst)) {
+      call.worst = i;
+      call.detail = std::move(judged);
+    }
+    ++done;
+    if (progress) progress(done, static_cast<int>(heads.size()));
+  };
+  const auto work = [&](int head, const Options& own) { take(head, judge_head(files, question, call.claim, head, own)); };
+  if (heads.size() == 1)
+    work(heads.front(), options);
+  else
+    each_head(heads, options, work);
+  call.output = *files.output(call.worst_row().head);
+}
+
 }  // namespace
 
 CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
@@ -190,18 +222,7 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
   const CallClaim known = claim_of(files, question);
   CallJudgement call;
   call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;
-  const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
-  for (int head = first; head < end; ++head) {
-    Judged judged = judge_head(files, question, known.claim, head, options);
-    take_family(call.family, judged.tolerance.family);
-    call.table.push_back({head, judged.head});
-    if (head == first || call.table.back().found.ratio > call.worst_row().found.ratio) {
-      call.worst = call.table.size() - 1;
-      call.output = *files.output(head);
-      call.detail = std::move(judged);
-    }
-    if (progress) progress(head + 1 - first, end - first);
-  }
+  judge_heads(call, files, question, options, progress);
   conclude(call, known.narrower, files, question, options);
   return call;
 }

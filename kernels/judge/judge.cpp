@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -68,17 +69,33 @@ class Judge {
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
 
+  /// True if D has all of these numbers. Most files hold nothing else, and of bf16, tf32 and fp32 the last bits tell.
+  bool holds(const std::vector<double>& x) const {
+    const Format& f = output_.claim.format;
+    const std::uint64_t last = (std::uint64_t{1} << (52 - std::min(f.mantissa_bits, 52))) - 1;
+    constexpr double least = 0x1p-126;  // subnormals have fewer bits
+    const bool as_fp32 = f.exponent_bits == 8 && f.mantissa_bits <= 23;
+    const double most = largest(f);
+    return std::ranges::all_of(x, [&](double y) {
+      const double size = std::abs(y);
+      if (as_fp32 && (size == 0 || (size >= least && size <= most))) return (std::bit_cast<std::uint64_t>(y) & last) == 0;
+      return round(f, y) == y || std::isnan(y);
+    });
+  }
+
   /// Everybody sees the inputs rounded to D, as the kernel's own loads do; most files hold nothing else.
   void see_inputs() {
     const Tensors& given = *p_.input.tensors;
+    inputs_ = p_.input.tensors;
+    if (holds(given.q) && holds(given.k) && holds(given.v)) return;
     const auto rounded = [&](const std::vector<double>& x) {
       std::vector<double> y = x;
       for (double& z : y) z = round(output_.claim.format, z);
       return y;
     };
+    given_ = inputs_;
     inputs_ = std::make_shared<const Tensors>(
         Tensors{given.n, given.n_k, given.d, given.d_v, rounded(given.q), rounded(given.k), rounded(given.v)});
-    if (inputs_->q != given.q || inputs_->k != given.k || inputs_->v != given.v) given_ = p_.input.tensors;
   }
 
   /// A row held to what a kernel is expected to give, or to the truth where there is none, or the row sees no key.

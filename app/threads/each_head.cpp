@@ -1,4 +1,4 @@
-#include "app/heads/each_head.h"
+#include "app/threads/each_head.h"
 
 #include <algorithm>
 #include <atomic>
