@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "app/heads/each_head.h"
 #include "app/judge/judgement.h"
+#include "app/threads/each_head.h"
 #include "kernels/judge/shares.h"
 
 namespace attoscope {
