@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/session/session.h"
 #include "app/tensors/npy.h"
 #include "kernels/arithmetic/format.h"
@@ -492,6 +493,23 @@ void formats(Hand& hand) {
   hand.check(hand.experiment().format == bf16, "undone");
 }
 
+/// Of a file's tokens the first ones alone: the output is held to attention of these.
+void first_tokens(Hand& hand) {
+  Session session = small_session();
+  Experiment& e = session.experiment;
+  e.problem.n = 256, e.problem.d = 64;
+  e.problem.mask.kind = Mask::Kind::window, e.problem.mask.window = 64;
+  e.problem.input = {.kind = InputKind::tensors,
+                     .file = assets_directory() + "/examples/smollm2_135m.safetensors",
+                     .index = 1,
+                     .tensors = nullptr};
+  e.a.algorithm = Algorithm::loaded;
+  e.loaded.file = assets_directory() + "/screenshots/sessions/window_65.npy";
+  hand.open(session);
+  const Found found = verdict(hand);
+  hand.check(found.wrong() && found.slip() && found.slip()->kind == Slip::Kind::mask, found.sentence());
+}
+
 /// What is in a file is told while its path is typed.
 void looked_into(Hand& hand) {
   const TemporaryDirectory folder;
@@ -521,6 +539,7 @@ constexpr std::array cases{
     Case{"kernel", "failed load", failed_load},
     Case{"kernel", "verdict not left", verdict_not_left},
     Case{"kernel", "formats", formats},
+    Case{"kernel", "first tokens", first_tokens},
     Case{"kernel", "looked into", looked_into},
 };
 
