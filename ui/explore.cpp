@@ -15,9 +15,11 @@
 #include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/kv_table.h"
+#include "ui/picture/verdict_grid.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/csv.h"
 #include "ui/statistics/statistics.h"
+#include "ui/widgets/judged_heads.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 
@@ -66,10 +68,21 @@ void keep_strip(View& view, const Result& result, const Part& strip, float plots
   offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, requests);
 }
 
-/// A save button for the table of the KV cache, once there is one.
+/// What is wanted to know of a loaded output: its verdict, and those on the other heads of its call.
+void ask_for_verdicts(const Session& session, const PanelInput& input, const UiState& state, Requests& requests) {
+  if (!input.answer.result || !has_loaded(input.answer.result->experiment)) return;
+  requests.side.verdict = shown_verdict(input) == nullptr;
+  requests.side.judged =
+      has_several_outputs(session.experiment, input.choices) && !judging_stopped(state.heads, session.experiment);
+}
+
+/// A save button for the verdicts on all heads, or for the table of the KV cache, once there is one.
 void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Part& all, const Palette& colours,
                 Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
+  if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
+    return offer_export({Plot::window, "verdicts", all.min, all.max, [&] { return verdict_grid_csv(input.side.judged, info); }},
+                        session.view, colours, requests);
   const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
                        heads.kv.found == input.side.kv.rows && !heads.kv.shown.empty();
   if (!on_show) return;
@@ -114,6 +127,7 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, con
   });
   requests.wanted.trace = follows || session.view.picture != PictureKind::output || session.view.detail == Detail::traffic;
   draw_cell_sum(session, input, state, colours, requests);
+  ask_for_verdicts(session, input, state, requests);
 }
 
 }  // namespace attoscope

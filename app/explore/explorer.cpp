@@ -20,7 +20,9 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
+#include "kernels/judge/shares.h"
 #include "kernels/tensor_core/hardware.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope {
 namespace {
@@ -87,6 +89,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       kept_heads_(std::make_shared<KeptHeads>(default_point_cache())),
       heads_(published, kept_heads_),
       kv_(published, kept_heads_),
+      judged_(published, kept_heads_),
       gallery_(published),
       lessons_(published) {
   choices_.example_file = start.example_file;
@@ -117,6 +120,8 @@ void Explorer::update(Session& session) {
   watch_files(experiment);
   for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers(), take_heads()})
     if (!failure.empty()) messages_.error = std::move(failure);
+  take_shares();
+  open_worst(session);
   choose_row(experiment);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
 }
@@ -124,11 +129,13 @@ void Explorer::update(Session& session) {
 PanelInput Explorer::panel_input() const {
   PanelInput input;
   input.answer = answer_.input();
+  if (input.answer.result == judged_answer_.answer) input.answer.result = judged_answer_.shown;
   if (!input.answer.result) input.answer.device = cpu_;
   input.compiling = compiling_input();
   input.side = side_.input();
   input.side.heads = heads_.view();
   input.side.kv = kv_.view();
+  input.side.judged = judged_.view();
   input.side.gallery = gallery_.view();
   input.choices = choices_;
   input.messages = messages_;
@@ -238,13 +245,15 @@ void Explorer::ask_beside(const Requests& requests, const Session& session) {
   if (!requests.side.gallery.empty()) gallery_.ask(requests.side.gallery);
 }
 
-/// One table of heads at a time: each takes all threads.
+/// One search through the heads at a time: each takes all threads. The answer goes before verdicts, and so does a table.
 void Explorer::ask_heads(const SideRequests& requests, const Experiment& experiment) {
   if (requests.stop_heads || requests.kv) heads_.stop();
   if (requests.stop_heads || requests.heads) kv_.stop();
+  if (requests.stop_heads || answer_.busy() || heads_.busy() || kv_.busy()) judged_.stop();
   if (requests.stop_heads) return;
   if (requests.heads) heads_.ask(experiment);
   if (requests.kv) kv_.ask(experiment);
+  if (requests.judged && !answer_.busy() && !heads_.busy() && !kv_.busy()) judged_.ask(experiment);
 }
 
 /// A sentence about what failed, or "".
@@ -264,6 +273,7 @@ std::string Explorer::take_heads() {
   try {
     heads_.update();
     kv_.update();
+    judged_.update();
     gallery_.update();
     return "";
   } catch (const std::bad_alloc&) {
@@ -368,6 +378,21 @@ void Explorer::add_pins(Session& session, const std::string& text) {
   read(session, text.size() <= quick_text, parse, "The clipboard: ");
 }
 
+namespace {
+
+/// Leads to the error of an output that was just loaded.
+void show_output(Session& session, bool as_b) {
+  View& view = session.view;
+  view.workspace = Workspace::explore;
+  view.picture = PictureKind::output;
+  view.field = as_b ? Field::b_error : Field::a_error;
+  if (std::exchange(view.second_slip, false)) view.comparison = Comparison::none;
+  view.slip.clear();
+  if (session.experiment.problem.input.kind == InputKind::tensors) view.heads_show = HeadsShow::verdict;
+}
+
+}  // namespace
+
 /// Reads an output that takes the place of a or of b. D becomes the format that the tensors tell.
 FileReader::Read Explorer::output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format) {
   return [this, spec, asked, as_b, keeps_format](const ReadWatch& watch) -> FileReader::Then {
@@ -379,6 +404,8 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
       use_kernel_output(shown.experiment, output, as_b);
       shown.experiment = with_format(shown.experiment, format);
       tell_loaded(output, before, shown.experiment.format);
+      show_output(shown, as_b);
+      opened_ = heads_of(shown.experiment);
     };
   };
 }
@@ -396,7 +423,7 @@ void Explorer::tell_loaded(const KernelOutput& output, const Format& before, con
 
 /// The output's head follows the input's while both are the same and the file has it.
 void Explorer::follow_head(Experiment& e) {
-  const Heads now{e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
+  const Heads now = heads_of(e);
   const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
                      shown_heads_->output_file == now.output_file && shown_heads_->input == shown_heads_->output &&
                      now.output == shown_heads_->output && now.input != shown_heads_->input;
@@ -404,6 +431,35 @@ void Explorer::follow_head(Experiment& e) {
       now.input < choices_.output.heads)
     e.loaded = with_head(e.loaded, now.input);
   shown_heads_ = Heads{now.input_file, now.output_file, now.input, e.loaded.index};
+}
+
+Explorer::Heads Explorer::heads_of(const Experiment& e) {
+  return {e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
+}
+
+/// Once all heads of an output that was opened are judged, the worst of those that are wrong is shown, unless another head was
+/// chosen meanwhile.
+void Explorer::open_worst(Session& session) {
+  Experiment& e = session.experiment;
+  if (opened_ && (!has_loaded(e) || !(heads_of(e) == *opened_))) opened_.reset();
+  if (!opened_ || !judged_.has_all(e)) return;
+  opened_.reset();
+  const JudgedView heads = judged_.view();
+  const JudgedHead* const worst = verdicts_of(heads).worst;
+  if (worst == nullptr || worst->head == e.problem.input.index) return;
+  if (!(shape_of(e.problem) == worst->shape)) look_at_all(session.view);
+  e.problem = with_shape(with_head(e.problem, worst->head), worst->shape);
+}
+
+/// The answer as it is shown: with the errors over their tolerances in it, once these are known.
+void Explorer::take_shares() {
+  const std::shared_ptr<const Result>& answer = answer_.newest();
+  const std::shared_ptr<const HeadVerdict>& verdict = side_.verdict();
+  if (judged_answer_.answer == answer && judged_answer_.verdict == verdict) return;
+  judged_answer_ = {answer, answer, verdict};
+  const bool fits = answer && verdict && verdict->shares && has_loaded(answer->experiment) &&
+                    verdict->experiment == verdict_question(answer->experiment);
+  if (fits) judged_answer_.shown = with_shares(*answer, *verdict->shares);
 }
 
 /// What the session's files hold by now; the newest is read once more where another one comes.
@@ -419,7 +475,7 @@ void Explorer::watch_files(const Experiment& e) {
 /// Reads what was rewritten. What cannot be read yet is half written, or wrong: the session stays as it is.
 void Explorer::read_rewritten(Session& session) {
   const std::vector<std::string> changed = watch_.take();
-  if (!changed.empty()) heads_.forget(), kv_.forget();
+  if (!changed.empty()) heads_.forget(), kv_.forget(), judged_.forget();
   const Experiment& e = session.experiment;
   for (const std::string& file : changed) {
     const auto failed = [this, file](const std::string& sentence) {

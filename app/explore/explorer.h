@@ -103,10 +103,18 @@ class Explorer {
     Format format;
   };
 
-  /// Which heads were shown last.
+  /// Which heads are shown.
   struct Heads {
     std::string input_file, output_file;
     int input = 0, output = 0;
+    friend bool operator==(const Heads&, const Heads&) = default;
+  };
+  static Heads heads_of(const Experiment& experiment);
+
+  /// An answer with the errors over their tolerances in it, once these are known.
+  struct Judged {
+    std::shared_ptr<const Result> answer, shown;
+    std::shared_ptr<const HeadVerdict> verdict;
   };
 
   FileReader::Read reading(const std::string& spec, const Experiment& asked);
@@ -118,6 +126,8 @@ class Explorer {
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
+  void open_worst(Session& session);
+  void take_shares();
   void watch_files(const Experiment& experiment);
   void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
@@ -144,6 +154,8 @@ class Explorer {
   FileReader files_;
   InputLoader loader_{files_};
   std::optional<Heads> shown_heads_;
+  std::optional<Heads> opened_;  ///< an output was opened with these heads: once all are judged the worst one is shown
+  Judged judged_answer_;
   std::vector<std::string> watched_;
   FileWatch watch_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
@@ -152,6 +164,7 @@ class Explorer {
   std::shared_ptr<KeptHeads> kept_heads_;
   HeadsDesk<HeadRow> heads_;
   HeadsDesk<KvRow> kv_;
+  HeadsDesk<JudgedHead> judged_;
   GalleryDesk gallery_;
   LessonDesk lessons_;
 };

@@ -4,9 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "app/explore/judging.h"
 #include "app/heads/heads.h"
 #include "app/heads/kept_heads.h"
 #include "app/heads/kv_heads.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope {
 namespace {
@@ -36,6 +38,11 @@ template <>
 struct Search<KvRow> {
   static Experiment base(const Experiment& e) { return kv_question(e); }
   static constexpr auto compute = compute_kv_heads;
+};
+template <>
+struct Search<JudgedHead> {
+  static Experiment base(const Experiment& e) { return verdict_question(e); }
+  static constexpr auto compute = judge_heads;
 };
 
 }  // namespace
@@ -111,6 +118,13 @@ void HeadsDesk<Row>::forget() {
 }
 
 template <class Row>
+bool HeadsDesk<Row>::has_all(const Experiment& experiment) const {
+  if (!asked_ || !experiment.problem.input.tensors || !(*asked_ == asked_of(experiment))) return false;
+  const std::lock_guard lock(asked_->found->mutex);
+  return asked_->found->all > 0 && asked_->found->rows.size() == static_cast<std::size_t>(asked_->found->all);
+}
+
+template <class Row>
 FoundHeads<Row> HeadsDesk<Row>::view() const {
   if (!asked_) return {};
   Found& found = *asked_->found;
@@ -137,7 +151,9 @@ FoundHeads<Row> all_heads(const Experiment& experiment) {
 
 template class HeadsDesk<HeadRow>;
 template class HeadsDesk<KvRow>;
+template class HeadsDesk<JudgedHead>;
 template FoundHeads<HeadRow> all_heads<HeadRow>(const Experiment&);
 template FoundHeads<KvRow> all_heads<KvRow>(const Experiment&);
+template FoundHeads<JudgedHead> all_heads<JudgedHead>(const Experiment&);
 
 }  // namespace attoscope

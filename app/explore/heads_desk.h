@@ -22,8 +22,8 @@ class KeptHeads;
 template <class Row>
 FoundHeads<Row> all_heads(const Experiment& experiment);
 
-/// HeadRow: every head under a and b; KvRow: with K and V in fewer bits. One thread for each head; what was found of the last
-/// few questions is kept, so that coming back to one costs nothing.
+/// HeadRow: every head under a and b; KvRow: with K and V in fewer bits; JudgedHead: a loaded output, rounded or wrong. One
+/// thread for each head; what was found of the last few questions is kept, so that coming back to one costs nothing.
 template <class Row>
 class HeadsDesk {
  public:
@@ -38,6 +38,9 @@ class HeadsDesk {
   void forget();
   /// Takes note of what happened. Throws what failed.
   void update() { question_.update(); }
+  bool busy() const { return question_.busy(); }
+  /// True if that question's heads are all found.
+  bool has_all(const Experiment& experiment) const;
   /// What the panels are told.
   FoundHeads<Row> view() const;
 

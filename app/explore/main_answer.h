@@ -46,6 +46,8 @@ class MainAnswer {
   bool busy() const { return worker_.busy(); }
   /// The answer to all rows of `experiment`, as of the last update; null: it is not known.
   Answer complete(const Experiment& experiment) const;
+  /// The newest one, of some rows or all; null: none yet.
+  const Answer& newest() const { return result_; }
   /// What the panels are told; `device` is empty while there is no answer.
   AnswerInput input() const;
 

@@ -6,8 +6,8 @@
 
 #include "app/explore/explorer.h"
 #include "app/explore/heads_desk.h"
+#include "app/explore/judging.h"
 #include "app/explore/lessons.h"
-#include "app/judge/judgement.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -21,12 +21,13 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
+#include "kernels/judge/shares.h"
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/invariance.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/tensor_core/hardware.h"
-#include "ui/frame/head_verdict.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
@@ -88,9 +89,10 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
   if (requests.side.invariance) input.side.invariance = std::make_shared<const Invariance>(invariance(session.experiment));
   if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
   if (requests.side.sum) input.side.sum = std::make_shared<const ProductSum>(product_sum(*requests.side.sum));
-  if (requests.side.verdict)
-    input.side.verdict = std::make_shared<const HeadVerdict>(
-        HeadVerdict{input.answer.result->experiment, judge_experiment(input.answer.result->experiment)});
+  if (requests.side.verdict && !input.side.verdict) {
+    input.side.verdict = std::make_shared<const HeadVerdict>(head_verdict(verdict_question(input.answer.result->experiment)));
+    if (input.side.verdict->shares) input.answer.result = with_shares(*input.answer.result, *input.side.verdict->shares);
+  }
   if (const std::optional<Slip>& slip = requests.side.slip_output) {
     input.side.slip_output = with_slip_output(*input.answer.result, *slip);
     input.side.slip_text = slip->text;
@@ -98,6 +100,7 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
   if (requests.side.b_as_a && !input.side.b_as_a)
     input.side.b_as_a = std::make_shared<const Result>(compute(exchanged(session.experiment)));
   if (requests.side.heads && !input.side.heads.rows) input.side.heads = all_heads<HeadRow>(session.experiment);
+  if (requests.side.judged && !input.side.judged.rows) input.side.judged = all_heads<JudgedHead>(session.experiment);
   if (requests.side.kv && !input.side.kv.rows) input.side.kv = all_heads<KvRow>(session.experiment);
   answer_lesson(requests.lesson, input,
                 [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); });

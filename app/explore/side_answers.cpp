@@ -3,10 +3,11 @@
 #include <exception>
 #include <new>
 
-#include "app/judge/judgement.h"
+#include "app/explore/judging.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/attribution.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope {
 namespace {
@@ -38,9 +39,7 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
       gpu_check_([](const GpuCheckQuestion& q,
                     const Cancelled& stop) { return gpu_check(q, checked_gpu(q.device), {.cancelled = stop}); },
                  published),
-      verdict_(
-          [](const Experiment& e, const Cancelled& stop) { return HeadVerdict{e, judge_experiment(e, {.cancelled = stop})}; },
-          published),
+      verdict_([](const Experiment& e, const Cancelled& stop) { return head_verdict(e, {.cancelled = stop}); }, published),
       slip_output_(slip_output, published),
       b_as_a_([](const Question& q,
                  const Cancelled& stop) { return compute(q.experiment, {.cancelled = stop, .device = q.device}); },
@@ -64,7 +63,7 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
 /// What is asked of a loaded output once its answer is complete.
 void SideAnswers::ask_of_loaded(const SideRequests& requests, const Question& question,
                                 const std::shared_ptr<const Result>& complete) {
-  if (requests.verdict) verdict_.ask(complete->experiment);
+  if (requests.verdict) verdict_.ask(verdict_question(complete->experiment));
   if (requests.slip_output) slip_output_.ask({complete, *requests.slip_output});
   if (requests.b_as_a) b_as_a_.ask({exchanged(question.experiment), question.device});
 }
@@ -124,6 +123,7 @@ SideInput SideAnswers::input() const {
           .b_as_a = b_as_a_.answer(),
           .heads = {},
           .kv = {},
+          .judged = {},
           .gallery = {}};
 }
 

@@ -33,6 +33,7 @@ class SideAnswers {
   std::string update();
   /// What the panels are told.
   SideInput input() const;
+  const std::shared_ptr<const HeadVerdict>& verdict() const { return verdict_.answer(); }
 
  private:
   /// What the output of a slip is, found in the answer's loaded one.

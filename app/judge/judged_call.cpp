@@ -23,7 +23,7 @@ ElementType type_named(const std::string& name) {
 /// The head of an experiment whose inputs are drawn, or are no file's beside its output.
 class LoneHead : public JudgedCall {
  public:
-  explicit LoneHead(const Experiment& e) : e_(e), inputs_(e.problem.input.tensors ? e.problem.input.tensors : drawn(e)) {}
+  explicit LoneHead(const Experiment& e) : e_(e), inputs_(is_whole(e.problem) ? e.problem.input.tensors : taken(e)) {}
 
   int heads() const override { return 1; }
   AttentionShape shape() const override { return shape_of(e_.problem); }
@@ -43,8 +43,12 @@ class LoneHead : public JudgedCall {
   }
 
  private:
-  /// As they are rounded for everybody.
-  static std::shared_ptr<const Tensors> drawn(Experiment e) {
+  /// True if all tokens of its tensors are asked for; false where they are drawn.
+  static bool is_whole(const Problem& p) {
+    return p.input.tensors && p.input.tensors->n == p.n && p.input.tensors->n_k == key_count(p);
+  }
+  /// Those that are asked for, as they are rounded for everybody.
+  static std::shared_ptr<const Tensors> taken(Experiment e) {
     e.problem.rows = 1;
     return compute(e).inputs;
   }

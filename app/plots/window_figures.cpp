@@ -15,6 +15,7 @@
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/shares.h"
 #include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"
@@ -38,6 +39,12 @@ bool needs_clipping(Plot plot, const View& v) {
 
 bool needs_slip(Plot plot, const Session& s) {
   return plot == Plot::heat_map && heat_panel_count(s.view) > 1 && s.view.second_slip && has_loaded(s.experiment);
+}
+/// True if it shows the errors of a loaded output over their tolerances.
+bool needs_shares(Plot plot, const Session& s) {
+  const bool shown =
+      s.view.field == Field::tolerance || (heat_panel_count(s.view) > 1 && s.view.second_field == Field::tolerance);
+  return plot == Plot::heat_map && shown && has_loaded(s.experiment);
 }
 /// True if the plot follows b tile by tile, because a is loaded.
 bool follows_b(Plot plot, const Experiment& e) {
@@ -160,6 +167,8 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     return known;
   }
   if (!known.result) known.result = std::make_shared<const Result>(compute(e, options));
+  if (needs_shares(plot, session) && !known.result->shares)
+    if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
   if (needs_scores(plot, session.view)) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.scores || !(known.scores->question == question))

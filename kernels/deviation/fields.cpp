@@ -19,8 +19,8 @@ const double* stored_golden(const std::optional<ErrorParts>& parts) {
 }
 
 FieldMatrices matrices_of(const Result& result) {
-  return {result.golden->values.data(), result.a.values.data(), result.b.values.data(), stored_golden(result.a_parts),
-          stored_golden(result.b_parts)};
+  return {result.golden->values.data(),  result.a.values.data(),        result.b.values.data(),
+          stored_golden(result.a_parts), stored_golden(result.b_parts), result.shares ? result.shares->values.data() : nullptr};
 }
 
 /// Values of one field, fixed at compile time, so that the loop over elements has no branch on it.
@@ -89,10 +89,13 @@ const std::array<FieldText, field_count> field_texts{{
     {"b_storage", "storage of b",
      "what storage alone does to b: golden on the numbers that its stored Q, K and V stand for, minus golden", true},
     {"b_arithmetic", "arithmetic of b", "what b's arithmetic does on top: b minus golden on the numbers that it stored", true},
+    {"tolerance", "error / tolerance",
+     "of a loaded output, how far each element is off over what correct kernels may be off there: above 1 it is wrong", false},
 }};
 
 bool has_field(const Result& result, Field field) {
-  if (!is_part(field)) return true;
+  if (!is_extra(field)) return true;
+  if (field == Field::tolerance) return result.shares != nullptr;
   const bool of_a = field == Field::a_storage || field == Field::a_arithmetic;
   return (of_a ? result.a_parts : result.b_parts).has_value();
 }

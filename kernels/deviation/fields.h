@@ -26,13 +26,15 @@ enum class Field : std::uint8_t {
   a_storage,
   a_arithmetic,
   b_storage,
-  b_arithmetic
+  b_arithmetic,
+  tolerance
 };
 
-/// Whether it is a part of an error: what storage with scales, or the arithmetic on what was stored, contributes.
-constexpr bool is_part(Field f) { return f >= Field::a_storage; }
-/// Whether the matrices of the result have it: parts are those of methods that store Q, K or V with scales. Of another method
-/// the storage is 0, and the arithmetic is the whole error.
+/// Whether only some results have it: what storage with scales, or the arithmetic on what was stored, contributes to an error,
+/// and the error of a judged output over its tolerance.
+constexpr bool is_extra(Field f) { return f >= Field::a_storage; }
+/// Whether the result has it. Parts of errors are those of methods that store Q, K or V with scales: of another method the
+/// storage is 0, and the arithmetic is the whole error. The tolerance is that of a loaded output: of another it is NaN.
 bool has_field(const Result& result, Field field);
 
 struct FieldText {
@@ -41,7 +43,7 @@ struct FieldText {
   std::string_view what;   ///< one sentence with the formula
   bool is_signed;          ///< shown by the diverging map
 };
-inline constexpr int field_count = 16;
+inline constexpr int field_count = 17;
 extern const std::array<FieldText, field_count> field_texts;
 inline const FieldText& text(Field f) { return field_texts[static_cast<std::size_t>(f)]; }
 

@@ -17,10 +17,12 @@ struct FieldRule {
   double ulp_floor = 0;  ///< ulps are at least those of this magnitude: 1 % of the golden RMS
 };
 
-/// Golden, a and b, row-major, and the golden value on what each method stores; null where it stores nothing with scales.
+/// Golden, a and b, row-major, the golden value on what each method stores, null where it stores nothing with scales, and the
+/// error of a loaded output over its tolerance, null where none was judged.
 struct FieldMatrices {
   const double *golden = nullptr, *a = nullptr, *b = nullptr;
   const double *a_stored = nullptr, *b_stored = nullptr;
+  const double* shares = nullptr;
 };
 
 /// `difference` in ulps at `reference`; at 0 where that is not finite.
@@ -70,6 +72,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE double field_value(const FieldRule& rule, const Fie
       return m.b_stored == nullptr ? 0.0 : m.b_stored[i] - m.golden[i];
     case Field::b_arithmetic:
       return m.b[i] - (m.b_stored == nullptr ? m.golden : m.b_stored)[i];
+    case Field::tolerance:
+      return m.shares == nullptr ? bit_as<double>(std::uint64_t{0x7ff8000000000000}) : m.shares[i];
   }
   return 0;
 }

@@ -76,6 +76,7 @@ struct Result {
   std::int64_t golden_nonfinite = 0;
   Deviation a_error, b_error, a_minus_b;       ///< a and b against golden; a against b
   std::optional<ErrorParts> a_parts, b_parts;  ///< of methods that store Q, K or V with scales
+  std::shared_ptr<const Matrix> shares;        ///< of a loaded output that was judged, each error over its tolerance; else null
   std::optional<HardwareCheck> hardware;       ///< of a where a is `hardware`, else of b where b is
   Rescales rescales;
   RescaleMap rescale_map;

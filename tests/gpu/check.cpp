@@ -157,7 +157,7 @@ void check_pictures(const std::string& device, Tally& tally) {
   const CellRect rects[] = {{0, 0, 333, 64}, {-3.5, -2, 340, 70.25}, {10.1, 3.3, 17.9, 60}, {400, 0, 500, 64}};
   const int sizes[][2] = {{64, 333}, {17, 5}, {200, 301}, {1, 1}};
   for (int field = 0; field < field_count; ++field) {
-    if (is_part(static_cast<Field>(field))) continue;  // drawn from the host's matrices
+    if (is_extra(static_cast<Field>(field))) continue;  // drawn from the host's matrices
     const std::vector<float> values = field_values(r, static_cast<Field>(field));
     for (const CellRect& rect : rects)
       for (const auto& size : sizes) {

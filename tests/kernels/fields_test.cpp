@@ -174,6 +174,8 @@ double by_formula(const Result& r, Field field, int row, int col) {
       return r.b_parts ? (*r.b_parts->stored_golden)(row, col) - golden : 0;
     case Field::b_arithmetic:
       return b - (r.b_parts ? (*r.b_parts->stored_golden)(row, col) : golden);
+    case Field::tolerance:
+      return r.shares ? (*r.shares)(row, col) : nan;
   }
   return nan;
 }
@@ -195,6 +197,11 @@ void expect_formulas(const Result& r) {
     for (int row = 0; row < r.a.rows; ++row)
       for (int col = 0; col < r.a.cols; ++col) {
         const double expected = by_formula(r, field, row, col);
+        if (std::isnan(expected)) {
+          ASSERT_TRUE(std::isnan(field_value(r, field, row, col)) &&
+                      std::isnan(values[static_cast<std::size_t>(row * r.a.cols + col)]));
+          continue;
+        }
         ASSERT_NEAR(field_value(r, field, row, col), expected, 1e-12 * std::fabs(expected)) << text(field).name;
         ASSERT_EQ(values[static_cast<std::size_t>(row * r.a.cols + col)], static_cast<float>(field_value(r, field, row, col)));
       }
@@ -204,6 +211,11 @@ void expect_formulas(const Result& r) {
 TEST(Fields, FollowTheirFormulas) {
   expect_formulas(small_result());
   expect_formulas(stored_result());
+  Result judged = small_result();
+  EXPECT_FALSE(has_field(judged, Field::tolerance));
+  judged.shares = judged.golden;
+  EXPECT_TRUE(has_field(judged, Field::tolerance));
+  expect_formulas(judged);
 }
 
 TEST(Fields, OfStorageAndArithmeticAddUpToTheError) {

@@ -23,6 +23,7 @@ std::span<const Case> traffic_cases();      ///< bytes, what is on chip, rooflin
 std::span<const Case> key_cases();          ///< modifiers, Esc, what the theme is called
 std::span<const Case> tooltip_cases();      ///< every control explains itself
 std::span<const Case> kernel_cases();       ///< somebody's own output: rounded or wrong?
+std::span<const Case> verdict_cases();      ///< all heads of it judged, its error over its tolerance, suspects
 std::span<const Case> golden_cases();       ///< the main views against kept pictures
 std::span<const Case> picture_cases();      ///< the heat map and its toolbar
 std::span<const Case> comparison_cases();   ///< two fields held against each other, curves through a cell

@@ -65,6 +65,7 @@ struct Group {
 std::vector<Group> all_groups() {
   return {{"input_cases", input_cases()},
           {"kernel_cases", kernel_cases()},
+          {"verdict_cases", verdict_cases()},
           {"golden_cases", golden_cases()},
           {"format_cases", format_cases()},
           {"precision_cases", precision_cases()},

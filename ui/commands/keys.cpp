@@ -184,7 +184,7 @@ constexpr std::array table{
 
 constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
                                 show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
-constexpr int field_key_count = field_keys.size();  // parts of an error have none
+constexpr int field_key_count = field_keys.size();  // those that only some results have have none
 
 /// Other ways to what the table says.
 constexpr std::array aliases{

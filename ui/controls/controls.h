@@ -8,6 +8,7 @@
 
 namespace attoscope {
 
+struct CallJudgement;
 struct PanelInput;
 struct PathPrompt;
 struct ProbeEntry;
@@ -65,9 +66,10 @@ bool edit_problem_options(Problem& problem, const Palette& colours, float width)
 bool edit_kernel(Experiment& experiment, const PanelInput& input, const Palette& colours, PathPrompt& prompt,
                  Requests& requests);
 
-/// "Rounded or wrong?" of a loaded output, with room for so many lines; asks for the verdict where it is not known. Nothing
-/// where none is loaded.
-void draw_kernel_verdict(const PanelInput& input, const Palette& colours, float width, int lines, Requests& requests);
+/// "Rounded or wrong?" of a loaded output, with room for so many lines. Nothing where none is loaded.
+void draw_kernel_verdict(const PanelInput& input, const Palette& colours, float width, int lines);
+/// The colour of the verdict on the head on screen: green only where no other head of the call may be wrong.
+Colour kernel_tone(const CallJudgement& call, const PanelInput& input, const Palette& colours);
 
 /// A shipped experiment instead of the session's, seen whole, and its sentence.
 void ask_probe(Session& session, UiState& state, const ProbeEntry& probe);

@@ -21,8 +21,8 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
   if (slip == nullptr) return;
   View& view = session.view;
   const bool on = compares_with_slip(view, input) && view.picture == PictureKind::output;
-  ImGui::SameLine(0, px(8));
-  if (push_button("swipe the slip###slip", colours, on)) {
+  ImGui::SameLine(0, px(6));
+  if (push_button("swipe###slip", colours, on)) {
     view.second_slip = !on;
     view.comparison = on ? Comparison::none : Comparison::swipe;
     view.picture = PictureKind::output;
@@ -41,27 +41,45 @@ std::string row_text(const HeadJudgement& found) {
                                       : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());
 }
 
+/// Shows the tile of rows around an element of the loaded output, and pins it.
+void show_element(Session& session, const Result& result, int row, int column) {
+  const Experiment& e = result.experiment;
+  const bool of_a = e.a.algorithm == Algorithm::loaded;
+  View& view = session.view;
+  const int n = e.problem.n, tile = tile_rows(of_a ? e.b : e.a, n), first = row / tile * tile;
+  view.picture = PictureKind::output;
+  if (view.field != Field::tolerance) view.field = of_a ? Field::a_error : Field::b_error;
+  view.zoom = {static_cast<double>(first), 0, static_cast<double>(std::min(first + tile, n)),
+               static_cast<double>(value_columns(e.problem))};
+  view.cell_row = row, view.cell_col = column;
+  session.experiment.problem.traced_row = row;
+}
+
 }  // namespace
 
 float first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
-  const Result* const result = input.answer.result.get();
-  const CallJudgement* const call = shown_verdict(input);
-  if (call == nullptr || call->worst_row().found.first_row < 0) return 0;
-  const HeadJudgement* const found = &call->worst_row().found;
+  const HeadVerdict* const verdict = shown_head_verdict(input);
+  if (verdict == nullptr) return 0;
+  const Result& result = *input.answer.result;
+  const HeadJudgement& found = verdict->call.worst_row().found;
   const float left = ImGui::GetCursorScreenPos().x;
-  const bool of_a = result->experiment.a.algorithm == Algorithm::loaded;
-  if (push_button(fmt::format("show row {}###first wrong", found->first_row).c_str(), colours)) {
-    View& view = session.view;
-    const int tile = tile_rows(of_a ? result->experiment.b : result->experiment.a, result->experiment.problem.n);
-    const int first = found->first_row / tile * tile;
-    view.picture = PictureKind::output;
-    view.field = of_a ? Field::a_error : Field::b_error;
-    view.zoom = {static_cast<double>(first), 0, static_cast<double>(std::min(first + tile, result->experiment.problem.n)),
-                 static_cast<double>(value_columns(result->experiment.problem))};
-    view.cell_row = found->first_row;
-    view.cell_col = found->worst_col;
+  bool drawn = false;
+  if (found.first_row >= 0) {
+    if (push_button("first wrong###first wrong", colours)) show_element(session, result, found.first_row, found.worst_col);
+    explain(row_text(found) +
+            fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
+    ImGui::SameLine(0, px(6));
+    drawn = true;
   }
-  explain(row_text(*found) + " A click shows its tile, and pins the cell with its largest error.");
+  if (verdict->furthest_row >= 0) {
+    if (push_button("furthest###furthest", colours))
+      show_element(session, result, verdict->furthest_row, verdict->furthest_column);
+    explain(fmt::format(
+        "The element whose error is largest over its tolerance: row {}, dim {}. A click shows its tile, and pins it.",
+        verdict->furthest_row, verdict->furthest_column));
+    drawn = true;
+  }
+  if (!drawn) return 0;
   slip_button(session, input, colours);
   return ImGui::GetItemRectMax().x + px(8) - left;
 }

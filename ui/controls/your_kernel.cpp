@@ -134,16 +134,13 @@ std::vector<std::string> lines_of(std::string_view text, float width, int count)
   return lines;
 }
 
-Colour tone_of(const CallJudgement& call, bool outdated, const Palette& colours) {
-  if (outdated) return colours.secondary;
-  if (!call.incomparable().empty()) return colours.text;
-  return call.rounded() ? colours.good : colours.bad;
-}
-
 /// The sentences, and which heads are compared where they differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
   std::string text;
   for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
+  constexpr std::string_view rounded = "Rounded";
+  if (call.heads > 1 && text.starts_with(rounded))
+    text.replace(0, rounded.size(), fmt::format("Head {} is rounded", call.worst_row().head));
   if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
     text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);
   return text;
@@ -153,7 +150,7 @@ std::string sentence_of(const CallJudgement& call, const Experiment& e) {
 
 bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
-  const float heads = has_several_heads(e, in) ? px(84) : 0;
+  const float heads = has_several_heads(e, in) ? px(in.choices.output.heads > 100 ? 92 : 84) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos(), next{at.x, at.y + px(control_height) + ImGui::GetStyle().ItemSpacing.y};
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
@@ -173,10 +170,17 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   return changed;
 }
 
-void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count, Requests& requests) {
+Colour kernel_tone(const CallJudgement& call, const PanelInput& in, const Palette& colours) {
+  if (in.messages.load_failed) return colours.secondary;
+  if (!call.incomparable().empty()) return colours.text;
+  if (!call.rounded()) return colours.bad;
+  const Experiment& e = in.answer.result->experiment;
+  return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours.text : colours.good;
+}
+
+void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
   const CallJudgement* const known = shown_verdict(in);
-  requests.side.verdict = known == nullptr;
   const float line = px(17), chip = px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
@@ -195,7 +199,7 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), end - px(2)}, is_a ? colours.a : colours.b);
   float y = at.y;
   for (const std::string& text : lines) {
-    draw_text({at.x + chip, y}, Face::label, known != nullptr ? tone_of(*known, outdated, colours) : colours.faint, text);
+    draw_text({at.x + chip, y}, Face::label, known != nullptr ? kernel_tone(*known, in, colours) : colours.faint, text);
     y += line;
   }
 }

@@ -69,6 +69,18 @@ inline void sort_worst_first(std::vector<HeadRow>& rows, const HeadMeasure& by) 
   std::ranges::sort(rows, [&](const HeadRow& x, const HeadRow& y) { return is_worse(x, y, by); });
 }
 
+/// The judgement on one head of a loaded output.
+struct JudgedHead {
+  int head = 0, layer = 0;
+  AttentionShape shape;
+  double ratio = NAN;         ///< as `HeadJudgement::ratio`
+  bool rounded = false;       ///< it is what a correct kernel can give
+  bool incomparable = false;  ///< nothing can be said of it
+  int first_row = -1;         ///< the first row that is wrong; -1: none
+
+  bool wrong() const { return !rounded && !incomparable; }
+};
+
 /// What is found of the heads so far.
 template <class Row>
 struct FoundHeads {
@@ -80,5 +92,28 @@ struct FoundHeads {
 };
 using HeadsView = FoundHeads<HeadRow>;
 using KvView = FoundHeads<KvRow>;
+using JudgedView = FoundHeads<JudgedHead>;
+
+/// A loaded output by its heads.
+struct HeadVerdicts {
+  int all = 0, judged = 0, wrong = 0, incomparable = 0;
+  const JudgedHead* worst = nullptr;  ///< of those that are wrong the one that is furthest off; null: none is
+
+  bool complete() const { return all > 0 && judged == all; }
+  bool rounded() const { return complete() && wrong == 0 && incomparable == 0; }
+};
+inline HeadVerdicts verdicts_of(const JudgedView& heads) {
+  HeadVerdicts found{.all = heads.all, .judged = heads.rows ? static_cast<int>(heads.rows->size()) : 0};
+  for (int i = 0; i < found.judged; ++i) {
+    const JudgedHead& head = (*heads.rows)[static_cast<std::size_t>(i)];
+    found.incomparable += head.incomparable;
+    found.wrong += head.wrong();
+    const auto before = [&](const JudgedHead& other) {
+      return head.ratio > other.ratio || (!(head.ratio < other.ratio) && head.head < other.head);
+    };
+    if (head.wrong() && (found.worst == nullptr || before(*found.worst))) found.worst = &head;
+  }
+  return found;
+}
 
 }  // namespace attoscope

@@ -11,11 +11,44 @@
 
 namespace attoscope {
 
-/// The verdict on the loaded output on screen; null: there is none, or it is not known.
-inline const CallJudgement* shown_verdict(const PanelInput& input) {
+/// All that the verdict on a loaded output depends on: the same whatever stands beside it and whichever row is traced.
+inline Experiment verdict_question(Experiment e) {
+  e.a = e.b = Method{};
+  e.a.algorithm = Algorithm::loaded;
+  e.problem.traced_row = e.problem.rows = 0;
+  return e;
+}
+
+/// The loaded output on screen with its verdict; null: there is none, or it is not known.
+inline const HeadVerdict* shown_head_verdict(const PanelInput& input) {
   const Result* const result = input.answer.result.get();
   const HeadVerdict* const found = input.side.verdict.get();
-  return result != nullptr && found != nullptr && found->experiment == result->experiment ? &found->call : nullptr;
+  const bool known = result != nullptr && found != nullptr && has_loaded(result->experiment) &&
+                     found->experiment == verdict_question(result->experiment);
+  return known ? found : nullptr;
+}
+inline const CallJudgement* shown_verdict(const PanelInput& input) {
+  const HeadVerdict* const found = shown_head_verdict(input);
+  return found != nullptr ? &found->call : nullptr;
+}
+
+/// True if a is loaded on screen.
+inline bool is_a_loaded(const PanelInput& input) {
+  return input.answer.result != nullptr && input.answer.result->experiment.a.algorithm == Algorithm::loaded;
+}
+
+/// True if a loaded output has one head for each of the several of Q.
+inline bool has_several_outputs(const Experiment& e, const ChoicesInput& choices) {
+  const Input& input = e.problem.input;
+  return has_loaded(e) && input.kind == InputKind::tensors && choices.tensors.file == input.file && choices.tensors.heads > 1 &&
+         choices.output.file == e.loaded.file && choices.output.heads == choices.tensors.heads;
+}
+
+/// The verdicts on the heads of the loaded output of an experiment, as far as they are found.
+inline HeadVerdicts shown_verdicts(const Experiment& e, const PanelInput& input) {
+  HeadVerdicts found = input.side.judged.file == e.problem.input.file ? verdicts_of(input.side.judged) : HeadVerdicts{};
+  if (found.all == 0) found.all = input.choices.tensors.heads;
+  return found;
 }
 
 /// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null:

@@ -85,6 +85,7 @@ struct SideInput {
   std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence
   HeadsView heads;                       ///< of the input's file, as far as they are found
   KvView kv;                             ///< the same heads with K and V in fewer bits
+  JudgedView judged;                     ///< the verdicts on the heads of a loaded output, as far as they are found
   GalleryView gallery;
 };
 

@@ -48,6 +48,7 @@ struct SideRequests {
   bool b_as_a = false;                    ///< `SideInput::b_as_a`
   bool heads = false;                     ///< `SideInput::heads`
   bool kv = false;                        ///< `SideInput::kv`
+  bool judged = false;                    ///< `SideInput::judged`
   std::vector<GalleryQuestion> gallery;   ///< `SideInput::gallery` of all of these
   bool stop_heads = false;                ///< none of those that are on their way; those that are found stay
 };

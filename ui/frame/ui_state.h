@@ -102,6 +102,7 @@ struct HeadsState {
   float largest = 0;                     ///< the largest finite error of all pictures
   ShownHeads<KvRow> kv{usual_kv_order};  ///< `sort` is of `kv_storages`
   double kv_least = 0, kv_most = 0;      ///< the finite errors of the table; 0: there are none
+  std::string unjudged;                  ///< the output whose heads are not judged until somebody goes on
 };
 
 /// A curve along a row or a column of a picture, one value a cell.

@@ -1,14 +1,19 @@
-// Every head of a file at a glance: small pictures, worst first, or a table of what the KV cache may be kept in.
+// Every head of a file at a glance: small pictures, worst first, a table of what the KV cache may be kept in, or the verdicts
+// on a loaded output.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "kernels/experiment/rules.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/picture/kv_table.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
+#include "ui/picture/verdict_grid.h"
 #include "ui/widgets/colours.h"
+#include "ui/widgets/judged_heads.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -53,14 +58,24 @@ float largest_error(const std::vector<HeadRow>& rows) {
   return largest;
 }
 
-void show_switch(View& view, const Palette& colours) {
+/// What is shown: verdicts where there is an output of several heads to judge.
+HeadsShow shown_of(const Session& session, const PanelInput& input) {
+  const bool none = session.view.heads_show == HeadsShow::verdict && !has_several_outputs(session.experiment, input.choices);
+  return none ? HeadsShow::outputs : session.view.heads_show;
+}
+
+void show_switch(Session& session, const PanelInput& input, const Palette& colours) {
   static constexpr Choice shows[] = {
       {"outputs", "How far a and b are off in every head, under their methods as they are."},
       {"KV cache",
        "What every head loses where its K and V are kept in fewer bits and all else is in bf16: which heads must not be "
-       "quantised. The table of attoscope kv."}};
-  int shown = static_cast<int>(view.heads_show);
-  if (segmented("heads show", colours, shows, shown, px(136))) view.heads_show = static_cast<HeadsShow>(shown);
+       "quantised. The table of attoscope kv."},
+      {"verdict",
+       "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
+  const bool judges = has_several_outputs(session.experiment, input.choices);
+  int shown = static_cast<int>(shown_of(session, input));
+  if (segmented("heads show", colours, std::span(shows).first(judges ? 3 : 2), shown, px(judges ? 200 : 136)))
+    session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
 void sort_combo(std::size_t& sort) {
@@ -243,6 +258,21 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, const Pal
   if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open, colours)) open_head(session, *clicked);
 }
 
+void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
+  const HeadVerdicts found = shown_verdicts(session.experiment, input);
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  label(Face::label, heads_tone(found, colours), heads_words(found));
+  if (!found.complete()) ImGui::SameLine();
+  judging_button(found, session.experiment, m, px(56), colours, requests);
+  const Problem& p = session.experiment.problem;
+  const TensorFileInfo& info = input.choices.tensors;
+  const int head = draw_verdict_grid(of_the_file(session, input.side.judged), info, p.input.index, session.view.theme, colours);
+  for (const LayerEntry& layer : info.layers)
+    if (head >= layer.first && head < layer.first + layer.heads)
+      open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
+}
+
 }  // namespace
 
 void draw_heads(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
@@ -250,10 +280,18 @@ void draw_heads(Session& session, const PanelInput& input, UiState& all, const P
   HeadsState& m = all.heads;
   const std::string why = why_no_heads(session, input);
   if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why, colours);
-  const bool of_kv = session.view.heads_show == HeadsShow::kv_cache;
-  (of_kv ? requests.side.kv : requests.side.heads) = !m.stopped;
-  show_switch(session.view, colours);
-  of_kv ? draw_kv(session, input, m, colours, requests) : draw_outputs(session, input, m, colours, requests);
+  const HeadsShow shown = shown_of(session, input);
+  requests.side.kv = shown == HeadsShow::kv_cache && !m.stopped;
+  requests.side.heads = shown == HeadsShow::outputs && !m.stopped;
+  show_switch(session, input, colours);
+  switch (shown) {
+    case HeadsShow::outputs:
+      return draw_outputs(session, input, m, colours, requests);
+    case HeadsShow::kv_cache:
+      return draw_kv(session, input, m, colours, requests);
+    case HeadsShow::verdict:
+      return draw_verdicts(session, input, m, colours, requests);
+  }
 }
 
 }  // namespace attoscope

@@ -70,7 +70,7 @@ bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& resul
   if (state.result == result && state.field == field) return false;
   state.result = result;
   state.field = state.source_field = field;
-  state.on_device = result && !is_part(field) ? result->on_device : nullptr;  // of parts a GPU holds no matrix
+  state.on_device = result && !is_extra(field) ? result->on_device : nullptr;  // of the others a GPU holds no matrix
   state.values = result ? field_values(*result, field) : std::vector<float>{};
   state.rows = result ? result->a.rows : 0;
   state.cols = state.across = result ? result->a.cols : 0;

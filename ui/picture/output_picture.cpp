@@ -286,6 +286,47 @@ void draw_bars(const Output& o) {
   if (!o.one_bar) bar(1, o.all.second);
 }
 
+/// A ring around an element of a loaded output, and what it is.
+void draw_element_mark(const Output& o, const Pane& pane, int row, int column, const char* name) {
+  if (row + 1 <= o.rect.row0 || row >= o.rect.row1 || column + 1 <= o.rect.col0 || column >= o.rect.col1) return;
+  const ImVec2 at{to_x(pane.p, o.rect, column + 0.5), to_y(pane.p, o.rect, row + 0.5)};
+  const float radius = px(7);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  list->AddCircle(at, radius, o.colours.panel, 0, px(4));
+  list->AddCircle(at, radius, o.colours.text, 0, px(2));
+  if (compares(o.session.view)) return;  // the fields' names stand there
+  const float width = text_width(Face::small, name), high = line_height(Face::small);
+  const bool left = at.x + radius + width + px(12) > pane.p.max.x;
+  const ImVec2 from{left ? at.x - radius - width - px(10) : at.x + radius + px(2),
+                    std::clamp(at.y - high / 2, pane.p.min.y, std::max(pane.p.min.y, pane.p.max.y - high))};
+  list->AddRectFilled(from, {from.x + width + px(8), from.y + high}, faded(o.colours.background, 0.85f), px(3));
+  draw_text(list, {from.x + px(4), from.y}, Face::small, o.colours.text, name);
+}
+
+/// The first wrong element of a loaded output, and the one that is furthest beyond its tolerance.
+void draw_wrong_elements(const Output& o) {
+  const HeadVerdict* const verdict = shown_head_verdict(o.input);
+  if (verdict == nullptr || verdict->call.rounded() || verdict->furthest_row < 0) return;
+  const HeadJudgement& found = verdict->call.worst_row().found;
+  const bool same = found.first_row == verdict->furthest_row && found.worst_col == verdict->furthest_column;
+  for (const Pane& pane : o.panes) {
+    if (found.first_row >= 0)
+      draw_element_mark(o, pane, found.first_row, found.worst_col, same ? "first wrong, furthest" : "first wrong");
+    if (!same) draw_element_mark(o, pane, verdict->furthest_row, verdict->furthest_column, "furthest");
+  }
+}
+
+/// Why the field cannot be shown; "": it can.
+std::string why_no_field(const Output& o) {
+  const bool wanted =
+      o.session.view.field == Field::tolerance || (compares(o.session.view) && o.session.view.second_field == Field::tolerance);
+  if (!wanted || has_field(*o.all.heat.result, Field::tolerance)) return "";
+  if (!has_loaded(o.all.heat.result->experiment))
+    return "Only a loaded output has tolerances: drop your kernel's onto the window.";
+  const CallJudgement* const call = shown_verdict(o.input);
+  return call != nullptr && !call->incomparable().empty() ? call->sentences[0] : "the output is being judged";
+}
+
 /// The mark of a pinned cell whose row is not among the computed ones: it keeps its place.
 void await_cell(const Output& o) {
   const View& view = o.session.view;
@@ -336,7 +377,7 @@ void offer_sum(const Output& o) {
 
 /// "flash2 stores nothing with scales: 0 everywhere; " where a part of an error is shown that the method does not have.
 std::string part_remark(const Result& r, Field field) {
-  if (has_field(r, field)) return "";
+  if (has_field(r, field) || field == Field::tolerance) return "";
   const bool of_a = field == Field::a_storage || field == Field::a_arithmetic;
   const bool storage = field == Field::a_storage || field == Field::b_storage;
   const MethodNames names = method_names(r.experiment);
@@ -366,6 +407,7 @@ void draw_output(Session& session, const PanelInput& input, UiState& all, const 
                    {.side = view.profiles ? 96.0f : 48.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = o.one_bar ? 1 : 2});
   if (all.heat.rows <= 0 || all.heat.cols <= 0)
     return draw_instead(o.whole, input.answer.computing ? "computing the first picture" : "no answer yet", colours);
+  if (const std::string why = why_no_field(o); !why.empty()) return draw_instead(o.whole, why, colours);
   o.rect = seen(view.zoom, all.heat.n, all.heat.cols);
   o.panes = panes(o);
   const Cell under = touched(o);
@@ -373,6 +415,7 @@ void draw_output(Session& session, const PanelInput& input, UiState& all, const 
   for (const Pane& pane : o.panes) draw_pane(o, pane, under);
   draw_row_axis(o.whole, o.rect, colours);
   if (view.comparison == Comparison::swipe) draw_divider(o);
+  draw_wrong_elements(o);
   draw_tags(o);
   draw_curves(o, under);
   draw_bars(o);

@@ -38,6 +38,8 @@ std::vector<Field> fields_beside(Field field) {
     case Field::b_storage:
     case Field::b_arithmetic:
       return {Field::b_error, Field::b_arithmetic, Field::b_storage};
+    case Field::tolerance:
+      return {Field::tolerance};
     case Field::a_minus_b:
       break;
   }
@@ -46,6 +48,7 @@ std::vector<Field> fields_beside(Field field) {
 
 Colour curve_colour(Field field, const Palette& colours) {
   if (field == Field::golden) return colours.golden;
+  if (field == Field::tolerance) return colours.text;
   if (field == Field::a_storage || field == Field::b_storage) return colours.moved;
   if (field == Field::a_arithmetic || field == Field::b_arithmetic) return colours.secondary;
   const bool is_b = field == Field::b || field == Field::b_error || field == Field::b_abs || field == Field::b_ulps ||

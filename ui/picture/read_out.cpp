@@ -133,9 +133,14 @@ void draw_read_out(const Result& r, const Cell& cell, const Box& bounds, ImVec2 
   list->AddRect(from, {from.x + l.width, from.y + l.height}, colours.line, px(4));
   const float pad = std::floor(px(12)), step = l.line;
   float y = from.y + px(8);
-  draw_text(list, {from.x + pad, y}, Face::mono_small, colours.secondary,
-            fmt::format("row {}, dim {}", r.rows[static_cast<std::size_t>(cell.row)], cell.col));
-  if (l.shows_bits())
+  const std::string place = fmt::format("row {}, dim {}", r.rows[static_cast<std::size_t>(cell.row)], cell.col);
+  const float after = from.x + pad + draw_text(list, {from.x + pad, y}, Face::mono_small, colours.secondary, place);
+  if (r.shares) {
+    const double share = (*r.shares)(cell.row, cell.col);
+    draw_text(list, {after, y}, Face::mono_small, share > 1 ? colours.bad : colours.secondary,
+              "  " + times(share) + " tolerance");
+  }
+  if (l.shows_bits() && (!r.shares || l.kind == Columns::Kind::wide))
     draw_text(list, {from.x + l.width - pad, y}, Face::mono_small, colours.faint, "bits in " + name(format), 1);
   const Line lines[] = {{"golden", colours.golden, (*r.golden)(cell.row, cell.col)},
                         {names.a, colours.a, r.a(cell.row, cell.col), off_by(r, cell, Field::a_error, Field::a_ulps)},

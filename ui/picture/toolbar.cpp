@@ -31,6 +31,8 @@ Colour field_colour(Field field, const Palette& colours) {
     case Field::b_storage:
     case Field::b_arithmetic:
       return colours.b;
+    case Field::tolerance:
+      return colours.text;
     default:
       return colours.a;
   }
@@ -113,12 +115,12 @@ void kind_switch(View& view, float width, const Palette& colours) {
 /// The key that shows a field; "": none.
 std::string field_key(Field field) {
   const auto i = static_cast<int>(field);
-  return is_part(field) ? "" : fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1);
+  return is_extra(field) ? "" : fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1);
 }
 
 /// A field that the answer does not have is offered only where it is shown.
 bool is_offered(Field field, Field shown, const Result* result) {
-  return field == shown || !is_part(field) || (result != nullptr && has_field(*result, field));
+  return field == shown || !is_extra(field) || (result != nullptr && has_field(*result, field));
 }
 
 /// What fields are chosen from.

@@ -76,15 +76,20 @@ void draw_marks(const Session& session, const KernelRows& rows, const Palette& c
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
   const CallJudgement* const call = shown_verdict(input);
   if (call == nullptr || !has_loaded(input.answer.result->experiment) || !call->incomparable().empty()) return false;
-  if (rows.found == input.side.verdict) return true;
   const Result& r = *input.answer.result;
+  const bool unknown = has_several_outputs(r.experiment, input.choices) && !shown_verdicts(r.experiment, input).rounded();
+  const bool of_a = r.experiment.a.algorithm == Algorithm::loaded;
+  const int tile = tile_rows(of_a ? r.experiment.b : r.experiment.a, r.experiment.problem.n);
+  rows.others_unknown = unknown;
+  if (rows.found == input.side.verdict && rows.of_a == of_a && rows.tile == tile) return true;
   rows = {.found = input.side.verdict,
-          .of_a = r.experiment.a.algorithm == Algorithm::loaded,
+          .of_a = of_a,
+          .others_unknown = unknown,
+          .tile = tile,
           .row = {},
           .share = {},
           .bad = {},
           .first_bad = {}};
-  rows.tile = tile_rows(rows.of_a ? r.experiment.b : r.experiment.a, r.experiment.problem.n);
   take_tiles(rows, call->worst_row().found);
   find_axis(rows);
   return true;
@@ -100,7 +105,10 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
       "max |O - golden| / tolerance of the tile's rows");
   const std::string words = words_of(rows);
   draw_text(at, Face::label, colours.text, fitted(Face::label, "Your kernel by rows", size.x));
-  draw_text({at.x, at.y + head}, Face::small, rows.bad.empty() ? colours.good : colours.bad,
+  draw_text({at.x, at.y + head}, Face::small,
+            !rows.bad.empty()     ? colours.bad
+            : rows.others_unknown ? colours.secondary
+                                  : colours.good,
             fitted(Face::small, words, size.x));
   const ImVec2 from{at.x, at.y + head + names}, room{size.x, size.y - head - names};
   ImGui::SetCursorScreenPos(from);

@@ -14,6 +14,7 @@ namespace attoscope {
 struct KernelRows {
   std::shared_ptr<const HeadVerdict> found;
   bool of_a = true;                ///< the loaded output is a
+  bool others_unknown = false;     ///< other heads of its call are wrong, or not yet judged
   int tile = 1;                    ///< rows of a tile
   double low = 1e-2, high = 10;    ///< ends of the axis
   std::vector<double> row, share;  ///< the middle of each tile, and its largest error over its tolerance; infinite for NaN

@@ -136,6 +136,20 @@ bool rows_stand_alone(const PanelInput& input) {
   return followed == Algorithm::three_pass || !is_emulated(followed);
 }
 
+/// Below the sentence that b has no tiles to follow beside a loaded output: a button that makes b what most kernels are.
+void offer_flash(Session& session, const PanelInput& input, ImVec2 at, ImVec2 room, const Palette& colours) {
+  if (!is_a_loaded(input) || !rows_stand_alone(input)) return;
+  Method& b = session.experiment.b;
+  const float width = px(150);
+  ImGui::SetCursorScreenPos({at.x + std::max(0.0f, (room.x - width) / 2), at.y + room.y - px(control_height + 8)});
+  if (push_button("follow flash2 as b###follow flash", colours, false, {width, 0})) {
+    Method flash = default_experiment().a;
+    flash.block_q = b.block_q, flash.block_k = b.block_k;
+    b = flash;
+  }
+  explain("Makes b FlashAttention 2 as GPUs round it: the recurrence of the traced row then stands here, tile by tile.");
+}
+
 /// The rows of a loaded output at the right; returns what is left of the room.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
                           const Palette& colours) {
@@ -179,6 +193,7 @@ float draw_recurrence(Session& session, const PanelInput& input, UiState& state,
   const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot}, colours);
   if (!why.empty()) {
     draw_why_none(why, shown.get(), at, room, colours);
+    offer_flash(session, input, at, room, colours);
     dim_if_stale(input, colours);
     return room.x;
   }

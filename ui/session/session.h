@@ -51,9 +51,10 @@ inline constexpr std::array<std::string_view, 4> comparison_names{"none", "side_
 enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
 inline constexpr std::array<std::string_view, 4> rescale_names{"moved", "amount", "saturated", "underflowed"};
 
-/// outputs: a card a head, of a. kv_cache: a row a head, what it loses where K and V are kept in fewer bits.
-enum class HeadsShow : std::uint8_t { outputs, kv_cache };
-inline constexpr std::array<std::string_view, 2> heads_show_names{"outputs", "kv_cache"};
+/// outputs: a card a head, of a. kv_cache: a row a head, what it loses where K and V are kept in fewer bits. verdict: layers by
+/// heads, the error of a loaded output over its tolerance.
+enum class HeadsShow : std::uint8_t { outputs, kv_cache, verdict };
+inline constexpr std::array<std::string_view, 3> heads_show_names{"outputs", "kv_cache", "verdict"};
 
 enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
 inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};

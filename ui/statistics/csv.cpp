@@ -9,8 +9,10 @@
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/invariance_words.h"
 #include "kernels/questions/same_bits.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/statistics/suspects.h"
 
 namespace attoscope {
 
@@ -164,6 +166,8 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input) {
     case Detail::scatter:
       return scatter_csv(*input.answer.result);
     case Detail::why:
+      if (const CallJudgement* const call = shown_verdict(input); call != nullptr && is_a_loaded(input))
+        return suspects_csv(*call);
       return input.side.why ? why_csv(input.side.why->attribution) : std::string();
     case Detail::same_bits:
       if (view.bits_show == BitsShow::schedules)

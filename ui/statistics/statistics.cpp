@@ -18,6 +18,7 @@
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
 #include "ui/statistics/csv.h"
+#include "ui/widgets/judged_heads.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
@@ -89,10 +90,14 @@ Headline headline_of(const PanelInput& input, const Palette& colours) {
   const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
   if (!has_loaded(input.answer.result->experiment))
     return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours.good : colours.secondary};
+  const Experiment& e = input.answer.result->experiment;
+  const HeadVerdicts heads = shown_verdicts(e, input);
+  const bool several = has_several_outputs(e, input.choices);
+  const std::string words = several ? heads_words(heads) : v.headline;
+  const Colour colour = several ? heads_tone(heads, colours) : tone;
   const CallJudgement* const found = shown_verdict(input);
-  if (found == nullptr) return {v.headline, "rounded or wrong? being computed", tone, colours.faint};
-  if (!found->incomparable().empty()) return {v.headline, found->sentences[0], tone, colours.text};
-  return {v.headline, found->sentences[0], tone, found->rounded() ? colours.good : colours.bad};
+  if (found == nullptr) return {words, "rounded or wrong? being computed", colour, colours.faint};
+  return {words, found->sentences[0], colour, kernel_tone(*found, input, colours)};
 }
 
 /// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
@@ -154,12 +159,39 @@ void draw_answer_of_methods(Session& session, const PanelInput& input, float air
   draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
 }
 
+/// How many heads of a loaded output are wrong, a button that shows which, and one that stops the search for them.
+void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& heads, const Palette& colours,
+                         Requests& requests) {
+  const HeadVerdicts found = shown_verdicts(session.experiment, input);
+  const Line head = next_line(px(28));
+  const float button = px(56), gap = px(6), taken = (button + gap) * (found.complete() ? 1.0f : 2.0f);
+  const std::string words = heads_words(found);
+  const Face face = text_width(Face::headline, words) <= head.width - taken ? Face::headline : Face::body;
+  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, heads_tone(found, colours),
+            fitted(face, words, head.width - taken));
+  const ImVec2 next = ImGui::GetCursorScreenPos();
+  ImGui::SetCursorScreenPos({head.at.x + head.width - taken + gap, head.at.y});
+  const bool shown = session.view.picture == PictureKind::heads && session.view.heads_show == HeadsShow::verdict;
+  if (push_button("heads###verdicts", colours, shown, {button, 0})) {
+    session.view.picture = shown ? PictureKind::output : PictureKind::heads;
+    session.view.heads_show = HeadsShow::verdict;
+  }
+  explain("Every head of your kernel's output, layers by heads: rounded or wrong, and how far off.");
+  ImGui::SameLine(0, gap);
+  judging_button(found, session.experiment, heads, button, colours, requests);
+  ImGui::SetCursorScreenPos(next);
+}
+
 /// A loaded output: its verdict, ways from it to the picture, and the largest errors, which it is about, as bars.
-void draw_answer_of_output(Session& session, const PanelInput& input, int lines, const Palette& colours, Requests& requests) {
+void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, int lines, const Palette& colours,
+                           Requests& requests) {
   const Result& result = *input.answer.result;
-  draw_verdict_headline(verdict(result), colours);
+  if (has_several_outputs(session.experiment, input.choices))
+    draw_heads_headline(session, input, heads, colours, requests);
+  else
+    draw_verdict_headline(verdict(result), colours);
   ImGui::Dummy({0, px(2)});
-  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, lines, requests);
+  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, lines);
   const Line ways = next_line(px(control_height));
   ImGui::SetCursorScreenPos(ways.at);
   const float taken = first_wrong_button(session, input, colours);
@@ -170,11 +202,11 @@ void draw_answer_of_output(Session& session, const PanelInput& input, int lines,
 
 /// The answer above the table. How high it is depends on the panel alone: the table stays where it is when an output is loaded
 /// or a verdict comes.
-void draw_answer(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_answer(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool high = ImGui::GetContentRegionAvail().y >= px(590);
   if (has_loaded(input.answer.result->experiment))
-    draw_answer_of_output(session, input, high ? 3 : 2, colours, requests);
+    draw_answer_of_output(session, input, state.heads, high ? 3 : 2, colours, requests);
   else
     draw_answer_of_methods(session, input, high ? px(12) : 0, colours);
   ImGui::SetCursorScreenPos({at.x, at.y + px(high ? 140 : 123)});
@@ -359,7 +391,9 @@ void draw_saved_detail(Detail shown, float height, Session& session, const Panel
     view.detail = shown;
     return detail_csv(view, input);
   };
-  offer_export({plots[detail], name, at, {at.x + width, at.y + height}, csv}, session.view, colours, requests);
+  const bool suspects = shown == Detail::why && is_a_loaded(input);
+  offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, session.view, colours,
+               requests);
 }
 
 /// The plot that stands under a chosen plot in a panel that is high enough for both.
@@ -411,7 +445,7 @@ void draw_statistics(Session& session, const PanelInput& input, UiState& state, 
   if (result == nullptr) {
     draw_no_answer(input, colours);
   } else {
-    draw_answer(session, input, colours, requests);
+    draw_answer(session, input, state, colours, requests);
     draw_table(*result, colours);
     draw_lower(session, input, state, colours, requests);
   }

@@ -1,4 +1,4 @@
-// The cost of each rounding step: the mean error if that step alone were exact.
+// The cost of each rounding step: the mean error if that step alone were exact. Of a loaded output its suspects instead.
 #include "ui/frame/why.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include "ui/frame/requests.h"
 #include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
+#include "ui/statistics/suspects.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -97,16 +98,21 @@ void draw_why(Session& session, const PanelInput& input, const Palette& colours,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = px(26), width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({width, title});
+  const Algorithm a = session.experiment.a.algorithm;
+  if (a == Algorithm::loaded) {
+    explain(
+        "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
+        "one.",
+        "RMS(O - with the mistake) / RMS(O - golden)");
+    draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mistakes, and the error that each leaves");
+    return draw_suspects(session, input, colours);
+  }
   explain(
       "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
       "step makes it exact.",
       "(mean |error| if exact - mean |error|) / mean |error|");
   draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");
-  const Algorithm a = session.experiment.a.algorithm;
-  if (!is_emulated(a))
-    return label(
-        Face::label, colours.secondary,
-        a == Algorithm::loaded ? "A loaded output has no steps to make exact." : "Tensor cores have no steps to make exact.");
+  if (!is_emulated(a)) return label(Face::label, colours.secondary, "Tensor cores have no steps to make exact.");
   if (input.side.why && answers(input.side.why->experiment, session.experiment))
     return draw_shares(session, input.side.why->attribution, colours);
   label(Face::label, colours.secondary, "making each step exact in turn ...");

@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/session/session.h"
 #include "app/tensors/npy.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
@@ -37,17 +39,28 @@ std::string wrong_output(const TemporaryDirectory& folder) {
   return output_file(folder, "wrong.npy", [](Problem& p) { p.scale = 1; });
 }
 
-/// Waits for the verdict on what is on screen.
-std::shared_ptr<const Diagnosis> verdict(Hand& hand) {
+/// The verdict on what is on screen.
+struct Found {
+  HeadVerdict all;
+  const HeadJudgement& head() const { return all.call.worst_row().found; }
+  std::string sentence() const { return all.call.sentences[0] + " " + all.call.sentences[1]; }
+  bool rounded() const { return all.call.verdict() == "rounded"; }
+  bool wrong() const { return all.call.verdict() == "wrong"; }
+  const std::optional<Slip>& slip() const { return all.call.worst_row().slip; }
+};
+Found verdict(Hand& hand) {
   hand.settle();
   for (int i = 0; i < 2000; ++i) {
     const PanelInput input = hand.stage.panel_input();
-    if (input.side.diagnosis && input.side.diagnosis->experiment == hand.experiment()) return input.side.diagnosis;
+    if (input.side.verdict && input.side.verdict->experiment == verdict_question(hand.experiment()))
+      return {*input.side.verdict};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     hand.frames(1);
   }
   hand.check(false, "no verdict");
-  return std::make_shared<const Diagnosis>();
+  Found none;
+  none.all.call.table.resize(1);
+  return none;
 }
 
 /// Closes a prompt that stayed because its file could not be opened.
@@ -68,8 +81,8 @@ void dropped(Hand& hand) {
   hand.changes("a dropped .npy is the output of a", load, [&](Session& s) { use(s, hand.experiment().loaded); });
   const KernelOutput& o = hand.experiment().loaded;
   hand.check(o.file == file && o.type == "F64" && o.n == 96 && o.d == 16 && o.digest != 0, "it was read");
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "it is rounded: " + verdict(hand)->sentence);
-  hand.check(!verdict(hand)->slip, "nothing is suspected");
+  hand.check(verdict(hand).rounded(), "it is rounded: " + verdict(hand).sentence());
+  hand.check(!verdict(hand).slip(), "nothing is suspected");
 }
 
 void places(Hand& hand) {
@@ -80,7 +93,7 @@ void places(Hand& hand) {
     return [a, b](Session& s) { s.experiment.a.algorithm = a, s.experiment.b.algorithm = b; };
   };
   hand.changes("the output as b", [&] { hand.click(place + "b"); }, put(Algorithm::flash2, Algorithm::loaded));
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "b is looked at as well");
+  hand.check(verdict(hand).rounded(), "b is looked at as well");
   hand.changes("the output nowhere", [&] { hand.click(place + "off"); }, put(Algorithm::flash2, Algorithm::three_pass));
   hand.changes("the output as a", [&] { hand.click(place + "a"); }, put(Algorithm::loaded, Algorithm::three_pass));
   hand.leaves("the output as a again", [&] { hand.click(place + "a"); });
@@ -98,7 +111,7 @@ void typed(Hand& hand) {
   };
   hand.changes("a typed output", [&] { open(file); }, [&](Session& s) { use(s, hand.experiment().loaded); });
   const auto found = verdict(hand);
-  hand.check(found->slip && found->slip->kind == Slip::Kind::scale, "the missing scale is named: " + found->sentence);
+  hand.check(found.slip() && found.slip()->kind == Slip::Kind::scale, "the missing scale is named: " + found.sentence());
   hand.leaves("a path that is none", [&] { open(folder / "absent.npy"); });
   hand.check(hand.stage.panel_input().messages.error.find("absent.npy") != std::string::npos, "the file is named");
   hand.leaves("a file of no kind", [&] { open("o.txt"); });
@@ -109,10 +122,10 @@ void typed(Hand& hand) {
 void followed(Hand& hand) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::wrong, "the scale is missing");
+  hand.check(verdict(hand).wrong(), "the scale is missing");
   const Picture wrong = hand.picture();
   hand.experiment().problem.scale = 1;
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "with that scale it is right: " + verdict(hand)->sentence);
+  hand.check(verdict(hand).rounded(), "with that scale it is right: " + verdict(hand).sentence());
   hand.check(hand.picture().rgb != wrong.rgb, "another verdict is shown");
 }
 
@@ -138,8 +151,10 @@ void offered(Hand& hand) {
              "Q, K, V are taken");
   hand.changes(
       "the file's own output", [&] { hand.choose(kernel, "###offered"); },
-      [&](Session& s) { use(s, hand.experiment().loaded); });
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "it is right: " + verdict(hand)->sentence);
+      [&](Session& s) {
+        use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict, s.experiment.format = fp64;
+      });
+  hand.check(verdict(hand).rounded(), "it is right: " + verdict(hand).sentence());
   const std::string again = folder.write("again.safetensors", length + header + data);
   hand.stage.explorer().open_dropped(hand.session(), {again});
   hand.settle();
@@ -182,7 +197,7 @@ void another_size(Hand& hand) {
   const std::string message = hand.stage.panel_input().messages.error;
   hand.check(message.find("96 x 16") != std::string::npos, "another N is complained about: " + message);
   hand.experiment().problem.n = 96;
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "its own N is fine again");
+  hand.check(verdict(hand).rounded(), "its own N is fine again");
 }
 
 /// An output of two heads as float32 or float64, each the right one of a head of the same file's inputs, or not.
@@ -215,17 +230,18 @@ void heads(Hand& hand) {
   hand.settle();
   hand.check(hand.experiment().problem.input.file == q + "," + k + "," + v && hand.experiment().loaded.file == o,
              "four files are Q, K, V and O: " + hand.stage.panel_input().messages.error);
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "head 0 is right: " + verdict(hand)->sentence);
+  hand.check(verdict(hand).rounded(), "head 0 is right: " + verdict(hand).sentence());
   hand.choose(controls + "##head", "head 1##1");
   hand.settle();
   hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "head 1 is right: " + verdict(hand)->sentence);
-  hand.check(verdict(hand)->sentence.find("head 1 of O with head 1 of Q, K, V") != std::string::npos, "both are named");
+  hand.check(verdict(hand).rounded(), "head 1 is right: " + verdict(hand).sentence());
+  hand.check(verdict(hand).all.call.heads == 2 && verdict(hand).all.call.worst_row().head == 1,
+             "it is told which head that is");
   hand.choose(controls + "##output head", "head 0##0");
   hand.settle();
   hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another one is chosen");
-  hand.check(verdict(hand)->sentence.find("head 0 of O with head 1 of Q, K, V") != std::string::npos, "both are named");
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::wrong, "these do not belong together");
+  hand.check(verdict(hand).all.call.heads == 1, "it is judged by itself");
+  hand.check(verdict(hand).wrong(), "these do not belong together");
   hand.stage.explorer().open_dropped(hand.session(), {o});
   hand.settle();
   hand.check(hand.experiment().loaded.index == 1, "an output that is opened has the input's head");
@@ -236,7 +252,7 @@ void rewritten(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder), good = read_file(right_output(folder), 1 << 20);
   hand.stage.explorer().open_dropped(hand.session(), {file});
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::wrong, "wrong at first");
+  hand.check(verdict(hand).wrong(), "wrong at first");
   const std::uint64_t before = hand.experiment().loaded.digest;
   const auto until = [&](auto holds) {
     for (int i = 0; i < 400 && !holds(); ++i) {
@@ -251,19 +267,25 @@ void rewritten(Hand& hand) {
              "it is told");
   write_file(file, good);
   until([&] { return hand.experiment().loaded.digest != before; });
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "the new one is right: " + verdict(hand)->sentence);
+  hand.check(verdict(hand).rounded(), "the new one is right: " + verdict(hand).sentence());
+}
+
+/// The small session's output, rounded once, with one wrong element in row 37.
+std::vector<double> one_wrong() {
+  std::vector<double> values = compute(small_session().experiment).golden->values;
+  for (double& x : values) x = round(bf16, x);
+  values[37 * 16 + 5] += 3;
+  return values;
 }
 
 /// A failing verdict leads to the first wrong row.
 void shown(Hand& hand) {
   const TemporaryDirectory folder;
-  Result r = compute(small_session().experiment);
-  r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
   hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
   const auto found = verdict(hand);
-  hand.check(found->first_row == 37 && found->worst_col == 5, "row 37 is wrong: " + found->sentence);
-  hand.check(found->sentence.find("in row 37") != std::string::npos, found->sentence);
+  hand.check(found.head().first_row == 37 && found.head().worst_col == 5, "row 37 is wrong: " + found.sentence());
+  hand.check(found.sentence().find("in row 37") != std::string::npos, found.sentence());
   hand.frames(2);
   hand.click("//Statistics/###first wrong");
   hand.settle();
@@ -287,7 +309,7 @@ void wait(Hand& hand, const std::string& what, F holds) {
 void slip_shown(Hand& hand) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
-  hand.check(verdict(hand)->slip && verdict(hand)->slip->has_output, "the slip has an output: " + verdict(hand)->sentence);
+  hand.check(verdict(hand).slip() && verdict(hand).slip()->output, "the slip has an output: " + verdict(hand).sentence());
   hand.view().field = Field::golden;
   hand.frames(2);
   const std::string button = "//Statistics/###slip";
@@ -326,9 +348,7 @@ void slip_shown(Hand& hand) {
 
 /// An output with one wrong element in row 37, in the place of a beside a flash2.
 void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
-  Result r = compute(small_session().experiment);
-  r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
   hand.experiment().b = hand.experiment().a;
   hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
   verdict(hand);
@@ -352,7 +372,7 @@ void b_followed(Hand& hand) {
   const KernelRows& rows = *hand.stage.state->kernel_rows;
   hand.check(rows.first_bad == std::vector<int>{37} && rows.tile == 16 && rows.bad == std::vector<double>{40},
              "row 37 is marked");
-  hand.check(rows.error.size() == 6 && rows.error[2] > rows.found->line && rows.error[1] < rows.found->line, "by its error");
+  hand.check(rows.share.size() == 6 && rows.share[2] > 1 && rows.share[1] < 1, "by its error over its tolerance");
   hand.changes(
       "a click on the marked tile traces row 37", [&] { hand.press(hand.place(strip + "kernel rows", 0.45f)); },
       [](Session& s) { s.experiment.problem.traced_row = 37; });
@@ -408,7 +428,7 @@ void failed_load(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string good = right_output(folder);
   hand.stage.explorer().open_dropped(hand.session(), {good});
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "right");
+  hand.check(verdict(hand).rounded(), "right");
   const PathPrompt& prompt = hand.stage.state->popups.kernel;
   hand.choose(kernel, "open a file ...");
   hand.fill("//$FOCUSED/##kernel path", folder / "absent.npy");
@@ -467,10 +487,27 @@ void formats(Hand& hand) {
   hand.check(before == bf16 && hand.experiment().format == fp16, "D is fp16 now");
   hand.check(hand.stage.panel_input().messages.notice.find("D is fp16 now") == 0,
              "it is said: " + hand.stage.panel_input().messages.notice);
-  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "and the output is right: " + verdict(hand)->sentence);
+  hand.check(verdict(hand).rounded(), "and the output is right: " + verdict(hand).sentence());
   hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
   hand.settle();
   hand.check(hand.experiment().format == bf16, "undone");
+}
+
+/// Of a file's tokens the first ones alone: the output is held to attention of these.
+void first_tokens(Hand& hand) {
+  Session session = small_session();
+  Experiment& e = session.experiment;
+  e.problem.n = 256, e.problem.d = 64;
+  e.problem.mask.kind = Mask::Kind::window, e.problem.mask.window = 64;
+  e.problem.input = {.kind = InputKind::tensors,
+                     .file = assets_directory() + "/examples/smollm2_135m.safetensors",
+                     .index = 1,
+                     .tensors = nullptr};
+  e.a.algorithm = Algorithm::loaded;
+  e.loaded.file = assets_directory() + "/screenshots/sessions/window_65.npy";
+  hand.open(session);
+  const Found found = verdict(hand);
+  hand.check(found.wrong() && found.slip() && found.slip()->kind == Slip::Kind::mask, found.sentence());
 }
 
 /// What is in a file is told while its path is typed.
@@ -502,6 +539,7 @@ constexpr std::array cases{
     Case{"kernel", "failed load", failed_load},
     Case{"kernel", "verdict not left", verdict_not_left},
     Case{"kernel", "formats", formats},
+    Case{"kernel", "first tokens", first_tokens},
     Case{"kernel", "looked into", looked_into},
 };
 

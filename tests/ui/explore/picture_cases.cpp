@@ -24,6 +24,7 @@ void fields(Hand& hand) {
   hand.open(session);
   for (int i = field_count - 1; i >= 0; --i) {
     const auto field = static_cast<Field>(i);
+    if (field == Field::tolerance) continue;  // of a loaded output alone: verdict_cases.cpp
     const std::string item =
         std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
     hand.changes(item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });

@@ -165,7 +165,7 @@ void steady_place(Hand& hand) {
     hand.view().picture = PictureKind::output;
     hand.stage.explorer().open_dropped(hand.session(), {file});
     hand.settle();
-    hand.check(eventually([&] { return shown_diagnosis(hand.stage.panel_input()) != nullptr; }, [&] { hand.frames(1); }),
+    hand.check(eventually([&] { return shown_verdict(hand.stage.panel_input()) != nullptr; }, [&] { hand.frames(1); }),
                "a verdict");
     check_comparisons(hand, right, at + " with a loaded output");
   }
@@ -188,7 +188,7 @@ void verdict_moves_nothing(Hand& hand) {
   hand.settle();
   const auto known = [&] {
     const PanelInput input = hand.stage.panel_input();
-    return shown_diagnosis(input) != nullptr && recurrence_answer(input) != input.answer.result;
+    return shown_verdict(input) != nullptr && recurrence_answer(input) != input.answer.result;
   };
   hand.check(eventually(known, [&] { hand.frames(1); }), "a verdict, and b's recurrence");
   hand.frames(3);
@@ -196,7 +196,7 @@ void verdict_moves_nothing(Hand& hand) {
   hand.check(hand.place(plot, 0, 0).y == top && hand.place(plot, 0, 1).y == bottom, "the strip is as high as without it");
   const ImVec2 table = hand.place(numbers, 0, 0), right = hand.place(plot, 1, 0);
   PanelInput before = hand.stage.panel_input();
-  before.side.diagnosis = nullptr;
+  before.side.verdict = nullptr;
   hand.stage.told = before;
   for (const bool drawn : {true, false}) {  // the rows of an earlier verdict, or none
     if (!drawn) hand.stage.state->kernel_rows = nullptr;
@@ -236,7 +236,7 @@ void output_moves_no_number(Hand& hand) {
     hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
     hand.settle();
     stands("the output is loaded");
-    hand.check(eventually([&] { return shown_diagnosis(hand.stage.panel_input()) != nullptr; }, [&] { hand.frames(1); }),
+    hand.check(eventually([&] { return shown_verdict(hand.stage.panel_input()) != nullptr; }, [&] { hand.frames(1); }),
                "a verdict");
     stands("its verdict is there");
     hand.check(hand.exists("//Statistics/###first wrong"), "with the way to the first wrong row");

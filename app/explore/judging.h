@@ -1,0 +1,20 @@
+/// Judges the loaded output on screen, and all heads of its call.
+#pragma once
+
+#include <functional>
+
+#include "app/heads/heads.h"
+#include "ui/frame/head_verdict.h"
+#include "ui/frame/heads_answer.h"
+
+namespace attoscope {
+
+/// The verdict on a `verdict_question`, one head. Throws as `judge_experiment`.
+HeadVerdict head_verdict(const Experiment& question, const Options& options = {});
+
+/// Judges every head, as `attoscope judge --head` does; `found` is told each from many threads, one call at a time. Throws
+/// Stopped when cancelled, and a sentence where one cannot be read.
+void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
+                 const std::function<void(const JudgedHead&)>& found);
+
+}  // namespace attoscope

@@ -1,0 +1,463 @@
+// The room of the verdict: all heads of a loaded output judged, from opening it to the first wrong element.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "app/files/files.h"
+#include "app/judge/judged_files.h"
+#include "app/judge/judgement.h"
+#include "app/tensors/npy.h"
+#include "kernels/arithmetic/format.h"
+#include "kernels/compute.h"
+#include "tests/support/eventually.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/frame/ui_state.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/statistics/suspects.h"
+#include "ui/widgets/judged_heads.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string statistics = "//Statistics/";
+
+// --- files ------------------------------------------------------------------------------------------------------------
+
+/// A tensor of a file.
+struct Stored {
+  std::string name;
+  std::vector<int> shape;
+  std::vector<double> values;
+};
+
+/// A .safetensors file in bf16, which holds all of these numbers.
+std::string bf16_file(const std::vector<Stored>& tensors) {
+  std::string header, data;
+  for (const Stored& t : tensors) {
+    std::string shape;
+    for (const int x : t.shape) shape += (shape.empty() ? "" : ",") + std::to_string(x);
+    const std::size_t begin = data.size();
+    for (const double x : t.values) {
+      const auto bits = bit_as<std::uint32_t>(static_cast<float>(x)) >> 16;
+      data += static_cast<char>(bits & 255), data += static_cast<char>(bits >> 8);
+    }
+    header += (header.empty() ? "{\"" : ",\"") + t.name + "\":{\"dtype\":\"BF16\",\"shape\":[" + shape +
+              "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
+  }
+  header += "}";
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 255);
+  return length + header + data;
+}
+
+/// heads x n x d as .npy.
+std::string npy_of(const std::vector<double>& values, int heads, int n, int d) {
+  std::string bytes = npy_bytes(heads * n, d, values.data());
+  const std::string flat = "(" + std::to_string(heads * n) + ", " + std::to_string(d) + ")",
+                    deep = "(" + std::to_string(heads) + ", " + std::to_string(n) + ", " + std::to_string(d) + ")";
+  const std::size_t at = bytes.find(flat);
+  bytes.replace(at, flat.size(), deep);
+  bytes.erase(bytes.find("   ", at + deep.size()), deep.size() - flat.size());
+  return bytes;
+}
+
+constexpr int layers = 30, heads = 9, tokens = 24, width = 8;
+constexpr int scaled = 17 * heads + 4, emptied = 23 * heads + 2;  ///< the heads with a fault
+
+/// A folder with a file for each layer. In one head the kernel took another scale, in another a tile of rows is missing.
+void write_dump(const TemporaryDirectory& folder) {
+  Experiment e = small_session().experiment;
+  e.problem.n = tokens, e.problem.d = width;
+  e.a.block_q = e.a.block_k = 8;
+  for (int layer = 0; layer < layers; ++layer) {
+    std::array<Stored, 4> parts{Stored{"q", {heads, tokens, width}, {}}, Stored{"k", {heads, tokens, width}, {}},
+                                Stored{"v", {heads, tokens, width}, {}}, Stored{"o", {heads, tokens, width}, {}}};
+    for (int h = 0; h < heads; ++h) {
+      const int head = layer * heads + h;
+      e.problem.seed = static_cast<std::uint64_t>(head) + 1;
+      e.problem.scale = head == scaled ? 1 : Problem{}.scale;
+      Result r = compute(e);
+      if (head == emptied) std::fill(r.a.values.begin() + 8 * width, r.a.values.begin() + 16 * width, 0);
+      const std::vector<double>* const of[] = {&r.inputs->q, &r.inputs->k, &r.inputs->v, &r.a.values};
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i].values.insert(parts[i].values.end(), of[i]->begin(), of[i]->end());
+    }
+    folder.write("layers." + std::to_string(layer) + ".safetensors", bf16_file({parts.begin(), parts.end()}));
+  }
+}
+
+// --- what the window says ---------------------------------------------------------------------------------------------
+
+HeadVerdicts verdicts(Hand& hand) { return shown_verdicts(hand.experiment(), hand.stage.panel_input()); }
+
+void await(Hand& hand, const std::string& what, const std::function<bool()>& holds) {
+  hand.check(eventually(holds, [&] { hand.frames(1); }), what);
+}
+
+/// Waits until all heads and the one on screen are judged.
+void await_verdicts(Hand& hand, const std::string& name) {
+  hand.settle();
+  await(hand, name + ": all heads are judged, " + hand.stage.panel_input().messages.error,
+        [&] { return verdicts(hand).complete(); });
+  hand.frames(2);
+  hand.settle();
+  await(hand, "the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.frames(2);
+}
+
+/// The verdict of each head in the window is that of `attoscope judge`, and so is all that is said of the one on screen.
+void expect_judge(Hand& hand, const JudgedCall& call, const std::string& name) {
+  const CallJudgement all = judge_call(call, {.problem = hand.experiment().problem}, {});
+  const PanelInput input = hand.stage.panel_input();
+  if (!hand.check(input.side.judged.rows && input.side.judged.rows->size() == all.table.size(), name + ": all heads")) return;
+  for (const JudgedHead& head : *input.side.judged.rows) {
+    const HeadJudgement& found = all.table[static_cast<std::size_t>(head.head)].found;
+    const std::string at = name + ", head " + std::to_string(head.head);
+    hand.check(head.rounded == found.rounded && head.incomparable == !found.incomparable.empty(), at + ": verdict");
+    hand.check(head.ratio == found.ratio && head.first_row == found.first_row, at + ": ratio and first row");
+  }
+  const auto wrong = std::ranges::count_if(all.table, [](const JudgedRow& r) { return r.found.verdict() == "wrong"; });
+  hand.check(verdicts(hand).wrong == static_cast<int>(wrong), name + ": as many are wrong");
+  const CallJudgement one =
+      judge_call(call, {.problem = hand.experiment().problem, .head = hand.experiment().problem.input.index}, {});
+  const CallJudgement* const shown = shown_verdict(input);
+  if (!hand.check(shown != nullptr, name + ": a verdict")) return;
+  hand.check(shown->sentences == one.sentences,
+             name + ": \"" + shown->sentences[0] + "\", expected \"" + one.sentences[0] + "\"");
+  const std::optional<Slip>&slip = shown->worst_row().slip, &expected = one.worst_row().slip;
+  hand.check(slip.has_value() == expected.has_value() && (!slip || slip->text == expected->text), name + ": the same name");
+}
+
+std::string cell(int head) { return heatmap + "**/##head " + std::to_string(head); }
+
+// --- from a folder to the first wrong element -------------------------------------------------------------------------
+
+/// What is dropped while something else is on screen leads to the error of the output.
+void dropped_elsewhere(Hand& hand) {
+  const TemporaryDirectory folder;
+  Result r = compute(small_session().experiment);
+  r.a.values[37 * 16 + 5] += 3;
+  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  for (const Workspace workspace : {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::learn})
+    for (const PictureKind picture : {PictureKind::scores, PictureKind::rescales, PictureKind::heads}) {
+      hand.open(small_session());
+      hand.view().workspace = workspace, hand.view().picture = picture, hand.view().field = Field::b;
+      hand.frames(3);
+      hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+      hand.settle();
+      const View& view = hand.view();
+      hand.check(view.workspace == Workspace::explore && view.picture == PictureKind::output && view.field == Field::a_error,
+                 "the output's error is shown");
+    }
+}
+
+/// A dump of 30 x 9 heads, two of them wrong: from opening it to the first wrong element of each by clicks alone.
+void dump(Hand& hand) {
+  const TemporaryDirectory folder;
+  write_dump(folder);
+  hand.stage.resize(1600, 1000);
+  const std::string path = folder / "";
+  hand.stage.explorer().open_dropped(hand.session(), {path.substr(0, path.size() - 1)});
+  await_verdicts(hand, "the dump");
+  expect_judge(hand, JudgedFiles(std::make_shared<const CallFiles>(hand.experiment().problem.input.file)), "the dump");
+  hand.check(heads_words(verdicts(hand)) == "2 of 270 heads wrong", heads_words(verdicts(hand)));
+  const int worst = hand.experiment().problem.input.index, other = worst == scaled ? emptied : scaled;
+  hand.check(worst == verdicts(hand).worst->head && (worst == scaled || worst == emptied), "the worst head is open");
+  hand.click(statistics + "###verdicts");
+  hand.frames(3);
+  hand.check(hand.view().picture == PictureKind::heads && hand.view().heads_show == HeadsShow::verdict, "the grid is shown");
+  hand.check(hand.exists(cell(0)) && hand.exists(cell(layers * heads - 1)), "all heads are in it");
+  hand.click(cell(other));
+  await_verdicts(hand, "the dump");
+  hand.check(hand.experiment().problem.input.index == other && hand.experiment().loaded.index == other, "the other wrong head");
+  hand.check(hand.view().picture == PictureKind::output, "its output is shown");
+  for (const bool first : {true, false}) {
+    hand.click(statistics + (first ? "###first wrong" : "###furthest"));
+    hand.settle();
+    const HeadVerdict& verdict = *hand.stage.panel_input().side.verdict;
+    const HeadJudgement& found = verdict.call.worst_row().found;
+    hand.check(hand.view().cell_row == (first ? found.first_row : verdict.furthest_row), "its row is pinned");
+    hand.check(hand.view().cell_col == (first ? found.worst_col : verdict.furthest_column), "its column is pinned");
+    hand.check(hand.experiment().problem.traced_row == hand.view().cell_row, "its row is traced");
+    hand.check(hand.view().zoom.row0 <= hand.view().cell_row && hand.view().cell_row < hand.view().zoom.row1, "it is seen");
+  }
+  if (other == emptied)
+    hand.check(hand.stage.panel_input().side.verdict->call.worst_row().found.first_row == 8, "its first row is 8");
+}
+
+/// Nothing is green before all heads are judged; the search is stopped and goes on; another head that was chosen stays.
+void stopped(Hand& hand) {
+  const TemporaryDirectory folder;
+  write_dump(folder);
+  const std::string path = folder / "";
+  hand.stage.state->heads.unjudged = path.substr(0, path.size() - 1);
+  hand.stage.explorer().open_dropped(hand.session(), {path.substr(0, path.size() - 1)});
+  hand.settle();
+  const Palette& colours = palette(hand.view().theme);
+  await(hand, "the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.check(heads_words(verdicts(hand)) == "0 of 270 heads judged", heads_words(verdicts(hand)));
+  hand.check(heads_tone(verdicts(hand), colours) == colours.text, "no colour says rounded or wrong yet");
+  hand.check(shown_verdict(hand.stage.panel_input())->rounded() &&
+                 kernel_tone(*shown_verdict(hand.stage.panel_input()), hand.stage.panel_input(), colours) == colours.text,
+             "a rounded head is not green while others may be wrong");
+  hand.click(statistics + "###verdicts");
+  hand.frames(3);
+  hand.click(cell(28));
+  hand.settle();
+  hand.click(statistics + "###judging");
+  await_verdicts(hand, "the dump");
+  hand.check(hand.experiment().problem.input.index == 28, "the head that was chosen stays");
+  hand.check(heads_tone(verdicts(hand), colours) == colours.bad, "two are wrong");
+  hand.check(shown_verdict(hand.stage.panel_input())->rounded(), "this one is rounded");
+  PanelInput some = hand.stage.panel_input();
+  some.side.judged.rows =
+      std::make_shared<const std::vector<JudgedHead>>(some.side.judged.rows->begin(), some.side.judged.rows->begin() + 40);
+  hand.stage.told = some;
+  hand.frames(3);
+  hand.click(statistics + "###judging");
+  hand.frames(2);
+  hand.check(judging_stopped(hand.stage.state->heads, hand.experiment()), "stopped by its button");
+  hand.stage.told.reset();
+}
+
+/// The errors over their tolerances are a field as every other, of loaded outputs alone.
+void field_of_tolerances(Hand& hand) {
+  const TemporaryDirectory folder;
+  const std::string combo = heatmap + "##field";
+  Result r = compute(small_session().experiment);
+  r.a.values[37 * 16 + 5] += 3;
+  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+  await(hand, "it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.frames(2);
+  hand.choose(combo, "tolerance/     error \\/ tolerance");
+  hand.frames(3);
+  const HeatState& heat = hand.stage.state->heat;
+  const CallJudgement& call = *shown_verdict(hand.stage.panel_input());
+  hand.check(heat.field == Field::tolerance && heat.values.size() == 96 * 16, "the field is shown");
+  for (int row = 0; row < 96; ++row)
+    for (int column = 0; column < 16; ++column)
+      hand.check(heat.values[static_cast<std::size_t>(row * 16 + column)] == static_cast<float>(call.share(row, column)) &&
+                     field_value(*heat.result, Field::tolerance, row, column) == call.share(row, column),
+                 "its values");
+  hand.check(std::ranges::max_element(heat.values) - heat.values.begin() == 37 * 16 + 5, "the furthest is the planted one");
+  const HeadVerdict& verdict = *hand.stage.panel_input().side.verdict;
+  hand.check(verdict.furthest_row == 37 && verdict.furthest_column == 5, "and is known as such");
+  hand.experiment().problem.traced_row = 3;
+  hand.settle();
+  hand.frames(2);
+  hand.check(shown_verdict(hand.stage.panel_input()) != nullptr &&
+                 has_field(*hand.stage.panel_input().answer.result, Field::tolerance),
+             "another row, the same verdict");
+  hand.click(controls + "kernel as/off");
+  hand.settle();
+  hand.frames(3);
+  hand.check(!has_field(*hand.stage.panel_input().answer.result, Field::tolerance), "a computed method has none");
+}
+
+/// The suspects, each with what it leaves; a click swipes against one, another ends it.
+void suspects(Hand& hand) {
+  const TemporaryDirectory folder;
+  Experiment e = small_session().experiment;
+  e.problem.scale = 1;
+  const Result r = compute(e);
+  write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
+  hand.stage.resize(1600, 1000);
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
+  await(hand, "it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.changes(
+      "b becomes flash2", [&] { hand.click(strip + "###follow flash"); },
+      [](Session& s) {
+        s.experiment.b = default_experiment().a;
+        s.experiment.b.block_q = s.experiment.b.block_k = 16;
+      });
+  await(hand, "its recurrence is shown", [&] {
+    const PanelInput input = hand.stage.panel_input();
+    return recurrence_answer(input) != input.answer.result && why_no_recurrence(input).empty();
+  });
+  hand.check(shown_verdict(hand.stage.panel_input()) != nullptr, "the verdict is that of before, whatever b is");
+  hand.click(statistics + "detail/why");
+  hand.frames(3);
+  const CallJudgement& call = *shown_verdict(hand.stage.panel_input());
+  const std::vector<Suspect> all = suspects_of(call);
+  if (!hand.check(all.size() > 2 && all.front().named && all.front().slip->kind == Slip::Kind::scale, "the named one is first"))
+    return;
+  for (std::size_t i = 1; i < all.size(); ++i) hand.check(!all[i].named && !(all[i].left < all[i - 1].left && i > 1), "ranked");
+  hand.check(all.front().left < 0.1 && all.back().left > all.front().left, "it leaves least");
+  const auto line = [](std::size_t i) { return statistics + "**/suspect " + std::to_string(i); };
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    hand.click(line(i));
+    hand.frames(2);
+    hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip == all[i].slip->text, "swiped against it");
+    await(hand, "its output is shown", [&] {
+      const PanelInput input = hand.stage.panel_input();
+      return input.side.slip_output && input.side.slip_text == all[i].slip->text;
+    });
+  }
+  hand.click(line(1));
+  hand.frames(2);
+  hand.check(hand.view().comparison == Comparison::none && !hand.view().second_slip, "the swipe ends");
+}
+
+// --- the table of a kernel author -------------------------------------------------------------------------------------
+
+constexpr int rows = 130, depth = 20, query_heads = 4, key_heads = 2, tile = 32;
+
+/// A loop over tiles of keys with a mistake in it.
+struct Kernel {
+  double scale = 1 / std::sqrt(double{depth}), score_factor = 1;
+  int tail = 0;                           ///< keys of zeros behind the last that count
+  int late_from = 0, late_to = 0;         ///< rows whose mask is a key too narrow
+  bool first_max = false;                 ///< the max of the first tile is kept
+  bool l_a_tile = false, l_each = false;  ///< l is stored in fp16 after each tile, or each addition
+  bool short_exp = false;                 ///< exp2 by a polynomial of degree 2
+  bool p_e4m3 = false;
+  int padding = 0;  ///< the first keys are hidden: rows that see none become NaN
+};
+
+double exp_of(double x, bool brief) {
+  if (!brief) return std::exp(x);
+  const double y = x * 1.4426950408889634, whole = std::floor(y), f = y - whole;
+  return std::ldexp(1 + f * (0.6565 + 0.3435 * f), static_cast<int>(whole));
+}
+
+/// One row of one head, d numbers in fp16.
+void run_row(const Kernel& kernel, const double* q, const double* k, const double* v, int row, double* out) {
+  double m = -std::numeric_limits<double>::infinity(), l = 0;
+  std::array<double, depth> O{};
+  const int last = row - (row >= kernel.late_from && row < kernel.late_to ? 1 : 0);
+  const int end = row == rows - 1 ? rows + kernel.tail : last + 1;
+  for (int begin = 0; begin < end; begin += tile) {
+    const int stop = std::min(end, begin + tile);
+    std::array<double, tile> S{};
+    double most = -std::numeric_limits<double>::infinity();
+    for (int j = begin; j < stop; ++j) {
+      double sum = 0;
+      for (int c = 0; c < depth && j < rows; ++c) sum += q[c] * k[j * depth + c];
+      S[static_cast<std::size_t>(j - begin)] =
+          j < kernel.padding ? -std::numeric_limits<double>::infinity() : sum * kernel.scale;
+      most = std::max(most, S[static_cast<std::size_t>(j - begin)]);
+    }
+    const double before = m;
+    if (!kernel.first_max || begin == 0) m = std::max(m, most);
+    const double alpha = std::isinf(before) ? 0 : exp_of(before - m, kernel.short_exp);
+    l *= alpha;
+    for (double& x : O) x *= alpha;
+    for (int j = begin; j < stop; ++j) {
+      const double e = exp_of(S[static_cast<std::size_t>(j - begin)] - m, kernel.short_exp);
+      const double P = round(kernel.p_e4m3 ? e4m3 : fp16, e);
+      l += e;
+      if (kernel.l_each) l = round(fp16, l);
+      for (int c = 0; c < depth && j < rows; ++c) O[static_cast<std::size_t>(c)] += P * v[j * depth + c];
+    }
+    if (kernel.l_a_tile) l = round(fp16, l);
+  }
+  for (int c = 0; c < depth; ++c) out[c] = round(fp16, O[static_cast<std::size_t>(c)] / l);
+}
+
+/// Q, K, V of all heads, and what a kernel makes of them.
+struct CallOfTable {
+  std::vector<double> q, k, v, o;
+};
+CallOfTable call_of_table(const Kernel& kernel, bool wrong_group) {
+  CallOfTable call;
+  Experiment e = small_session().experiment;
+  e.format = fp16;
+  e.problem.n = rows, e.problem.d = depth;
+  for (int h = 0; h < query_heads; ++h) {
+    e.problem.seed = static_cast<std::uint64_t>(h) + 5;
+    const Result r = compute(e);
+    for (const double x : r.inputs->q) call.q.push_back(round(fp16, x * kernel.score_factor));
+    if (h >= key_heads) continue;
+    call.k.insert(call.k.end(), r.inputs->k.begin(), r.inputs->k.end());
+    call.v.insert(call.v.end(), r.inputs->v.begin(), r.inputs->v.end());
+  }
+  constexpr std::size_t head = std::size_t{rows} * depth;
+  call.o.resize(query_heads * head);
+  for (int h = 0; h < query_heads; ++h) {
+    const auto group = static_cast<std::size_t>(wrong_group ? h % key_heads : h / (query_heads / key_heads));
+    for (int row = 0; row < rows; ++row) {
+      const std::size_t at = static_cast<std::size_t>(h) * head + static_cast<std::size_t>(row) * depth;
+      run_row(kernel, call.q.data() + at, call.k.data() + group * head, call.v.data() + group * head, row, call.o.data() + at);
+    }
+  }
+  return call;
+}
+
+/// Rows 96 to 127 of the last head stand where those of the tile behind them belong, and are missing.
+void move_tile(CallOfTable& call) {
+  const auto from = call.o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
+  std::copy_n(from, tile * depth, from + std::ptrdiff_t{tile} * depth);
+  std::fill_n(from, tile * depth, 0.0);
+}
+
+struct TableRow {
+  std::string name;
+  Kernel kernel{};
+  bool wrong = true;
+  bool wrong_group = false, moved = false;
+};
+
+/// The rows of the table that a kernel author filled: the window says what `attoscope judge` says, of every head.
+void table_of_kernels(Hand& hand) {
+  const std::vector<TableRow> table{
+      {.name = "none", .kernel = {}, .wrong = false},
+      {.name = "none, large scores", .kernel = {.score_factor = 6}, .wrong = false},
+      {.name = "scale of the padded d", .kernel = {.scale = 1 / std::sqrt(24.0)}},
+      {.name = "keys behind the last tile", .kernel = {.tail = 30}},
+      {.name = "causal off by one in a tile", .kernel = {.late_from = 64, .late_to = 96}},
+      {.name = "the other head of K and V", .kernel = {}, .wrong_group = true},
+      {.name = "the first max kept", .kernel = {.first_max = true}, .wrong = false},
+      {.name = "the first max kept, large scores", .kernel = {.score_factor = 6, .first_max = true}},
+      {.name = "a tile moved", .kernel = {}, .moved = true},
+      {.name = "l in fp16, each tile", .kernel = {.l_a_tile = true}, .wrong = false},
+      {.name = "l in fp16, each addition", .kernel = {.l_each = true}},
+      {.name = "exp2 of degree 2", .kernel = {.short_exp = true}},
+      {.name = "P in e4m3", .kernel = {.p_e4m3 = true}},
+      {.name = "NaN in rows that see no key", .kernel = {.padding = 5}}};
+  for (const TableRow& row : table) {
+    const TemporaryDirectory folder;
+    CallOfTable call = call_of_table(row.kernel, row.wrong_group);
+    if (row.moved) move_tile(call);
+    write_file(folder / "q.npy", npy_of(call.q, query_heads, rows, depth));
+    write_file(folder / "k.npy", npy_of(call.k, key_heads, rows, depth));
+    write_file(folder / "v.npy", npy_of(call.v, key_heads, rows, depth));
+    write_file(folder / "o.npy", npy_of(call.o, query_heads, rows, depth));
+    Session session = small_session();
+    session.experiment.problem.mask.kind = row.kernel.padding > 0 ? Mask::Kind::padding : Mask::Kind::causal;
+    if (row.kernel.padding > 0) session.experiment.problem.mask.window = row.kernel.padding;
+    hand.open(session);
+    hand.stage.explorer().open_dropped(hand.session(),
+                                       {folder / "q.npy", folder / "k.npy", folder / "v.npy", folder / "o.npy"});
+    await_verdicts(hand, row.name);
+    expect_judge(hand,
+                 JudgedFiles({.q = folder / "q.npy", .k = folder / "k.npy", .v = folder / "v.npy", .o = folder / "o.npy"}),
+                 row.name);
+    hand.check((verdicts(hand).wrong > 0) == row.wrong || row.name == "l in fp16, each tile",
+               row.name + ": " + heads_words(verdicts(hand)));
+    if (verdicts(hand).wrong > 0)
+      hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, row.name + ": the worst head is open");
+  }
+}
+
+constexpr std::array cases{
+    Case{"verdict", "dropped elsewhere", dropped_elsewhere},
+    Case{"verdict", "dump", dump},
+    Case{"verdict", "stopped", stopped},
+    Case{"verdict", "field of tolerances", field_of_tolerances},
+    Case{"verdict", "suspects", suspects},
+    Case{"verdict", "table of kernels", table_of_kernels},
+};
+
+}  // namespace
+
+std::span<const Case> verdict_cases() { return cases; }
+
+}  // namespace attoscope::testing

@@ -1,0 +1,220 @@
+#include "ui/picture/verdict_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float least_cell = 9, widest_cell = 96, highest_cell = 40, legend_height = 40;
+/// Above this ratio all colours are alike.
+constexpr double most_ratio = 100;
+
+Colour rgb(int r, int g, int b) {
+  return static_cast<Colour>(r) | static_cast<Colour>(g) << 8 | static_cast<Colour>(b) << 16 | 0xff000000u;
+}
+
+/// Where a ratio lies between the colours of its side, 0 at 0 or at 1.
+float place_of(double ratio) {
+  if (ratio <= 1) return static_cast<float>(ratio);
+  return static_cast<float>(std::isfinite(ratio) ? std::min(1.0, std::log(ratio) / std::log(most_ratio)) : 1.0);
+}
+
+/// Sizes of the grid, in pixels.
+struct Grid {
+  const TensorFileInfo& info;
+  std::vector<const JudgedHead*> heads;  ///< by their numbers; null: not yet judged
+  int open = 0;
+  Theme theme;
+  const Palette& colours;
+  int across = 1;               ///< cells of the longest layer
+  float names = 0, head = 0;    ///< left of the cells, above them
+  float width = 1, height = 1;  ///< of a cell
+};
+
+std::string name_of(const Grid& grid, int head) {
+  const auto place = static_cast<std::size_t>(head);
+  return place < grid.info.head_names.size() ? grid.info.head_names[place] : fmt::format("head {}", head);
+}
+
+Grid grid_of(const JudgedView& heads, const TensorFileInfo& info, int open, Theme theme, const Palette& colours, ImVec2 room) {
+  Grid grid{.info = info, .heads = {}, .open = open, .theme = theme, .colours = colours};
+  grid.heads.resize(static_cast<std::size_t>(std::max(0, info.heads)));
+  if (heads.rows)
+    for (const JudgedHead& head : *heads.rows)
+      if (static_cast<std::size_t>(head.head) < grid.heads.size()) grid.heads[static_cast<std::size_t>(head.head)] = &head;
+  for (const LayerEntry& layer : info.layers) {
+    grid.across = std::max(grid.across, layer.heads);
+    grid.names = std::max(grid.names, text_width(Face::small, layer.name));
+  }
+  grid.names = std::min(grid.names, px(110)) + (grid.names > 0 ? px(8) : 0);
+  grid.head = line_height(Face::mono_small) + px(4);
+  const auto rows = static_cast<float>(std::max<std::size_t>(1, info.layers.size()));
+  grid.width = std::floor(std::clamp((room.x - grid.names) / static_cast<float>(grid.across), px(least_cell), px(widest_cell)));
+  grid.height = std::floor(std::clamp((room.y - grid.head) / rows, px(least_cell), px(highest_cell)));
+  return grid;
+}
+
+/// A ratio in at most four characters.
+std::string brief(double ratio) {
+  if (!std::isfinite(ratio)) return "∞";
+  if (ratio < 9.95) return fmt::format("{:.1f}", ratio);
+  if (ratio < 999.5) return fmt::format("{:.0f}", ratio);
+  const int power = static_cast<int>(std::floor(std::log10(ratio)));
+  return fmt::format("{:.0f}e{}", std::floor(ratio / std::pow(10.0, power)), power);
+}
+
+/// The sentence of a head.
+std::string sentence_of(const Grid& grid, int head, const JudgedHead* found) {
+  const std::string name = name_of(grid, head);
+  if (found == nullptr) return name + " is not yet judged. A click opens it.";
+  if (found->incomparable) return name + ": nothing can be judged, its exact output is not finite. A click opens it.";
+  const std::string row = found->first_row >= 0 ? fmt::format(" The first wrong row is {}.", found->first_row) : "";
+  return name + (found->rounded ? " is rounded." : " is wrong.") + row + " A click opens it, Ctrl+Z comes back.";
+}
+
+Colour fill_of(const Grid& grid, const JudgedHead* found) {
+  if (found == nullptr) return grid.colours.panel;
+  return found->incomparable ? grid.colours.faint : verdict_colour(found->ratio, grid.theme);
+}
+
+/// Black or white, whichever is read better on this colour.
+Colour ink_on(Colour ground) {
+  const auto part = [&](int shift) { return static_cast<float>(ground >> shift & 255); };
+  return 0.3f * part(0) + 0.59f * part(8) + 0.11f * part(16) > 140 ? rgb(0, 0, 0) : rgb(255, 255, 255);
+}
+
+/// True if the cell was clicked.
+bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
+  const JudgedHead* const found = grid.heads[static_cast<std::size_t>(head)];
+  ImGui::SetCursorScreenPos(at);
+  const bool clicked =
+      ImGui::InvisibleButton(("##head " + std::to_string(head)).c_str(), {grid.width, grid.height}, ImGuiButtonFlags_EnableNav);
+  const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
+  explain(sentence_of(grid, head, found),
+          found != nullptr && !found->incomparable ? "error / tolerance = " + times(found->ratio) : "");
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const float gap = px(1);
+  const ImVec2 from{at.x + gap, at.y + gap}, to{at.x + grid.width - gap, at.y + grid.height - gap};
+  const Colour fill = fill_of(grid, found);
+  list->AddRectFilled(from, to, fill);
+  if (found == nullptr) list->AddRect(from, to, grid.colours.line);
+  if (head == grid.open || hovered) list->AddRect(at, {at.x + grid.width, at.y + grid.height}, grid.colours.text, 0, 0, px(2));
+  const bool readable = grid.width >= px(30) && grid.height >= px(15);
+  if (found != nullptr && !found->incomparable && readable)
+    draw_text({(from.x + to.x) / 2, (from.y + to.y - line_height(Face::mono_small)) / 2}, Face::mono_small, ink_on(fill),
+              brief(found->ratio), 0.5f);
+  return clicked;
+}
+
+/// Every how many cells of this size a label of that one fits.
+int every(float label, float cell) { return std::max(1, static_cast<int>(std::ceil(label / cell))); }
+
+void draw_head_numbers(const Grid& grid, ImVec2 at) {
+  const int step = every(text_width(Face::mono_small, std::to_string(grid.across)) + px(6), grid.width);
+  for (int i = 0; i < grid.across; i += step)
+    draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, grid.colours.secondary,
+              std::to_string(i), 0.5f);
+}
+
+/// The cells of the layers that are seen; returns the head that was clicked, -1: none.
+int draw_layers(const Grid& grid, ImVec2 at) {
+  const int step = every(line_height(Face::small), grid.height);
+  const ImVec2 seen = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+  int clicked = -1;
+  for (std::size_t i = 0; i < grid.info.layers.size(); ++i) {
+    const LayerEntry& layer = grid.info.layers[i];
+    const float y = at.y + grid.head + static_cast<float>(i) * grid.height;
+    if (y + grid.height < seen.y || y > seen.y + size.y) continue;
+    if (static_cast<int>(i) % step == 0)
+      draw_text({at.x, y + (grid.height - line_height(Face::small)) / 2}, Face::small, grid.colours.secondary,
+                fitted(Face::small, layer.name, grid.names - px(6)));
+    for (int j = 0; j < layer.heads && layer.first + j < grid.info.heads; ++j)
+      if (draw_head_cell(grid, layer.first + j, {at.x + grid.names + static_cast<float>(j) * grid.width, y}))
+        clicked = layer.first + j;
+  }
+  return clicked;
+}
+
+/// What the colours mean.
+void draw_verdict_legend(ImVec2 at, float width, Theme theme, const Palette& colours) {
+  const float bar = std::floor(std::min(width / 2, px(220))), high = px(10);
+  constexpr int steps = 40;
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  for (int i = 0; i < steps; ++i) {
+    const double t = 2.0 * (i + 0.5) / steps;
+    const double ratio = t <= 1 ? t : std::pow(most_ratio, t - 1);
+    const float from = at.x + std::floor(bar * static_cast<float>(i) / steps),
+                to = at.x + std::floor(bar * static_cast<float>(i + 1) / steps);
+    list->AddRectFilled({from, at.y}, {to, at.y + high}, verdict_colour(ratio, theme));
+  }
+  const float under = at.y + high + px(2);
+  draw_text({at.x, under}, Face::mono_small, colours.secondary, "0");
+  draw_text({at.x + bar / 2, under}, Face::mono_small, colours.text, "1", 0.5f);
+  draw_text({at.x + bar, under}, Face::mono_small, colours.secondary, fmt::format("{:.0f}", most_ratio), 1);
+  float x = at.x + bar + px(12);
+  draw_text({x, at.y - px(2)}, Face::small, colours.secondary,
+            fitted(Face::small, "error / tolerance: above 1 it is wrong", at.x + width - x));
+  const float side = px(9), y = under + px(3);
+  list->AddRectFilled({x, y}, {x + side, y + side}, colours.faint);
+  x += side + px(5);
+  x += draw_text({x, under}, Face::small, colours.secondary, "not comparable") + px(12);
+  list->AddRect({x, y}, {x + side, y + side}, colours.line);
+  draw_text({x + side + px(5), under}, Face::small, colours.secondary,
+            fitted(Face::small, "not yet judged", at.x + width - x - side - px(5)));
+}
+
+}  // namespace
+
+Colour verdict_colour(double ratio, Theme theme) {
+  const float t = place_of(ratio);
+  if (ratio <= 1)
+    return is_light(theme) ? mixed(rgb(232, 238, 246), rgb(76, 120, 178), t) : mixed(rgb(34, 44, 60), rgb(92, 142, 206), t);
+  return is_light(theme) ? mixed(rgb(245, 150, 60), rgb(120, 0, 20), t) : mixed(rgb(245, 160, 70), rgb(196, 12, 38), t);
+}
+
+int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open, Theme theme, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
+  int clicked = -1;
+  if (ImGui::BeginChild("verdict grid", {all.x, all.y - px(legend_height)}, ImGuiChildFlags_NavFlattened,
+                        ImGuiWindowFlags_HorizontalScrollbar)) {
+    const ImVec2 first = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const Grid grid = grid_of(heads, info, open, theme, colours, room);
+    draw_head_numbers(grid, first);
+    clicked = draw_layers(grid, first);
+    ImGui::SetCursorScreenPos(first);
+    ImGui::Dummy({grid.names + static_cast<float>(grid.across) * grid.width,
+                  grid.head + static_cast<float>(info.layers.size()) * grid.height});
+  }
+  ImGui::EndChild();
+  draw_verdict_legend({at.x, at.y + all.y - px(legend_height) + px(8)}, all.x, theme, colours);
+  return clicked;
+}
+
+std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info) {
+  std::string text = "head,layer,name,error_over_tolerance,verdict,first_wrong_row\n";
+  if (!heads.rows) return text;
+  std::vector<JudgedHead> rows = *heads.rows;
+  std::ranges::sort(rows, {}, &JudgedHead::head);
+  for (const JudgedHead& row : rows) {
+    const auto place = static_cast<std::size_t>(row.head);
+    std::string name = place < info.head_names.size() ? info.head_names[place] : "";
+    std::ranges::replace(name, ',', ';');
+    text += fmt::format("{},{},{},{},{},{}\n", row.head, row.layer, name, row.ratio,
+                        row.incomparable ? "incomparable"
+                        : row.rounded    ? "rounded"
+                                         : "wrong",
+                        row.first_row >= 0 ? std::to_string(row.first_row) : "");
+  }
+  return text;
+}
+
+}  // namespace attoscope
