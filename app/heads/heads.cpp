@@ -6,10 +6,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "app/threads/each_head.h"
 #include "app/heads/kept_heads.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/kernel_output.h"
+#include "app/threads/each_head.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"

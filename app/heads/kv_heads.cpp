@@ -9,8 +9,8 @@
 #include <span>
 #include <stdexcept>
 
-#include "app/threads/each_head.h"
 #include "app/heads/kept_heads.h"
+#include "app/threads/each_head.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/experiment_fields.h"
 
