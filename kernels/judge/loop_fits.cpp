@@ -185,6 +185,7 @@ class LoopFits {
 
   /// O has more: a row of numbers, the same for all queries, times `part` of a row, over l.
   NamedSlip first_of_O(const std::string& text, const std::function<double(int row)>& part) const {
+    if (wrong_.wrong().size() < 3) return {};  // a number for each column fits one row, whatever it holds
     const int columns = wrong_.golden().cols;
     std::vector<double> first(at(columns)), factor(at(sums_.rows()));
     double square = 0;
