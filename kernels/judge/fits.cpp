@@ -230,7 +230,8 @@ class NumberFits {
   }
 
   NamedSlip scale_and_factor() const {
-    const std::optional<Fitted> found = fitted(right_.scale, 0.5, [](SoftmaxVariant& v, double x) { v.scale = x; }, true);
+    const std::optional<Fitted> found = fitted(
+        right_.scale, 0.5, [](SoftmaxVariant& v, double x) { v.scale = x; }, true);
     if (!found || !(found->x > 0)) return {};
     SoftmaxVariant softmax = right_;
     softmax.scale = found->x;
@@ -400,10 +401,16 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
   if (wrong.wrong().size() < 2 || wrong.golden().cols < 8) return {};
   auto factors = std::make_shared<std::vector<double>>(at(wrong.golden().rows), 1.0);
   double least = std::numeric_limits<double>::infinity(), most = -least;
+  double error = 0, left = 0;
   for (const int row : wrong.wrong()) {
     const double f = (*factors)[at(row)] = factor_of(wrong, row);
     least = std::min(least, f), most = std::max(most, f);
+    for (int c = 0; c < wrong.golden().cols; ++c) {
+      const double o = wrong.output(row)[c], y = wrong.truth(row)[c];
+      error += (o - y) * (o - y), left += (o - f * y) * (o - f * y);
+    }
   }
+  if (9 * left > error) return {};  // a factor for each row takes something of any rounding
   return wrong.named(Kind::row_factor,
                      "each wrong row is the truth times a number, " + number_text(least) + " to " + number_text(most) +
                          ": its l is wrong, or belongs to another row",
