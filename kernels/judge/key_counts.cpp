@@ -218,9 +218,10 @@ class CountFits {
     std::vector<double> sizes;
     for (std::size_t p = 0; p < parts.size(); ++p)
       if (!parts[p].hidden) sizes.push_back(std::abs(more[p]));
+    if (sizes.empty()) return {};
     std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
     const double least = std::clamp(4 * sizes[sizes.size() / 2], counts_right, most_noise);
-    const auto stands_out = [&](std::size_t p) { return std::abs(more[p]) >= least; };
+    const auto stands_out = [&more = more, least](std::size_t p) { return std::abs(more[p]) >= least; };
     for (std::size_t p = 0; p < parts.size(); ++p)
       if (stands_out(p) || (p > 0 && stands_out(p - 1)) || (p + 1 < parts.size() && stands_out(p + 1)))
         for (const int j : parts[p].keys) keys.push_back(part_of(j, j + 1, parts[p].hidden));
