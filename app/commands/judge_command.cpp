@@ -123,8 +123,8 @@ HeadLayout other_layout(HeadOrder order) {
   return {order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first};
 }
 
-/// What to try where nothing explains a wrong output, and it is rounded if heads and tokens stand the other way round; "": it
-/// is not, or the shapes do not allow it.
+/// A sentence that names the other order of heads and tokens, where a wrong output that nothing explains is rounded in it; "":
+/// it is not, or the shapes do not allow it.
 std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
   sources.layout = other_layout(files.order());
   try {

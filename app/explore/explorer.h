@@ -103,7 +103,7 @@ class Explorer {
     Format format;
   };
 
-  /// Which heads are shown.
+  /// The heads that are shown.
   struct Heads {
     std::string input_file, output_file;
     int input = 0, output = 0;

@@ -61,7 +61,7 @@ HeadRow placed(HeadRow row, int head, int layer) {
 /// Judges the heads of a loaded output, all by the same D.
 class HeadsJudge {
  public:
-  /// Of the call that this head is of; nothing is judged where nothing is loaded.
+  /// Opens the call that this head is of; nothing is judged where nothing is loaded.
   explicit HeadsJudge(const Experiment& head) {
     if (!has_loaded(head)) return;
     call_ = call_of(head), question_ = question_of(head, call_), claim_ = claim_of(*call_.call, question_).claim;

@@ -67,7 +67,7 @@ std::string slip_sentence(const CallJudgement& call) {
                      call.table.size());
 }
 
-/// Those that are NaN or infinite, with their heads, and the other wrong ones.
+/// Counts the elements that are NaN or infinite, with their heads, and the other wrong ones.
 std::string nonfinite_sentence(const CallJudgement& call) {
   std::int64_t count = 0;
   for (const JudgedRow& r : call.table) count += r.found.nonfinite;

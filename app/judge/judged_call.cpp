@@ -47,7 +47,7 @@ class LoneHead : public JudgedCall {
   static bool is_whole(const Problem& p) {
     return p.input.tensors && p.input.tensors->n == p.n && p.input.tensors->n_k == key_count(p);
   }
-  /// Those that are asked for, as they are rounded for everybody.
+  /// Returns the tokens that are asked for, as they are rounded for everybody.
   static std::shared_ptr<const Tensors> taken(Experiment e) {
     e.problem.rows = 1;
     return compute(e).inputs;
