@@ -230,8 +230,7 @@ class NumberFits {
   }
 
   NamedSlip scale_and_factor() const {
-    const std::optional<Fitted> found = fitted(
-        right_.scale, 0.5, [](SoftmaxVariant& v, double x) { v.scale = x; }, true);
+    const std::optional<Fitted> found = fitted(right_.scale, 0.5, [](SoftmaxVariant& v, double x) { v.scale = x; }, true);
     if (!found || !(found->x > 0)) return {};
     SoftmaxVariant softmax = right_;
     softmax.scale = found->x;

@@ -119,7 +119,7 @@ class LoopFits {
         {{0, "averaged instead of merged by their log-sum-exp"},
          {std::numbers::log2e, "merged with a base-2 log-sum-exp taken for one of base e"},
          {std::numbers::ln2, "merged with a base-e log-sum-exp taken for one of base 2"}}};
-    for (int boundary = 16; boundary<n_k_; boundary += n_k_> 1024 ? 64 : 16)
+    for (int boundary = 16; boundary < n_k_; boundary += n_k_ > 1024 ? 64 : 16)
       for (const auto& [power, text] : powers) {
         MistakenKernel kernel = wrong_.right_kernel();
         kernel.weights = [boundary, power = power](int, const std::vector<double>&, std::vector<double>& of_O,
