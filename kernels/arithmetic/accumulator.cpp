@@ -59,7 +59,7 @@ int block_length(TensorCore gpu, const Format& factors) {
   return 0;
 }
 
-/// Only of fp16 and the 8-bit formats is there a sum in fp16.
+/// fp16 and the 8-bit formats alone have sums in fp16.
 bool has_fp16_sums(const Format& factors) { return factors == fp16 || is_fp8(factors); }
 
 /// "fp16, bf16 or tf32"

@@ -1,9 +1,9 @@
-/// What adds up the products of a matrix product inside a GPU: tensor cores, as one rule with parameters.
+/// Matrix products inside a GPU: the sums of tensor cores, as one rule with parameters.
 ///
 /// K is taken in blocks, in ascending order. In a block every product of two factors is exact, and so is c, the result of the
 /// block before. Their significands are aligned under the largest of their exponents, cut towards zero to a number of bits
 /// below it, and added exactly; the sum is rounded once. `tensor_core_sum.h` is this rule, step by step; `README.md` of
-/// kernels/experiment says what it is checked against.
+/// kernels/experiment names the recorded products that check it.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace attoscope {
 /// GPUs whose tensor cores have a rule here.
 enum class TensorCore : std::uint8_t { v100, a100, a2, ada, l40s, h100, h200, b200, rtx50 };
 
-/// What a GPU is called in files and menus, and what it is.
+/// A GPU's name in files and menus, and its architecture.
 struct TensorCoreText {
   std::string_view name, what;
 };
@@ -43,7 +43,7 @@ inline constexpr std::array<std::string_view, 2> sum_type_names{"f32", "f16"};
 /// The type of that name. Throws std::invalid_argument with one sentence.
 SumType parse_sum_type(std::string_view text);
 
-/// What adds up one of a method's two products. fma: one chain in the working type, rounded as the steps say. f64: a chain of
+/// Accumulator of one of a method's two products. fma: one chain in the working type, rounded as the steps say. f64: a chain of
 /// fma in fp64, rounded to fp32 at the end of q.k, and in P.V after every 64 keys of a tile. Otherwise the tensor cores of a
 /// GPU, with sums in fp32 or, with ":f16", in fp16.
 enum class Accumulator : std::uint8_t {
@@ -83,14 +83,14 @@ constexpr TensorCore gpu_of(Accumulator a) {
 }
 constexpr SumType sums_of(Accumulator a) { return a >= Accumulator::v100_f16 ? SumType::f16 : SumType::f32; }
 
-/// How a block's exact sum becomes its result.
+/// Rounding of a block's exact sum to its result.
 enum class SumRounding : std::uint8_t {
   fp32_towards_zero,
   e8m13_towards_zero,  ///< fp32 without its last ten bits
   fp16_nearest_even
 };
 
-/// Where c enters.
+/// Place at which c enters the sum.
 enum class CarryPlace : std::uint8_t {
   in_the_block,     ///< as one more significand of the block
   after_the_block,  ///< the block starts from 0; its result is added to c in fp32, to nearest even
@@ -99,7 +99,7 @@ enum class CarryPlace : std::uint8_t {
   after_the_halves
 };
 
-/// What a rule is known from.
+/// Evidence for a rule.
 enum class SumEvidence : std::uint8_t {
   recorded,        ///< it gives every product that was recorded on this GPU
   recorded_to_32,  ///< the same of products with K up to 32; beyond, where c is the result of the block before, it is a model
@@ -131,7 +131,7 @@ constexpr Format result_format(SumRounding r) {
   return r == SumRounding::fp16_nearest_even ? fp16 : r == SumRounding::e8m13_towards_zero ? Format{8, 13} : fp32;
 }
 
-/// Why `gpu` has no such products or sums, and what would work, in one sentence; "": it has them.
+/// One sentence that says why `gpu` has no such products or sums, and which would work; "": it has them.
 std::string why_no_tensor_core(TensorCore gpu, const Format& factors, SumType sums);
 
 /// The rule; throws std::invalid_argument with that sentence where there is none.

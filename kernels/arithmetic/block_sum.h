@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// How the terms of a product are added; a rule, and what follows from the formats of its factors.
+/// A rule for adding the terms of a product, with the constants that follow from its factors' formats.
 struct BlockSum {
   Accumulator accumulator = Accumulator::fma;
   int block = 4, aligned_bits = 23;  ///< L and F
@@ -52,7 +52,7 @@ class HalfOfPlaces {
   ATTOSCOPE_HOST_DEVICE_INLINE HalfOfPlaces(int place, int count, int which)
       : place_(place), half_(which), before_(below(place)), count_(below(place + count) - before_) {}
   ATTOSCOPE_HOST_DEVICE_INLINE int count() const { return count_; }
-  /// The number, among all of them, of the half's i-th.
+  /// The index among all factors of the half's i-th.
   ATTOSCOPE_HOST_DEVICE_INLINE int operator[](int i) const {
     const int j = before_ + i;
     return j / 2 * 4 + 2 * half_ + j % 2 - place_;
@@ -116,7 +116,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE float rounded_sum(SumRounding rounding, double sum)
 /// x; a NaN has tensor cores' bits.
 ATTOSCOPE_HOST_DEVICE_INLINE float with_one_nan(float x) { return x != x ? bit_as<float>(std::uint32_t{0x7fffffff}) : x; }
 
-/// Where a factor or c is no finite number: the terms that are not finite, as IEEE adds them.
+/// The sum if a factor or c is not finite: the terms that are not finite, added as IEEE says.
 template <class Factors>
 ATTOSCOPE_HOST_DEVICE_INLINE float special_sum(const Factors& f, float c) {
   float sum = is_finite(c) ? 0.0F : c;
@@ -162,7 +162,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE float in_type_of_sums(const BlockSum& s, float x) {
   return s.rounding == SumRounding::fp16_nearest_even ? round(half(), x) : x;
 }
 
-/// The sum of two numbers of fp16 has its bits also where it is rounded to fp32 first, which has more than twice as many.
+/// Adds both halves. A sum of two fp16 numbers keeps its bits if it is rounded to fp32 first, which has more than twice as
+/// many.
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float sum_of_halves(const BlockSum& s, const BlockFactors& f, float c) {
   float sum = 0;
   for (int half = 0; half < 2; ++half) sum = sum_on_top(s, HalfFactors(f, half), sum, true);
@@ -171,7 +172,7 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline float sum_of_halves(const BlockSum& s, con
 
 }  // namespace detail
 
-/// c of the next block: that of these factors, as long as a block at most, on top of c.
+/// c of the next block: the sum of these factors, at most a block of them, on top of c.
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_sum(const BlockSum& s, const BlockFactors& f, float c) {
   if (s.carry == CarryPlace::after_the_halves) return detail::sum_of_halves(s, f, c);
   return detail::sum_on_top(s, f, c, s.carry == CarryPlace::in_the_block);

@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// How an element is stored beside its scale. A number beyond the largest becomes the largest; NaN stays NaN.
+/// Storage of an element beside its scale. A number beyond the largest becomes the largest; NaN stays NaN.
 struct Element {
   enum class Kind : std::uint8_t {
     none,     ///< the tensor is not scaled
@@ -57,11 +57,11 @@ constexpr double largest(const Element& e) {
 /// floor(log2) of that.
 constexpr int largest_exponent(const Element& e) { return exponent_of<double>(bit_as<std::uint64_t>(largest(e))); }
 
-/// How many bits an element takes.
+/// Bits of an element.
 constexpr int bits_of_element(const Element& e) {
   return e.kind == Element::Kind::integer ? e.bits : 1 + e.format.exponent_bits + e.format.mantissa_bits;
 }
-/// Stored bits of its significand, without the hidden one.
+/// Stored bits of an element's significand, without the hidden one.
 constexpr int mantissa_bits(const Element& e) { return e.kind == Element::Kind::integer ? e.bits - 1 : e.format.mantissa_bits; }
 
 /// The plan by which lanes round to an element that is no integer.
@@ -74,7 +74,7 @@ constexpr RounderPlan<T> plan(const Element& e) {
           .beyond = static_cast<T>(largest(e))};
 }
 
-/// Which way an integer element rounds a tie.
+/// Rounding of ties to an integer element.
 enum class Tie : std::uint8_t { even, away };
 
 /// Rounds numbers to one element; chosen once, so that loops over many are short.

@@ -14,8 +14,8 @@ struct Lane<float> {
   using Scalar = float;
   using Int = std::int32_t;
   using UInt = std::uint32_t;
-  static constexpr bool has_scale = false;     ///< whether `scaled(p, n)` gives p * 2^n in one operation
-  static constexpr bool emulates_fma = false;  ///< whether `fused` is many operations
+  static constexpr bool has_scale = false;     ///< true: `scaled(p, n)` gives p * 2^n in one operation
+  static constexpr bool emulates_fma = false;  ///< true: `fused` takes many operations
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HOST_DEVICE_INLINE static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 #else

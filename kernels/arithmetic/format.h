@@ -8,8 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
-// For functions that a CPU and a GPU run. HOST_DEVICE only says so; _INLINE forces inlining, for the small functions of inner
-// loops; _NOINLINE keeps one copy of a large function that is called from many places (on a GPU only: a CPU's compiler
+// Marks of functions that a CPU and a GPU run. HOST_DEVICE only says so; _INLINE forces inlining, for the small functions of
+// inner loops; _NOINLINE keeps one copy of a large function that is called from many places (on a GPU only: a CPU's compiler
 // decides).
 #ifdef __CUDACC__
 #define ATTOSCOPE_HOST_DEVICE_INLINE __host__ __device__ __forceinline__
@@ -34,7 +34,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr To bit_as(const From& x) {
   return __builtin_bit_cast(To, x);
 }
 
-/// What a value beyond the largest finite one becomes.
+/// Result of a value beyond the largest finite one.
 enum class Overflow : std::uint8_t { infinity, saturate, nan };
 
 /// A binary floating-point format: sign, `exponent_bits`, `mantissa_bits` (stored, without the hidden one).
@@ -122,7 +122,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr int exponent_of(typename Layout<T>::Bits 
   return L::min_exponent - (zeros - L::exponent_bits);
 }
 
-/// What +-overflow gives in f.
+/// Result of +-overflow in f.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr T overflowed(const Format& f, bool negative) {
   using L = Layout<T>;
@@ -176,7 +176,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round_stochastic(const Format& f, T x, 
   T y = bit_as<T>(magnitude);
   const Bits fraction = magnitude & (L::hidden - 1);
   const std::uint64_t significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
-  if (dropped > 63) {  // far below the smallest number: whether x / 2^quantum and the random number, as fractions, sum to 1
+  if (dropped > 63) {  // far below the smallest number: compares x / 2^quantum plus the random fraction with 1
     y = dropped < 128 && random > ~(significand >> (dropped - 64)) ? power_of_two<T>(quantum) : T{0};
   } else if (dropped > 0) {
     const std::uint64_t kept = (significand + (random & ((std::uint64_t{1} << dropped) - 1))) >> dropped;

@@ -1,4 +1,4 @@
-/// Where rounding happens: one choice for each named step of attention.
+/// Rounding choices: one for each named step of attention.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace attoscope {
 
-/// How one step's result is rounded: left in the working type, to the main format, or to a format of its own.
+/// Rounding of one step's result: none (the working type), to the main format, or to a format of its own.
 struct Rounding {
   enum class Kind : std::uint8_t { exact, main, format };
   Kind kind = Kind::exact;
@@ -47,7 +47,7 @@ enum class Step : std::uint8_t {
 };
 inline constexpr int step_count = 16;
 
-/// What a step is called in files and menus, and what it rounds.
+/// A step's name in files and menus, and what it rounds.
 struct StepText {
   std::string_view name, what;
 };
@@ -71,7 +71,7 @@ inline constexpr std::array<StepText, step_count> step_texts{{
 }};
 constexpr std::string_view name(Step s) { return step_texts[static_cast<std::size_t>(s)].name; }
 
-/// Where rounding happens: one choice per step, and two flags.
+/// Rounding of every step, and two flags.
 struct Precision {
   std::array<Rounding, step_count> steps{};
   bool sum_rounded_P = false;    ///< l sums P instead of e (flash algorithms)

@@ -5,10 +5,10 @@ namespace {
 
 constexpr std::size_t longest = 80;
 
-/// Of both sets of control characters.
+/// True for the control characters of C0 and C1, and DEL.
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-/// How much of `text` there is room for, whole characters only.
+/// Bytes of `text` that fit into a message, whole characters only.
 std::size_t room_for(std::string_view text) {
   std::size_t size = 0;
   while (size < text.size()) {

@@ -33,7 +33,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE U product_of_halves(U x, std::uint32_t factor) {
   return (x & lower_half) * std::uint64_t{factor};
 }
 
-/// Between the rounds the upper halves hold anything.
+/// The Philox block of this counter, stream and seed. Between rounds the upper halves hold garbage, which the products ignore.
 template <class U>
 ATTOSCOPE_HOST_DEVICE_INLINE Philox<U> philox(U counter_low, U counter_high, std::uint64_t stream, std::uint64_t seed) {
   Philox<U> p{{counter_low, counter_high, U{} + stream, U{} + (stream >> 32)}};

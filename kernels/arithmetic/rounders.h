@@ -7,7 +7,7 @@
 
 namespace attoscope {
 
-/// How a step is rounded in working type T.
+/// Method of rounding a step in working type T.
 enum class RounderKind : std::uint8_t {
   none,       ///< T holds every number of the format: nothing to do
   bits,       ///< the format has T's exponents, and a mantissa: integer rounding of the bit pattern
@@ -17,24 +17,24 @@ enum class RounderKind : std::uint8_t {
   stochastic  ///< `round_stochastic`, element by element
 };
 
-/// Which of a step's results is rounded: the random bits of stochastic rounding depend on row, step, i and k (key, tile or
-/// column; see the callers), never on lanes or threads. `r` is the vector of lanes that holds the rows.
+/// Key of a rounding: the random bits of stochastic rounding depend on row, step, i and k (key, tile or column; see the
+/// callers), never on lanes or threads. `r` is the vector of lanes that holds the rows.
 struct Where {
   int r = 0, i = 0, k = 0;
 };
 
-/// What the rounding operations need, derived from a Format once.
+/// Constants of the rounding operations, derived from a Format once.
 template <class T>
 struct RounderPlan {
   RounderKind kind = RounderKind::none;
   Format format{};
   int dropped = 0;  ///< mantissa bits of T that the format lacks
   T largest = 0;    ///< largest finite number
-  T beyond = 0;     ///< what a larger one becomes
+  T beyond = 0;     ///< result of a larger one
   /// True if two operations serve while values stay far from T's limits (see ShortRounder).
   bool can_be_short = false;
 
-  /// Mantissa bits of what leaves the step.
+  /// Mantissa bits of the step's result.
   ATTOSCOPE_HOST_DEVICE_INLINE int mantissa_bits() const {
     return kind == RounderKind::none ? Layout<T>::mantissa_bits : format.mantissa_bits;
   }

@@ -1,7 +1,7 @@
 /// One dot product as a tensor core adds it up, block by block, with every term as it was aligned: the rule written plainly, in
-/// integers. What computes the same faster is compared with it.
+/// integers. Faster code is compared with it.
 ///
-/// What the rule's text leaves open is defined here:
+/// Details that the rule's text leaves open:
 /// - A zero product and a zero c take no part. A sum that is 0, whatever signs its terms had, or is rounded to 0, is +0.
 /// - Subnormal factors, c and results are as exact as others; a subnormal number has the smallest exponent of its format.
 /// - A sum beyond the result's largest finite number is infinity, though cutting alone would stay below it.
@@ -32,7 +32,7 @@ struct TensorCoreTerm {
 };
 double value(const TensorCoreTerm& t);
 
-/// One block, or half of one (`after_the_halves`): its terms, without those that are 0, and what became of them.
+/// One block, or half of one (`after_the_halves`): its terms other than 0, and their aligned sum.
 struct TensorCoreBlock {
   std::array<TensorCoreTerm, longest_block + 1> storage;
   int count = 0;
@@ -45,7 +45,7 @@ struct TensorCoreBlock {
 
   std::span<const TensorCoreTerm> terms() const { return {storage.data(), static_cast<std::size_t>(count)}; }
 };
-/// What was cut off a term: its value less what is left of it. Exact.
+/// The part of a term that was cut off: its value less its aligned value. Exact.
 double lost(const TensorCoreBlock& block, const TensorCoreTerm& t);
 
 /// The block of these factors, numbers of the rule's format and at most its block's length, on top of `c`. Of a rule with
