@@ -1,4 +1,4 @@
-/// What an update computes again after a change of each control: the rest is remembered.
+/// Parts of an update that a change of each control computes again; the others are remembered.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// A control, and what a change of it costs. What changes the picture alone (field, colours, zoom, panels) asks nothing again.
+/// A control, and the cost of changing it. Controls of the picture alone (field, colours, zoom, panels) compute nothing again.
 struct Control {
   const char* name;
   std::function<void(Experiment&)> change;  ///< to another value each time

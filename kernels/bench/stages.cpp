@@ -44,7 +44,7 @@ std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   return p;
 }
 
-/// Of one method on all computed rows.
+/// Operations of one method on all computed rows.
 double dense_flops(const Problem& p) { return 4.0 * (p.rows == 0 ? p.n : std::min(p.rows, p.n)) * p.n * p.d; }
 
 Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
@@ -94,7 +94,7 @@ Stage exponential_stage() {
           }};
 }
 
-// --- what an update does beside the methods ----------------------------------------------------------------------------
+// --- parts of an update beside the methods ----------------------------------------------------------------------------
 
 /// 65536 numbers, as an output of N = 1024 has, as a golden value or rounded to bf16.
 std::shared_ptr<const std::vector<double>> output_values(bool rounded) {
@@ -117,7 +117,7 @@ Stage drawing_stage() {
           }};
 }
 
-/// Doubles are rounded into floats, whose range is found, and which the golden value takes as doubles.
+/// Rounds doubles into floats, finds their range, and widens them for the golden value.
 Stage rounding_stage() {
   const std::shared_ptr<const Tensors> raw = raw_inputs(Problem{});
   const double count = 3.0 * static_cast<double>(raw->q.size());
@@ -136,7 +136,7 @@ Stage moments_stage() {
           }};
 }
 
-/// Both passes: the second one knows the mean.
+/// Runs both passes: the second one knows the mean.
 Stage deviation_stage() {
   return {.name = "errors, ulps, histogram of 65536, one core",
           .bytes = 4 * bytes_of(*output_values(false)),
@@ -166,7 +166,7 @@ Stage distance_stage() {
           }};
 }
 
-/// The same run, told to a recorder; or, of one row alone, what a change of the traced row costs.
+/// The same run with a recorder; or, of one row alone, the cost of changing the traced row.
 Stage recorded_stage(const std::shared_ptr<const Prepared>& p, bool alone) {
   const std::vector<int> rows = alone ? std::vector<int>{p->rows[0]} : p->rows;
   const double flops =
@@ -180,7 +180,7 @@ Stage recorded_stage(const std::shared_ptr<const Prepared>& p, bool alone) {
           }};
 }
 
-/// What is left to do once a run was recorded.
+/// Work that remains after a recorded run.
 Stage rescales_stage(const std::shared_ptr<const Prepared>& p) {
   struct Recorded {
     Job<float> a;
@@ -197,7 +197,7 @@ Stage rescales_stage(const std::shared_ptr<const Prepared>& p) {
   return {.name = "rescales, quantiles of the running max", .call = [p, recorded] { recorded->recorder.rescales(); }};
 }
 
-/// What is kept of a and b for the next change.
+/// Copies of a and b that are kept for the next change.
 Stage keeping_stage() {
   const auto x = output_values(true);
   return {.name = "an output kept, one core", .bytes = 2 * bytes_of(*x), .one_core = true, .call = [x] {
@@ -220,7 +220,7 @@ double fma_peak(bool in_double, int threads) {
   return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
-/// Bytes a second that one thread reads and writes, the best of many copies of an output of N = 1024: what caches give.
+/// Bytes a second that one thread reads and writes, the best of many copies of an output of N = 1024, which lies in caches.
 double copy_rate() {
   using Clock = std::chrono::steady_clock;
   const std::vector<char> from(512 << 10, 1);
@@ -234,7 +234,7 @@ double copy_rate() {
   return best;
 }
 
-/// Golden in double, a and b in float.
+/// An update with golden in double, a and b in float.
 Stage update_stage(std::string name, const Problem& p, std::function<void()> call) {
   return {.name = std::move(name), .float_flops = 2 * dense_flops(p), .double_flops = dense_flops(p), .call = std::move(call)};
 }
@@ -340,7 +340,7 @@ std::vector<Stage> scaled_updates(int n) {
       ++e->problem.seed;
       compute(*e);
     });
-    update.double_flops *= 3;  // a golden value of each method's stored numbers beside that of the given ones
+    update.double_flops *= 3;  // each method's stored numbers have a golden value too
     return update;
   };
   return {stage("sage2", "fa3_fp8"), stage("sage3", "nvfp4")};

@@ -1,4 +1,4 @@
-/// The stages of an update, each runnable alone on prepared data: what benchmarks time.
+/// The stages of an update, each runnable alone on prepared data, for benchmarks.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct MachineLimits {
   double core_fma = 0;                   ///< operations of one thread, in float
   double core_copy = 0;                  ///< bytes that one thread reads and writes when it copies an output
 };
-/// Those of this machine's CPU with so many threads; takes half a second.
+/// Limits of this machine's CPU with so many threads; takes half a second.
 MachineLimits cpu_limits(int threads);
 
 /// The least milliseconds of a call: its operations at the FMA peak, useful ones or, where these are counted, all that it
@@ -45,7 +45,7 @@ std::vector<Stage> stages(int n);
 /// A full update of method a, b, golden value, deviations and trace on a fresh seed every time; for N = n.
 Stage full_update(int n);
 
-/// Where the time of such an update goes: the fastest of 30.
+/// Timing of the parts of such an update: the fastest of 30.
 Timing parts_of_update(int n);
 
 /// Updates after a change of one control, with what is remembered: each computes only its part.
