@@ -16,10 +16,10 @@ struct Tensors;
 /// the seed and the tensor alone, and has the same bits on every machine.
 std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop = {});
 
-/// How many numbers Q, K and V have.
+/// Number of elements of Q, K and V.
 std::array<std::size_t, 3> element_counts(const Problem& p);
 
-/// Whether two problems have the same raw inputs.
+/// True if two problems have the same raw inputs.
 bool same_inputs(const Problem& x, const Problem& y);
 
 }  // namespace attoscope

@@ -21,7 +21,7 @@ bool has_f16c() {
 }
 #endif
 
-/// What this machine runs, best first. Asking the processor takes microseconds, on a virtual machine many.
+/// Instruction sets that this machine runs, best first. Asking the processor takes microseconds, on a virtual machine many.
 std::vector<InstructionSet> found() {
   std::vector<InstructionSet> sets;
 #ifdef ATTOSCOPE_HAVE_X86_64_V3

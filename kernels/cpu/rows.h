@@ -1,4 +1,4 @@
-/// What rows of Q, K and V are taken through: places, all rows on all threads, rounding to nearest.
+/// Helpers for rows of Q, K and V: indices, a loop over all rows on all threads, rounding to nearest.
 #pragma once
 
 #include <tbb/parallel_for.h>
@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// i as the index of a vector; where a row of d numbers begins.
+/// i as the index of a vector; the first element of a row of d numbers.
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 inline std::size_t place(int row, int d) { return at(row) * at(d); }
 
@@ -25,7 +25,7 @@ void each_row(int n, const StopSign& stop, F work) {
   });
 }
 
-/// Rounds to nearest; nothing where `r` is exact.
+/// Rounds to nearest; leaves numbers alone if `r` is exact.
 template <class T>
 class NearestRounder {
  public:

@@ -68,7 +68,7 @@ std::vector<T> without_mean(std::vector<T>& x, int n, int d, const NearestRounde
   return mean;
 }
 
-/// Takes the mean of every `rows` rows out of Q, which is rounded only after that: mean . K, [block of rows * n_k + key].
+/// Subtracts the mean of every `rows` rows from Q, and only then rounds it; returns mean . K, [block of rows * n_k + key].
 template <class T>
 std::vector<T> without_block_means(std::vector<T>& q, const std::vector<T>& k, const AttentionShape& shape, int rows,
                                    const NearestRounder<T>& rounder, const StopSign& stop) {

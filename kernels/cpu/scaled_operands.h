@@ -25,9 +25,9 @@ class MethodOperands {
   }
 
   const Operands<T>& get() const { return reversed_ ? *reversed_ : stored_ ? *stored_ : given_; }
-  /// Whether they are the given ones.
+  /// True if they are the given ones.
   bool shared() const { return !stored_ && !reversed_; }
-  /// With scales, keys in the problem's order; null without.
+  /// The operands with scales, keys in the problem's order; null if nothing is stored with scales.
   const Operands<T>* stored() const { return stored_ ? &*stored_ : nullptr; }
 
  private:
@@ -35,9 +35,9 @@ class MethodOperands {
   std::optional<Operands<T>> stored_, reversed_;
 };
 
-/// The numbers that stored Q, K and V stand for, on which a kernel without any other rounding would give the output that
-/// storage alone leads to. Where the mean of Q was taken out, d columns are followed by one for each block of rows, 1 in the
-/// rows of the block and mean . K in K: their q.k is mean . K.
+/// The numbers that stored Q, K and V stand for: exact attention on them gives the output that storage alone leads to. If the
+/// mean of Q was taken out, d columns are followed by one for each block of rows, 1 in the rows of the block and mean . K in K:
+/// their q.k is mean . K.
 template <class T>
 std::shared_ptr<const Tensors> stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop = {});
 

@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-// --- which elements share a scale --------------------------------------------------------------------------------------
+// --- elements that share a scale --------------------------------------------------------------------------------------
 
 /// Element (row, column) has the scale row[row] * columns + column[column].
 struct ScaleGroups {
@@ -79,7 +79,7 @@ std::vector<T> largest_magnitudes(const std::vector<T>& x, const ScaleGroups& g,
 
 // --- scales ------------------------------------------------------------------------------------------------------------
 
-/// A scale, and what takes x to the number that its element is rounded from.
+/// A scale, and the factor or divisor that takes x to the number that its element is rounded from.
 template <class T>
 struct Scale {
   T s = 1, by = 1;
@@ -118,7 +118,7 @@ class ScaleRuler {
     return power_of_two<T>(power_of_two<double>(below) < quotient ? below + 1 : below);
   }
 
-  /// In the scale's format, above 0.
+  /// x rounded to the scale's format, above 0.
   T in_format(T x) const {
     static const ElementRounder<T> to_e4m3(element_e4m3);
     switch (s_.scale) {
@@ -134,7 +134,7 @@ class ScaleRuler {
     return x;
   }
 
-  /// A reciprocal that is not finite would make NaN of 0: then x is divided.
+  /// Divides x if the reciprocal is not finite: it would make NaN of 0.
   Scale<T> with_quotient(T s, T exact, T amax) const {
     const T reciprocal = T{1} / s, ratio = most_ / amax;
     if (s_.quotient == Quotient::reciprocal && std::isfinite(reciprocal)) return {s, reciprocal, true};
@@ -147,7 +147,7 @@ class ScaleRuler {
   T most_, of_the_head_;
 };
 
-/// What the elements of a row are rounded from. `scales` are those of the row's groups.
+/// Numbers that the elements of a row are rounded from. `scales` are those of the row's groups.
 template <class T>
 void take_quotients(const T* x, const Scale<T>* scales, const ScaleGroups& groups, T* y) {
   const std::size_t d = groups.column.size();

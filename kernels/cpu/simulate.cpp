@@ -69,7 +69,7 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
   return y;
 }
 
-/// The largest magnitudes of other heads, to nearest: where one is beyond the format, the format's largest number.
+/// Rounds the largest magnitudes of other heads to nearest; one beyond the format becomes its largest number.
 template <class T>
 std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& all, Rounding r, const Format& main) {
   if (!all) return nullptr;
@@ -93,12 +93,12 @@ void reverse_rows(std::vector<T>& x, int d) {
 
 }  // namespace
 
-/// The bits of a magnitude are in the order of the magnitudes, NaN behind infinity: integers are compared, many at once.
+/// Compares magnitudes by their bits, as integers, many at once; NaN comes behind infinity.
 template <class T>
 Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop) {
   using Int = std::make_signed_t<typename Layout<T>::Bits>;
   constexpr Int size = std::numeric_limits<Int>::max();
-  Int least = size, greatest = 0;  // least: of what is not 0, less 1
+  Int least = size, greatest = 0;  // least: the smallest magnitude other than 0, less 1
   each_element(x.size(), stop, [&](std::size_t i) {
     const Int bits = std::bit_cast<Int>(x[i]) & size;
     least = std::min(least, static_cast<Int>((bits - 1) & size));
@@ -160,7 +160,8 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
 
 namespace {
 
-/// What the scales of `x` and of P come to in the loop. Where Q and K have one scale each, it is a part of the scores' factor.
+/// Takes the scales of `x` and of P into the loop's factors. If Q and K have one scale each, it becomes part of the scores'
+/// factor.
 template <class T>
 void take_scales(Job<T>& j, const OperandScales<T>& x) {
   const auto array = [](const std::vector<T>& y) { return y.empty() ? nullptr : y.data(); };
@@ -180,7 +181,7 @@ void take_scales(Job<T>& j, const OperandScales<T>& x) {
   j.scales.o_offset = array(x.o_offset);
 }
 
-/// How P is scaled: its factor in e and l, or beside them, and its blocks of keys.
+/// Sets the scaling of P: its factor in e and l, or beside them, and its blocks of keys.
 template <class T>
 void scale_P(Job<T>& j, const Scaling& P) {
   const double p_exponent = j.method.p_exponent;
@@ -206,8 +207,8 @@ void scale_P(Job<T>& j, const Scaling& P) {
   j.P.scale_plan = plan<T>(element_e4m3);
 }
 
-/// How the product's terms are added. A variant of a method may leave one factor in fp32 before sums of a GPU: then the other
-/// decides; or both, which no GPU multiplies.
+/// Rule by which the product's terms are added. A variant of a method may leave one factor in fp32 before sums of a GPU: then
+/// the other decides; or both, which no GPU multiplies.
 BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
   const Accumulator accumulator = accumulator_of(m, product);
   if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
@@ -270,13 +271,14 @@ struct LaneCode {
   void (*products)(const Job<T>&, int, Keys, T*);
 };
 
-/// Whether q.k are chains of fma, which no tile of keys changes.
+/// True if q.k are chains of fma, which no tile of keys changes.
 template <class T>
 bool has_plain_products(const Job<T>& job) {
   return job.qk_sum.accumulator == Accumulator::fma && job.method.order == SumOrder::sequential && !job[Step::qk_step].rounds();
 }
 
-/// q.k of a lone row that sees many keys, by key, on all threads: its tiles are computed by one of them. Else nothing.
+/// q.k of a single row that sees many keys, by key, on all threads, since one thread computes all its tiles; empty for other
+/// rows.
 template <class T>
 std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const LaneCode<T>& code,
                                     const StopSign& stop) {
@@ -301,7 +303,7 @@ double last_bit(double x) {
   return std::ldexp(1.0, exponent);
 }
 
-/// Of V in double, see MeasuredOperands.
+/// Spans of V in double, see MeasuredOperands.
 std::vector<ValueSpan> spans_of(const Job<double>& job) {
   const std::size_t columns = static_cast<std::size_t>(job.d_v), keys = static_cast<std::size_t>(job.n);
   std::vector<ValueSpan> spans((keys + keys_of_a_span - 1) / keys_of_a_span * columns);

@@ -15,31 +15,31 @@ class AllHeads;
 struct Problem;
 struct Tensors;
 
-/// What is done after the products of stored tensors (see scaled_operands.h); empty where there is nothing to do.
+/// Factors and offsets that follow the products of stored tensors (see scaled_operands.h); empty: none.
 template <class T>
 struct OperandScales {
-  std::vector<T> q, k;         ///< S is q.k times q[row] * k[key]; where `is_one`, they hold one number each
-  bool is_one = false;         ///< that is a part of the scores' factor
+  std::vector<T> q, k;         ///< S is q.k times q[row] * k[key]; if `is_one`, they hold one number each
+  bool is_one = false;         ///< true: their product is a part of the scores' factor
   std::vector<T> bias;         ///< added to that: [row / bias_rows * n + key]
   int bias_rows = 1;           ///< rows of Q that share a bias
   std::vector<T> o, o_offset;  ///< O of each column is multiplied by the one, then the other is added
 };
 
-/// Q, K, V in the working type, with what ShortRounder needs to know about them.
+/// Q, K, V in the working type, with the ranges that ShortRounder needs.
 template <class T>
 struct Operands {
   std::vector<T> q, k, v;
   OperandRanges ranges{};
-  Format format = fp32;  ///< that the numbers have, before any scaling
+  Format format = fp32;  ///< of the numbers, before any scaling
   OperandScales<T> scales{};
   std::shared_ptr<const AllHeads> all_heads{};  ///< rounded as these numbers are; null: there is no other head
 };
 
-/// What ShortRounder needs to know about numbers of that many mantissa bits.
+/// Range of numbers of that many mantissa bits, for ShortRounder.
 template <class T>
 Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop = {});
 
-/// `t` rounded by `r` (D = main) in working type T; `seed` is what stochastic rounding draws from.
+/// `t` rounded by `r` (D = main) in working type T; `seed` is that of stochastic rounding.
 template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop = {});
 
