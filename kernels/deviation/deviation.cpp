@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// The whole, from the chunks in order.
+/// Total of the chunks, added in order.
 struct Sums {
   double absolute = 0, plain = 0, square = 0, centred = 0, xy = 0, xx = 0, yy = 0;
   double max_abs = -1, max_ulp = 0;

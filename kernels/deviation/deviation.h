@@ -1,4 +1,4 @@
-/// How far one matrix is from another. Every sum has a fixed order, whatever the number of threads.
+/// Deviation of one matrix from another. Every sum has a fixed order, whatever the number of threads.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace attoscope {
 
-/// A matrix with what its comparisons need: its values sorted, and whether all are finite.
+/// A matrix with the data of its comparisons: its values sorted, RMS and digest.
 struct Measured {
   const Matrix* matrix = nullptr;
   bool sorts = true;           ///< false: Wasserstein-1 is not wanted
@@ -28,12 +28,12 @@ void sort_values(Measured& m, const StopSign& stop = {});
 
 /// x against the reference y, of the same shape; ulps are those of `main` at |y|, or at 1 % of y's RMS where |y| is smaller.
 Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
-/// The same without Wasserstein-1, which is NaN: of the order of the values nothing is read.
+/// The same without Wasserstein-1, which is NaN; needs no sorted values.
 Deviation unordered_deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
-/// Wasserstein-1 of both; NaN where the values of one were not to be sorted.
+/// Wasserstein-1 of both; NaN if the values of one were not to be sorted.
 double wasserstein(const Measured& x, const Measured& y, const StopSign& stop = {});
 
-/// The parts of a comparison, wherever the matrices lie.
+/// The parts of a comparison, on any device.
 struct MeterParts {
   std::function<std::vector<DeviationSums>(const DeviationRule&)> chunks;  ///< in order
   std::function<double()> wasserstein;

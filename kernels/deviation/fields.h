@@ -1,4 +1,4 @@
-/// What a heat map can show of a Result, and how cells become pixels without hiding an outlier.
+/// Fields of a Result that a heat map shows, and the sampling of cells to pixels that keeps outliers visible.
 #pragma once
 
 #include <array>
@@ -30,10 +30,10 @@ enum class Field : std::uint8_t {
   tolerance
 };
 
-/// Whether only some results have it: what storage with scales, or the arithmetic on what was stored, contributes to an error,
-/// and the error of a judged output over its tolerance.
+/// True if only some results have it: the error of scaled storage, that of the arithmetic on the stored numbers, and the error
+/// of a judged output over its tolerance.
 constexpr bool is_extra(Field f) { return f >= Field::a_storage; }
-/// Whether the result has it. Parts of errors are those of methods that store Q, K or V with scales: of another method the
+/// True if the result has it. Parts of errors are those of methods that store Q, K or V with scales: of another method the
 /// storage is 0, and the arithmetic is the whole error. The tolerance is that of a loaded output: of another it is NaN.
 bool has_field(const Result& result, Field field);
 

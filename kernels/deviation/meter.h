@@ -35,7 +35,7 @@ inline double ordered_total(const std::vector<double>& sums) { return ordered_to
 ATTOSCOPE_HOST_DEVICE inline double rms_of(double squares, std::int64_t finite) {
   return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
 }
-/// Below this magnitude of the reference, whose RMS it takes, ulps are those of this magnitude.
+/// Reference magnitude below which ulps are those of this magnitude; `rms` is the reference's.
 ATTOSCOPE_HOST_DEVICE inline double ulp_floor(double rms) { return 0.01 * rms; }
 
 /// mean (x - y) over the elements in which both are finite, from the chunks; NaN of none.
@@ -61,7 +61,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t digest_term(double v, std::size_t i) 
   return digest_term_of<std::uint64_t>(v != v ? digested_nan : bit_as<std::uint64_t>(v), i);
 }
 
-/// What one chain of a chunk adds to the moments of a single matrix x.
+/// Terms that one chain of a chunk adds to the moments of a single matrix x.
 struct ChainMoments {
   double squares = 0;  ///< of the finite values
   unsigned long long nonfinite = 0, digest = 0;

@@ -1,4 +1,4 @@
-/// How cells become pixels: code that the CPU and the GPU share, and how one thread block makes one row of pixels.
+/// Sampling of cells to pixels: code that the CPU and the GPU share, and the making of a row of pixels by one thread block.
 #pragma once
 
 #include <cmath>
@@ -10,15 +10,15 @@
 
 namespace attoscope {
 
-/// A field, and what its ulps are measured by.
+/// A field with the format and floor of its ulps.
 struct FieldRule {
   Field field = Field::golden;
   Format format{};       ///< the main format
   double ulp_floor = 0;  ///< ulps are at least those of this magnitude: 1 % of the golden RMS
 };
 
-/// Golden, a and b, row-major, the golden value on what each method stores, null where it stores nothing with scales, and the
-/// error of a loaded output over its tolerance, null where none was judged.
+/// Golden, a and b, row-major; the golden value on the numbers that each method stores, null if it stores nothing with scales;
+/// and the error of a loaded output over its tolerance, null if none was judged.
 struct FieldMatrices {
   const double *golden = nullptr, *a = nullptr, *b = nullptr;
   const double *a_stored = nullptr, *b_stored = nullptr;
@@ -32,7 +32,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE double in_ulps(const FieldRule& rule, double differ
   return difference / ulp(rule.format, finite ? (magnitude < rule.ulp_floor ? rule.ulp_floor : magnitude) : 0.0);
 }
 
-/// How far `value` is from `reference`, relative to that; 0 where they are equal.
+/// Error of `value` relative to `reference`; 0 if they are equal.
 ATTOSCOPE_HOST_DEVICE_INLINE double relative_error(double value, double reference) {
   return value == reference ? 0.0 : (value - reference) / std::fabs(reference);
 }

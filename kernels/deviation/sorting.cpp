@@ -12,19 +12,19 @@
 namespace attoscope {
 namespace {
 
-/// How many numbers have each digit of so many bits.
+/// Number of values with each digit of so many bits.
 template <int digit_bits>
 using Counts = std::array<std::uint32_t, 1 << digit_bits>;
 
-/// These into where the first of each belongs.
+/// Turns counts into the first place of each digit.
 template <std::size_t size>
 void take_places(std::array<std::uint32_t, size>& counts) {
   std::uint32_t start = 0;
   for (std::uint32_t& c : counts) start += std::exchange(c, start);
 }
 
-/// How many ranks have each of two digits, then where the next of each belongs. The loops are functions of their own: inlined
-/// beside a look at the sign to stop, they would fetch the rank's constants from memory for each number.
+/// Counts of the ranks with each of two digits, then the next free place of each. The loops are functions of their own: inlined
+/// beside a check of the stop sign, they would fetch the rank's constants from memory for each number.
 template <int digit_bits>
 struct Digits {
   static constexpr std::uint32_t mask = (1u << digit_bits) - 1;
@@ -62,7 +62,7 @@ std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank r
   return y;
 }
 
-/// Sorts what is nearly sorted; false: it is not, and still is not.
+/// Sorts values that are nearly sorted; false: they are not, and stay unsorted.
 template <class T>
 bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
   const std::size_t most = 4 * x.size();
@@ -82,7 +82,7 @@ bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
   return true;
 }
 
-/// What the magnitudes among some numbers can be: multiples of 2^low as bits, the least that is not 0, and the greatest.
+/// Bounds of the magnitudes among some numbers: multiples of 2^low as bits, the least other than 0, and the greatest.
 template <class T>
 struct Magnitude {
   using Bits = typename Layout<T>::Bits;
@@ -91,7 +91,7 @@ struct Magnitude {
 
   Magnitude(std::span<const T> x, const StopSign& stop) {
     constexpr Bits size = Layout<T>::sign - 1;
-    Bits all = 0, below = size;  // the least, less 1
+    Bits all = 0, below = size;  // below: the least, less 1
     if constexpr (std::is_same_v<T, double>) {
       const InstructionSet isa = instruction_set(stop.isa);
       each_range(x.size(), stop, [&](std::size_t first, std::size_t end) {
@@ -111,14 +111,14 @@ struct Magnitude {
     low = all == 0 ? 0 : std::countr_zero(all);
     least = all == 0 ? 0 : below + 1;
   }
-  /// How many numbers of one sign there can be, 0 included.
+  /// Number of possible values of one sign, 0 included.
   Bits count() const { return (greatest >> low) - (least >> low) + 2; }
-  /// Their number, from 0 for 0 on; and the one with a number.
+  /// The index of a magnitude, 0 for 0; and the value with an index.
   Bits number(Bits bits) const { return bits == 0 ? 0 : (bits >> low) - (least >> low) + 1; }
   T value(Bits number) const { return number == 0 ? T(0) : bit_as<T>(((number - 1) + (least >> low)) << low); }
 };
 
-/// By counting how often each number occurs; every 0 becomes +0.
+/// Sorts by counting each value; every 0 becomes +0.
 template <class T>
 std::vector<T> sorted_by_counting(std::span<const T> x, const Magnitude<T>& m, const StopSign& stop) {
   using Bits = typename Layout<T>::Bits;
@@ -136,7 +136,7 @@ std::vector<T> sorted_by_counting(std::span<const T> x, const Magnitude<T>& m, c
   return y;
 }
 
-/// By the bits of the keys, two digits at a time, the lowest first.
+/// Sorts by the bits of the keys, two digits at a time, the lowest first.
 template <class T>
 std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
   constexpr int digit_bits = 11;
@@ -148,8 +148,7 @@ std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
   return y;
 }
 
-/// By where they lie within their range, in 2^(2 digit_bits) steps, and then within a step, or, where that is much, by their
-/// bits.
+/// Sorts into 2^(2 digit_bits) equal steps of the range, then each step; falls back to sorting by bits if steps are crowded.
 template <int digit_bits, class T>
 std::vector<T> sorted_by_place(std::span<const T> x, const Magnitude<T>& m, const StopSign& stop) {
   constexpr int middle = 1 << (2 * digit_bits - 1);
@@ -160,8 +159,8 @@ std::vector<T> sorted_by_place(std::span<const T> x, const Magnitude<T>& m, cons
   return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
 }
 
-/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie, in about 16 steps
-/// for each: of fewer a cache holds what is written next.
+/// Counting sort for few distinct values (short significands), else bucket sort with about 16 buckets a value; fewer buckets
+/// (10-bit digits) keep the write positions of short arrays in cache.
 template <class T>
 std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
   const Magnitude<T> m(x, stop);
