@@ -23,7 +23,7 @@ std::string why_no_sums(const Experiment& e, const Method& m, AttentionProduct p
   return "";
 }
 
-/// What a product takes of a tensor that is stored so, if it would take numbers of `given` otherwise.
+/// Format in which a product reads tensor t under these scalings; `given` is its format without them.
 Format operand_format(const Scalings& all, ScaledTensor t, const Format& given, const Format& main) {
   const Scaling& s = all[t];
   if (s.is_on() && is_factored(s, t)) return s.element.kind == Element::Kind::format ? s.element.format : fp32;
@@ -33,7 +33,7 @@ Format operand_format(const Scalings& all, ScaledTensor t, const Format& given, 
   return changed ? format_after(all.smoothed, fp32, main) : given;
 }
 
-/// The same of P.
+/// The same for P.
 Format format_of_P(const Method& m, const Format& main) {
   const Scaling& P = m.scaling.P;
   if (!P.is_on()) return format_after(m.precision[Step::P], fp32, main);

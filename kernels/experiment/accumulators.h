@@ -1,4 +1,4 @@
-/// Which accumulators a method can have: what enters its products decides.
+/// Accumulators that a method can have, which the formats of its factors decide.
 #pragma once
 
 #include <array>
@@ -21,22 +21,21 @@ constexpr Accumulator accumulator_of(const Method& m, AttentionProduct p) {
   return p == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv;
 }
 
-/// What enters a product.
+/// Formats of a product's two factors.
 struct ProductFactors {
-  Format a = fp32, b = fp32;  ///< K and Q, V and P; fp32 where nothing rounds them
+  Format a = fp32, b = fp32;  ///< K and Q, V and P; fp32 if nothing rounds them
 };
-/// Q, K and V have the format `input`.
+/// Formats of the product's factors if Q, K and V have the format `input`.
 ProductFactors factors_of(const Method& m, AttentionProduct product, const Format& input, const Format& main);
 
-/// The format of Q, K and V as the experiment's a, or b, gets them: rounded for all by a's input step, for b once more by its
-/// own.
+/// Format of Q, K and V as the experiment's a, or b, gets them: rounded for all by a's input step, for b once more by its own.
 Format input_format(const Experiment& e, const Method& m);
 
-/// The rule by which tensor cores add up the product of a or b; none where they do not.
+/// The rule by which tensor cores add up the product of a or b; none if they do not.
 std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, AttentionProduct product);
 
-/// Why the method, a or b of the experiment or in the place of one, cannot add up the product by this accumulator: one sentence
-/// without a full stop that says what would work; "": it can, or it is not emulated.
+/// One sentence without a full stop that says why the method (a or b, or one in its place) cannot add up the product by this
+/// accumulator, and which would work; "": it can, or it is not emulated.
 std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionProduct product, Accumulator accumulator);
 
 }  // namespace attoscope

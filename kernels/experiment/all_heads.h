@@ -19,7 +19,7 @@ class AllHeads {
   using Find = std::function<double(ScaledTensor, const StopSign&)>;
   explicit AllHeads(Find find) : find_(std::move(find)) {}
 
-  /// Of Q, K or V; from any thread. Throws what finding it throws.
+  /// Largest magnitude in Q, K or V; from any thread. Throws what finding it throws.
   double largest(ScaledTensor t, const StopSign& stop) const {
     const std::lock_guard lock(mutex_);
     std::optional<double>& known = known_[static_cast<std::size_t>(t)];

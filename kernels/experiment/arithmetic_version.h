@@ -1,4 +1,4 @@
-/// Which rules of arithmetic the program follows: what is kept of an experiment on disk is valid under one version alone.
+/// Version of the program's arithmetic: results kept on disk are valid under one version alone.
 #pragma once
 
 namespace attoscope {

@@ -147,7 +147,7 @@ bool works_in_double(const Experiment& e) {
   return false;
 }
 
-/// In every mask both ends grow with the row: from the query that stands at the first key to that at the last.
+/// Both ends of every mask grow from the query at the first key to the query at the last key, so that two rows bound the keys.
 Keys keys_of_rows(const Problem& p, int first, int last) {
   const int at_first = -diagonal(p), at_last = key_count(p) - 1 - diagonal(p);
   const Keys low = visible_keys(p, std::max(first, std::min(last, at_first))),

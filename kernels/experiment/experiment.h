@@ -1,4 +1,4 @@
-/// The question: everything that changes a number, as one comparable value.
+/// An experiment: everything that changes a number, as one comparable value.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// What is to be computed, by whichever method.
+/// The problem that methods compute.
 struct Problem {
   Input input{};
   std::uint64_t seed = 1;
@@ -30,13 +30,13 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// The whole question: method `a` is examined, method `b` is compared with it. Inputs are rounded by a's `input` step for both
-/// and for the golden value; b's own `input` step applies on top.
+/// The whole experiment: method `a` is examined, method `b` is compared with it. Inputs are rounded by a's `input` step for
+/// both and for the golden value; b's own `input` step applies on top.
 struct Experiment {
   Problem problem{};
   Format format = bf16;  ///< the main format D
   Method a{}, b{.algorithm = Algorithm::three_pass};
-  KernelOutput loaded{};  ///< what a method whose algorithm is `loaded` stands for
+  KernelOutput loaded{};  ///< output of a method whose algorithm is `loaded`
 
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };

@@ -14,7 +14,7 @@ namespace attoscope {
 
 bool contains(const RealRange& range, double x);
 
-/// "a number from 0 to 64", "a whole number from 1 to 1024": what a message says was expected.
+/// "a number from 0 to 64", "a whole number from 1 to 1024": the expected value in a message.
 std::string text(const RealRange& range);
 template <std::integral T>
 std::string whole_range_text(T min, T max) {

@@ -1,6 +1,5 @@
-/// The parameters of an experiment, listed once: how every front end calls each, what it means and what it may hold. Ranges of
-/// `validate`, options of `run`, axes of sweeps, controls of lessons, labels and tooltips of the window and its palette read
-/// it.
+/// The parameters of an experiment, listed once: names in every front end, meaning and range. `validate`, options of `run`,
+/// axes of sweeps, controls of lessons, labels and tooltips of the window and its palette read it.
 #pragma once
 
 #include <array>
@@ -21,9 +20,9 @@ struct RealRange {
   std::string_view zero{};  ///< what 0 means: "off"; empty: nothing special
 };
 
-/// What a sweep over a parameter is like.
+/// A parameter as the axis of a sweep.
 struct Sweeping {
-  std::string_view group{};    ///< under which the parameter is offered; empty: sweeps do not know it by this key
+  std::string_view group{};    ///< group that offers the parameter; empty: sweeps do not know it by this key
   std::string_view example{};  ///< values to begin with
   bool numeric = true;         ///< the values are numbers with an order, not names
   bool moves_truth = false;    ///< the golden value changes with it
@@ -43,10 +42,10 @@ struct ExperimentParameter {
   RealRange range{};            ///< of numbers
   bool is_flag = false;         ///< the option takes no value: it sets true
   Sweeping sweep{};
-  bool (*matters)(const Method&) = nullptr;  ///< whether it does something in a method; null: in all
+  bool (*matters)(const Method&) = nullptr;  ///< true if it has an effect in the method; null: in all
 };
 
-/// In the order in which a sweep of two sets them.
+/// All parameters, in the order in which a sweep of two sets them.
 inline constexpr std::array<ExperimentParameter, 52> experiment_parameters{{
     {.key = "format",
      .path = "format",
@@ -563,17 +562,17 @@ constexpr const ExperimentParameter* parameter_at(std::string_view path) {
   return nullptr;
 }
 
-/// What its field is called among those beside it: "tau".
+/// Name of its field: "tau".
 constexpr std::string_view field_of(const ExperimentParameter& p) { return p.path.substr(p.path.rfind('.') + 1); }
 constexpr bool is_of_a_method(const ExperimentParameter& p) { return p.path.starts_with("a."); }
-/// Whether it is an option of an algorithm: a field of a method beside its algorithm, its tiles and where it rounds.
+/// True if it is an option of an algorithm: a field of a method other than its algorithm, tiles and roundings.
 constexpr bool is_option(const ExperimentParameter& p) {
   return is_of_a_method(p) && p.key != "algorithm" && p.key != "policy" && p.key != "block_q" && p.key != "block_k";
 }
-/// Whether it does something in this method.
+/// True if it has an effect in this method.
 constexpr bool matters(const ExperimentParameter& p, const Method& m) { return p.matters == nullptr || p.matters(m); }
 
-/// "tokens (1024, or the file's)": what the help of its option says.
+/// Help of its option: "tokens (1024, or the file's)".
 inline std::string help_of(const ExperimentParameter& p) {
   return std::string(p.what) + (p.usual.empty() ? "" : " (" + std::string(p.usual) + ")");
 }

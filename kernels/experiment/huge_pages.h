@@ -5,8 +5,8 @@
 
 namespace attoscope {
 
-/// Asks the system for pages of 2 MiB in new memory of so many bytes, as far as it has whole ones: the first touch of 4 KiB
-/// each costs more than what is then done with them. Nothing depends on whether the system agrees.
+/// Asks the system for pages of 2 MiB in new memory of this size: a first touch of every 4 KiB costs more than the work on
+/// them. Results do not depend on the answer.
 void ask_for_huge_pages(void* memory, std::size_t bytes);
 
 }  // namespace attoscope

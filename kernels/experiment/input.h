@@ -1,4 +1,4 @@
-/// Where Q, K, V and loaded outputs come from.
+/// Sources of Q, K, V and of loaded outputs.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Tensors {
   std::vector<double> q, k, v;
   std::shared_ptr<const AllHeads> all_heads{};  ///< of the same call; null: there is no other head
 
-  /// Without numbers yet.
+  /// Tensors of this shape, still without numbers.
   static Tensors shaped(const AttentionShape& s) { return {s.n, s.n_k, s.d, s.d_v, {}, {}, {}, {}}; }
   AttentionShape shape() const { return {n, n_k, d, d_v}; }
 };
@@ -42,17 +42,17 @@ enum class InputKind : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 11> input_names{
     "normal", "uniform", "outliers", "ones", "constant", "ties", "ascending", "descending", "shuffled", "biased", "tensors"};
-/// Whether Input::value means something.
+/// True if Input::value is used.
 constexpr bool has_value(InputKind k) { return k == InputKind::constant || k == InputKind::biased; }
 constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
 
-/// Where Q, K, V come from. The file is read outside kernels/; `tensors` then holds what was read.
+/// Source of Q, K, V. The file is read outside kernels/; `tensors` then holds its numbers.
 struct Input {
   InputKind kind = InputKind::normal;
   double value = 1;          ///< of `constant`; of `biased` the mean of V, which is N(value, 1)
   std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
   int index = 0;             ///< of `tensors`: which head
-  std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is a new question
+  std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is another experiment
   std::shared_ptr<const Tensors> tensors;  ///< not compared
 
   friend bool operator==(const Input& x, const Input& y) {
@@ -60,11 +60,11 @@ struct Input {
   }
 };
 
-/// The output of a kernel outside this program, n x d_v. The file is read outside kernels/; `values` then holds what was read.
+/// The output of a kernel outside this program, n x d_v. The file is read outside kernels/; `values` then holds its numbers.
 struct KernelOutput {
   std::string file;          ///< FILE.npy or FILE.safetensors[:INDEX]; empty: none
   int index = 0;             ///< which head
-  std::uint64_t digest = 0;  ///< of the bits that were read, so that a changed file is a new question
+  std::uint64_t digest = 0;  ///< of the bits that were read, so that a changed file is another experiment
   std::string type;          ///< of its elements as stored: "BF16"
   int n = 0, d = 0;
   std::shared_ptr<const std::vector<double>> values;  ///< row-major; not compared

@@ -22,7 +22,7 @@ struct Tiles {
 };
 
 constexpr int any_d = max_d;
-/// Of FlashAttention-2 on sm_80, and on the smaller shared memory of sm_86 and sm_89.
+/// Tiles of FlashAttention-2 on sm_80, and on the smaller shared memory of sm_86 and sm_89.
 constexpr std::array<Tiles, 2> fa2_sm80{{{64, {128, 128}, {128, 128}}, {any_d, {128, 64}, {128, 64}}}};
 constexpr std::array<Tiles, 5> fa2_sm8x{{{64, {128, 128}, {128, 128}},
                                          {96, {128, 64}, {64, 64}},
@@ -111,12 +111,12 @@ const std::vector<KernelPreset>& all_presets() {
   return presets;
 }
 
-/// Null: it is one of the scaled kernels.
+/// The kernel of that name; null: it is one of the scaled kernels.
 const Kernel* plain_kernel(std::string_view name) {
   const auto found = std::ranges::find(table, name, [](const Kernel& k) { return k.preset.name; });
   return found == table.end() ? nullptr : &*found;
 }
-/// Their methods, which follow neither the problem nor the main format, are made once.
+/// The method of a scaled kernel, made once: it depends on neither the problem nor the main format.
 const Method& scaled_method(std::string_view name) {
   static const std::vector<Method> methods = [] {
     std::vector<Method> all;
@@ -149,7 +149,7 @@ Method method_of(const Kernel& k, const Problem& p, const Format& main) {
   return m;
 }
 
-/// Either kind.
+/// The method of a plain or a scaled kernel.
 Method method_called(std::string_view name, const Problem& p, const Format& main) {
   if (const Kernel* const k = plain_kernel(name)) return method_of(*k, p, main);
   const bool fa3_tiles = std::ranges::find(scaled_kernels(), name, &ScaledKernel::name)->fa3_tiles;

@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// A kernel by name. What is not emulated is said in `what`.
+/// A kernel by name; `what` names what is not emulated.
 struct KernelPreset {
   std::string_view name, what, source;
 };

@@ -14,7 +14,7 @@ constexpr bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); 
 constexpr char small_letter(char c) { return is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr char capital_letter(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-/// `text` with these in place of its letters.
+/// `text` in small letters (ASCII).
 inline std::string in_small_letters(std::string text) {
   std::ranges::transform(text, text.begin(), small_letter);
   return text;

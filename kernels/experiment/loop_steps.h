@@ -23,7 +23,7 @@ struct LoopStep {
 /// The steps of method a's tiles, wholly masked ones skipped. The bytes of the last step are those of `traffic`.
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order);
 
-/// How many steps there are, at most: so many that a list of them is still small.
+/// Largest number of steps, so that a list of them stays small.
 inline constexpr long long most_loop_steps = 1 << 20;
 /// Blocks of queries times tiles of keys.
 long long loop_cells(const Experiment& e);

@@ -1,4 +1,4 @@
-/// Which keys a query sees.
+/// The keys that a query sees.
 #pragma once
 
 #include <array>
@@ -7,9 +7,9 @@
 
 namespace attoscope {
 
-/// Which keys a query sees. window: that at which it stands and the `window` - 1 keys before it (causal). padding: causal,
-/// without the first `window` keys (a sequence padded on the left), so that as many rows see no key at all. Where there are
-/// more keys than queries, or fewer, the last query stands at the last key, or with top_left the first at the first.
+/// Rule for the keys that a query sees. window: the key at which it stands and the `window` - 1 keys before it (causal).
+/// padding: causal, without the first `window` keys (a sequence padded on the left), so that as many rows see no key at all.
+/// With more keys than queries, or fewer, the last query stands at the last key, or with top_left the first at the first.
 struct Mask {
   enum class Kind : std::uint8_t { none, causal, window, padding };
   Kind kind = Kind::none;

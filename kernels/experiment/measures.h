@@ -1,5 +1,5 @@
-/// How far one matrix is from another, and the measures of that and of a traced tile, once: their keys in files and options,
-/// their names, and how each is shown.
+/// Deviation of one matrix from another, and the measures of that and of a traced tile, listed once: keys in files and options,
+/// names, and display.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct UlpHistogram {
   std::array<std::int64_t, inner + 2> counts{};  ///< [0]: below -reach; [1 + k]: from -reach + k/per_ulp; last: from reach on
 };
 
-/// How far x is from a reference y, over the elements in which both are finite. NaN if there are none; see `nonfinite`.
+/// Deviation of x from a reference y, over the elements in which both are finite. NaN if there are none; see `nonfinite`.
 struct Deviation {
   double max_abs = 0;      ///< max |x - y|
   double mean_abs = 0;     ///< mean |x - y|
@@ -33,7 +33,7 @@ struct Deviation {
   UlpHistogram ulps{};
 };
 
-/// The numbers of a Deviation, as whatever lists them takes them.
+/// The numbers of a Deviation, all in double, for lists of them.
 struct DeviationNumbers {
   double max_abs = 0, mean_abs = 0, rms = 0, std = 0, bias = 0, rel_rms = 0, cosine = 0, wasserstein = 0, max_ulp = 0;
   double nonfinite = 0;
@@ -53,12 +53,12 @@ inline DeviationNumbers numbers_of(const Deviation& d) {
           .nonfinite = static_cast<double>(d.nonfinite)};
 }
 
-/// Which of them.
+/// One of these numbers.
 using DeviationNumber = double DeviationNumbers::*;
 
 struct DeviationMeasure {
   enum class Unit : std::uint8_t { output, none, ulps, elements };
-  /// How tables show it: as it is, with its sign, as 1 - x, or as a count.
+  /// Display in tables: as it is, with its sign, as 1 - x, or as a count.
   enum class Form : std::uint8_t { magnitude, signed_value, from_one, count };
 
   std::string_view key;    ///< in JSON, in CSV, and after the dot of `--measure a.max_abs`
@@ -98,10 +98,10 @@ inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
      DeviationMeasure::Unit::elements, DeviationMeasure::Form::count},
 }};
 
-/// True of what has the output's unit: it can be divided by the RMS of golden.
+/// True if the measure has the output's unit, so that it can be divided by the RMS of golden.
 constexpr bool is_divisible(const DeviationMeasure& m) { return m.unit == DeviationMeasure::Unit::output; }
 
-/// Null where there is none of that key.
+/// The measure of that key; null: there is none.
 inline const DeviationMeasure* deviation_measure(std::string_view key) {
   const auto* const found = std::ranges::find(deviation_measures, key, &DeviationMeasure::key);
   return found == deviation_measures.end() ? nullptr : found;

@@ -24,10 +24,10 @@ enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flas
 inline constexpr std::array<std::string_view, 8> algorithm_names{"three_pass", "two_pass", "flash1",   "flash2",
                                                                  "flash4",     "split_kv", "hardware", "loaded"};
 constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
-/// Those that are written rules of IEEE operations, with a trace and steps; they come first.
+/// Number of emulated algorithms, which come first: written rules of IEEE operations, with a trace and steps.
 inline constexpr int emulated_count = 6;
 constexpr bool is_emulated(Algorithm a) { return static_cast<int>(a) < emulated_count; }
-/// Whether P is normalised before P.V, so that nothing is divided at the end.
+/// True if P is normalised before P.V, so that nothing is divided at the end.
 constexpr bool normalises_P(Algorithm a) { return a == Algorithm::three_pass || a == Algorithm::two_pass; }
 
 /// natural: exp(S - m). exp2: 2^(S*c - m*c), c = scale*log2 e, as one fma of the unscaled S, as in FlashAttention-2; m*c is
@@ -39,14 +39,14 @@ inline constexpr std::array<std::string_view, 2> exponential_names{"natural", "e
 enum class SumOrder : std::uint8_t { sequential, pairwise, interleaved };
 inline constexpr std::array<std::string_view, 3> sum_order_names{"sequential", "pairwise", "interleaved"};
 
-/// What adds up q.k and P.V. Tensor cores take K, and P.V's keys, in blocks in ascending order; the blocks of P.V begin at a
-/// tile's first key. A key that a row does not see has P = 0; a row that sees no key of a tile keeps what it has.
+/// Accumulators of q.k and P.V. Tensor cores take K, and P.V's keys, in blocks in ascending order; the blocks of P.V begin at a
+/// tile's first key. A key that a row does not see has P = 0; a row that sees no key of a tile keeps its sums.
 struct Accumulators {
   Accumulator qk = Accumulator::fma, pv = Accumulator::fma;
   friend constexpr bool operator==(const Accumulators&, const Accumulators&) = default;
 };
 
-/// Of Method::flush: what the policy says, 0 where P.V is accumulated in O, else 1.
+/// Value of Method::flush that follows the policy: 0 if P.V is accumulated in O, else 1.
 inline constexpr int flush_of_policy = -1;
 
 /// One emulated kernel. Tiles may be of any size from 1; those above N act as N. three_pass has no tiles.
@@ -77,7 +77,7 @@ struct Method {
 inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
 inline constexpr double max_tau = 64, max_tie_beta = 64;
 
-/// What Method::flush comes to; 1 where the algorithm decides by itself.
+/// Method::flush with flush_of_policy resolved; 1 if the algorithm decides by itself.
 constexpr int flush_interval(const Method& m) {
   const bool has_choice =
       m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::flash4 || m.algorithm == Algorithm::split_kv;

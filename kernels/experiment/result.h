@@ -1,4 +1,4 @@
-/// The answer: what `compute` found, immutable once made.
+/// The answer of `compute`, immutable once made.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace attoscope {
 
-/// What the threads of the CPU do in an update.
+/// Parts of an update that the CPU's threads work on.
 enum class UpdatePart : std::uint8_t { drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept };
 inline constexpr std::array<std::string_view, 11> update_part_names{"inputs drawn",
                                                                     "inputs rounded",
@@ -51,12 +51,12 @@ struct HardwareCheck {
   double emulator_mean_ulp = 0;  ///< mean of the same; NaN where nothing is finite
 };
 
-/// Where the error of a method comes from whose Q, K and V are stored with scales. Element by element, output - golden =
-/// (output - golden of the stored) + (golden of the stored - golden): the arithmetic, and the storage.
+/// Sources of the error of a method that stores Q, K and V with scales. Element by element, output - golden = (output - golden
+/// of the stored) + (golden of the stored - golden): the arithmetic, and the storage.
 struct ErrorParts {
   std::shared_ptr<const Matrix> stored_golden;  ///< the golden value on the numbers that stored Q, K and V stand for
-  Deviation storage;                            ///< that against golden, like the next without Wasserstein-1
-  Deviation arithmetic;                         ///< the output against that
+  Deviation storage;                            ///< stored_golden against golden; neither this nor the next has Wasserstein-1
+  Deviation arithmetic;                         ///< the output against stored_golden
 };
 
 class DeviceMatrices;
@@ -64,8 +64,8 @@ class DeviceMatrices;
 struct Result {
   Experiment experiment;
   std::string device;                     ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
-  std::string remark;                     ///< why it is not the device that was asked for: one sentence; empty: it is
-  std::string choice;                     ///< of "auto" with a GPU: which device it took, and why; else empty
+  std::string remark;                     ///< one sentence that says why it is not the device that was asked for; empty: it is
+  std::string choice;                     ///< of "auto" with a GPU: the device that it took, with the reason; else empty
   std::vector<int> rows;                  ///< row of Q for each row of the matrices
   int rows_without_keys = 0;              ///< of these: they see no key, and their output is 0 in golden, a and b
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
@@ -81,7 +81,7 @@ struct Result {
   Rescales rescales;
   RescaleMap rescale_map;
   Trace trace;
-  Wanted holds;  ///< what was computed of what could be left out; else NaN, and a trace without tiles
+  Wanted holds;  ///< optional parts that were computed; others are NaN, or a trace without tiles
   Traffic traffic;
   Timing timing;
   Digests digests;

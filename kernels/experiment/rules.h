@@ -1,6 +1,6 @@
-/// What follows when one thing of an experiment is changed. The window, the command line, sweeps, lessons and trainings change
-/// experiments by these functions, so that the same change leads to the same experiment everywhere. What a file says is read as
-/// it stands: a session or a preset is a description, not a change.
+/// Consequences of a change. The window, the command line, sweeps, lessons and trainings change experiments by these functions,
+/// so that the same change leads to the same experiment everywhere. Sessions and presets are read as they stand: they are
+/// descriptions, not changes.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Method with_main_format(Method method, const Format& before, const Format& after
 constexpr bool same_family(Algorithm x, Algorithm y) { return (x == Algorithm::three_pass) == (y == Algorithm::three_pass); }
 /// The policy of the same spirit in the other family: hw and base_hw, eager and base_eager. Several policies may share one.
 std::string_view counterpart(std::string_view policy);
-/// Where an algorithm rounds if nobody says otherwise: hw, or base_eager for three_pass.
+/// The usual roundings of an algorithm: hw, or base_eager for three_pass.
 const Policy& usual_policy(Algorithm algorithm);
 
 /// Another algorithm. A named policy of the other family becomes its counterpart, so that only the algorithm changes as far as
@@ -71,21 +71,21 @@ constexpr int tiles_of_a_run(const Method& m, int n) {
   return tile_count(key_tiles(m, n), m.algorithm == Algorithm::split_kv ? m.splits : 1);
 }
 
-/// Another source of Q, K, V. What was read of a file stays where the file and the head stay; the value of a constant input
-/// stays for when it is chosen again.
+/// Another source of Q, K, V. Tensors that were read stay if the file and the head stay; the value of a constant input stays
+/// for when it is chosen again.
 Problem with_input(Problem problem, Input input);
 /// Another head of the same file, which is yet to be read.
 Problem with_head(Problem problem, int index);
 /// Another head of the same output, which is yet to be read.
 KernelOutput with_head(KernelOutput output, int index);
-/// The format that a kernel's output says it was made in: as it is stored, F64 saying nothing; but where the values of a wider
-/// type all fit `main`, bf16 or fp16, that, since outputs are often widened before they are stored. A main format of eight
-/// bits or fewer stays, since kernels in such a format give wider outputs.
+/// Format in which a kernel's output was made: as it is stored, except for F64, which says nothing; but bf16 or fp16, if that
+/// is `main` and holds all values of a wider type, since outputs are often widened before they are stored. A main format of
+/// eight bits or fewer stays, since kernels in such a format give wider outputs.
 Format format_of_output(const KernelOutput& output, const Format& main);
-/// Sizes of a file's tensors, whole: what a file that has just been chosen brings along.
+/// Sizes of a file's tensors, whole, for a file that has just been chosen.
 Problem with_shape(Problem problem, const AttentionShape& shape);
-/// Sizes made to fit a file whose tensors may be shorter than what was asked for, or of another d: what the window and lessons
-/// do, which show the result. Commands and sweeps compute what they were told, and refuse what does not fit.
+/// Sizes made to fit a file whose tensors may be shorter than asked for, or of another d. The window and lessons use it, since
+/// they show the result; commands and sweeps compute what they were told, and refuse what does not fit.
 Problem fitted(Problem problem, const AttentionShape& given);
 
 /// Somebody's output in the place of a or of b; the other is computed as by default where it was an output before.
@@ -95,14 +95,14 @@ LoadedPlace loaded_place(const Experiment& e);
 Experiment exchanged(Experiment e);
 /// True if a or b is a loaded output.
 bool has_loaded(const Experiment& e);
-/// Whether a or b is the kernel that runs on a GPU.
+/// True if a or b is the kernel that runs on a GPU.
 bool has_hardware(const Experiment& e);
 /// True if some scale may be of all heads of a file, whose bits the input's digest does not hold.
 bool depends_on_other_heads(const Experiment& e);
 Experiment with_loaded(Experiment e, LoadedPlace place);
 
 /// `after` is `before` with the field at `path` ("format", "a.algorithm", "problem.input.index", as in session files) set to
-/// `value`: the experiment with what follows from that by the rules above. For fields that are set by their names.
+/// `value`; returns it with the consequences by the rules above. For fields that are set by their names.
 Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value);
 
 }  // namespace attoscope

@@ -11,7 +11,7 @@ namespace attoscope {
 /// One of them; texts are those of `parse_scaling`, empty for off.
 struct ScaledKernel {
   std::string_view name;
-  std::string_view what;    ///< what it is, and what is not as in the kernel
+  std::string_view what;    ///< its method, and what is not as in the kernel
   std::string_view source;  ///< where it was read
   std::string_view Q{}, K{}, V{}, P{};
   int block_q = 128, block_k = 128;

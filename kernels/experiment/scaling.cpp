@@ -31,7 +31,7 @@ class ScalingReader {
   void take(std::string_view part) {
     if (!takes_granularity(part) && !takes_scale(part) && !takes_rounding(part)) refuse(part);
   }
-  /// What follows from the parts together.
+  /// Checks the parts against each other: a factor of a head is a fixed scale.
   void finish() {
     if (!has_factor_ || s_.granularity == Granularity::block) return;
     if (s_.granularity != Granularity::head || s_.rule != ScaleRule::amax) refuse("x" + shortest(s_.factor));
@@ -109,7 +109,7 @@ std::string why_not_stored(const Scaling& s, ScaledTensor t, const std::string& 
   return "";
 }
 
-/// Of other heads only what was given is known.
+/// Error if `tensor` is asked for a tensor that is changed first: other heads are known only as given.
 std::string why_not_over_all_heads(const Scalings& s, ScaledTensor t, const std::string& what) {
   const bool changed = t == ScaledTensor::V ? s.smooth_V : s.hadamard || (t == ScaledTensor::K ? s.smooth_K : s.smooth_Q > 0);
   if (s[t].granularity != Granularity::tensor || !changed) return "";

@@ -11,35 +11,35 @@
 
 namespace attoscope {
 
-/// Which elements share a scale. head: all of a tensor's head. rows: `block` rows. token: each row. thread: what one thread of
-/// an int8 mma holds (SageAttention 2): of every `block` rows of Q those that are equal modulo 8; of K those with equal
-/// (row mod 8) div 2. channel: each column. columns: `block` columns of a row. block: `block` elements along the contraction,
-/// which is d for Q and K, keys for V and P. tensor: all heads of the call, as they are given (`Tensors::all_heads`); with one
-/// head it is `head`.
+/// Elements that share a scale. head: all of a tensor's head. rows: `block` rows. token: each row. thread: those that one
+/// thread of an int8 mma holds (SageAttention 2): of every `block` rows of Q those that are equal modulo 8; of K those with
+/// equal (row mod 8) div 2. channel: each column. columns: `block` columns of a row. block: `block` elements along the
+/// contraction, which is d for Q and K, keys for V and P. tensor: all heads of the call, as they are given
+/// (`Tensors::all_heads`); with one head it is `head`.
 enum class Granularity : std::uint8_t { head, rows, token, thread, channel, columns, block, tensor };
 inline constexpr std::array<std::string_view, 8> granularity_names{"head",    "rows",    "token", "thread",
                                                                    "channel", "columns", "block", "tensor"};
 constexpr std::string_view name(Granularity g) { return granularity_names[static_cast<std::size_t>(g)]; }
-/// Whether it has a number of rows or elements.
+/// True if it has a number of rows or elements.
 constexpr bool has_block(Granularity g) {
   return g == Granularity::rows || g == Granularity::thread || g == Granularity::columns || g == Granularity::block;
 }
 
-/// Whether all elements of a head share one scale.
+/// True if all elements of a head share one scale.
 constexpr bool has_one_scale(Granularity g) { return g == Granularity::head || g == Granularity::tensor; }
 
-/// What a scale is stored in. nvfp4: e4m3 on top of an fp32 scale of the whole head, amax / (448 * largest element).
+/// Storage of a scale. nvfp4: e4m3 on top of an fp32 scale of the whole head, amax / (448 * largest element).
 enum class ScaleFormat : std::uint8_t { fp32_scale, e8m0_scale, e4m3_scale, nvfp4_scale };
 inline constexpr std::array<std::string_view, 4> scale_format_names{"fp32", "e8m0", "e4m3", "nvfp4"};
 
-/// How a scale s is found, so that x is stored as an element near x / s. amax: the largest magnitude over the largest element.
-/// floor: 2^(floor(log2 amax) - the largest element's exponent), OCP MX 1.0: the largest saturate. ceil: the next power of two
-/// above amax / largest, NVIDIA's: nothing saturates. fixed: 1 / `factor`.
+/// Rule for a scale s; x is stored as an element near x / s. amax: the largest magnitude over the largest element. floor:
+/// 2^(floor(log2 amax) - the largest element's exponent), OCP MX 1.0: the largest saturate. ceil: the next power of two above
+/// amax / largest, NVIDIA's: nothing saturates. fixed: 1 / `factor`.
 enum class ScaleRule : std::uint8_t { amax, floor, ceil, fixed };
 inline constexpr std::array<std::string_view, 4> scale_rule_names{"amax", "floor", "ceil", "fixed"};
 
-/// What an element is rounded from: x / s; x * (1/s); x * (largest / amax); x / s with s before it was rounded to the scale's
-/// format.
+/// Number that is rounded to an element: x / s; x * (1/s); x * (largest / amax); x / s with s before it was rounded to the
+/// scale's format.
 enum class Quotient : std::uint8_t { divided, reciprocal, ratio, unrounded };
 inline constexpr std::array<std::string_view, 4> quotient_names{"divided", "reciprocal", "ratio", "unrounded"};
 
@@ -51,7 +51,8 @@ struct Scaling {
   int block = 0;  ///< see `has_block`; else 0
   ScaleFormat scale = ScaleFormat::fp32_scale;
   ScaleRule rule = ScaleRule::amax;
-  double most = 0;    ///< what takes the largest element's place in amax and ceil: 2.25 of SageAttention 2++; 0: that itself
+  double most = 0;    ///< replaces the largest element in amax and ceil, as 2.25 in SageAttention 2++; 0: the largest element
+                      ///< itself
   double factor = 1;  ///< of `fixed`; of P in blocks it comes on top
   Quotient quotient = Quotient::divided;
   Tie tie = Tie::even;       ///< of integers
@@ -89,7 +90,7 @@ struct Scalings {
   constexpr const Scaling& operator[](ScaledTensor t) const {
     return t == ScaledTensor::Q ? Q : t == ScaledTensor::K ? K : t == ScaledTensor::V ? V : P;
   }
-  /// Whether the tensors that enter the products are others than those given.
+  /// True if the tensors that enter the products differ from those given.
   constexpr bool stores() const {
     return Q.is_on() || K.is_on() || V.is_on() || hadamard || smooth_K || smooth_Q > 0 || smooth_V;
   }
@@ -97,7 +98,7 @@ struct Scalings {
   friend constexpr bool operator==(const Scalings&, const Scalings&) = default;
 };
 
-/// Whether a scale of this storage multiplies S or O after the product; else it is in the operand.
+/// True if a scale of this storage multiplies S or O after the product; else it is in the operand.
 constexpr bool is_factored(const Scaling& s, ScaledTensor t) {
   if (!s.is_on() || s.in_operand) return false;
   if (t == ScaledTensor::V) return has_one_scale(s.granularity) || s.granularity == Granularity::channel;
@@ -106,12 +107,12 @@ constexpr bool is_factored(const Scaling& s, ScaledTensor t) {
 /// The number that the largest magnitude is scaled to.
 constexpr double target(const Scaling& s) { return s.most != 0 ? s.most : largest(s.element); }
 
-/// How many elements share a scale, in n x d numbers; the last of them may be fewer.
+/// Number of elements that share a scale, in n x d numbers; the last group may be smaller.
 double elements_of_a_scale(const Scaling& s, ScaledTensor t, int n, int d);
 /// Bits of an element and its share of the scale.
 double bits_per_element(const Scaling& s, ScaledTensor t, int n, int d);
 
-/// What `parse_scaling` understands, for messages.
+/// Texts that `parse_scaling` reads, for messages.
 inline constexpr std::string_view scalings_expected =
     "off, or an element such as int8, e4m3 or e2m1 and after slashes its granularity, scale and rule: int8/token, "
     "e4m3/channel, e2m1/block:16/nvfp4, e4m3/block:32/e8m0/ceil";
@@ -130,7 +131,7 @@ Scaling with_part(const Scaling& s, std::string_view part, std::string_view valu
 
 struct Problem;
 struct Method;
-/// Why the method cannot be scaled as it is: one sentence without a full stop; "": it can.
+/// One sentence without a full stop that says why the method cannot be scaled as it is; "": it can.
 std::string why_not_scaled(const Method& m, const Problem& p);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// How many queries, keys and columns an attention head has.
+/// Number of queries, keys and columns of an attention head.
 #pragma once
 
 namespace attoscope {
@@ -9,7 +9,7 @@ struct AttentionShape {
   int d = 0, d_v = 0;  ///< columns of Q and K, of V and O
 
   static constexpr AttentionShape square(int n, int d) { return {n, n, d, d}; }
-  /// As many keys as queries, and one number of columns.
+  /// True if there are as many keys as queries, and one number of columns.
   constexpr bool is_square() const { return n == n_k && d == d_v; }
   friend constexpr bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };

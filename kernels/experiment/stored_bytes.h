@@ -1,4 +1,4 @@
-/// What a number of Q, K or V takes in memory where a method stores it with scales.
+/// Memory of a number of Q, K or V that a method stores with scales.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Experiment;
 /// Bytes of a number of Q, K or V as method a reads it: its element and its share of a scale where a stores with scales, else
 /// the main format's.
 double stored_bytes(const Experiment& e, ScaledTensor t);
-/// "Q 1.03, K 1.03, V 1.06": those that a stores with scales; "": none.
+/// "Q 1.03, K 1.03, V 1.06": the tensors that a stores with scales; "": none.
 std::string stored_bytes_text(const Experiment& e);
 
 }  // namespace attoscope

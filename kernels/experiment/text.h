@@ -38,7 +38,7 @@ std::string shortest(T x, Base... base) {
 std::string hex16(std::uint64_t x);
 std::optional<std::uint64_t> from_hex16(std::string_view text);
 
-/// What `parse_rounding` understands, for messages.
+/// Texts that `parse_rounding` reads, for messages.
 inline constexpr std::string_view roundings_expected = "exact, main or a format, the last two perhaps followed by /stochastic";
 
 /// "exact", "main", "bf16", "main/stochastic" or "bf16/stochastic", and back. Throws std::invalid_argument in a sentence.

@@ -28,7 +28,7 @@ struct Trace {
   std::vector<TraceTile> tiles;  ///< of method a; only tiles in which the row sees a key
 };
 
-/// How often the running max of method a moved, over the computed rows.
+/// Number of times that the running max of method a moved, over the computed rows.
 struct Rescales {
   int tiles = 0;                          ///< T = ceil(N / block_k)
   double nominal = 0;                     ///< mean over rows of (its tiles - 1): what an unconditional rescale would cost

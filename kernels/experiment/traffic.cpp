@@ -18,7 +18,7 @@ struct Visited {
   double key_rows = 0;    ///< rows of K, summed over the visited tiles
 };
 
-/// With reversed keys the tiles start at the last one.
+/// Counts the tiles; with reversed keys they start at the last key.
 Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
   const int n_k = key_count(p);
   const std::int64_t row_tiles = tile_count(p.n, rows), key_tiles = tile_count(n_k, keys);

@@ -16,7 +16,7 @@ struct Problem;
 /// Bytes moved between HBM and on-chip memory, counted from the algorithm's loops for the experiment's N, d, mask and tiles.
 struct Traffic {
   int element_bytes = 2;
-  std::int64_t on_chip_elements = 0;  ///< M: what the tile needs on chip
+  std::int64_t on_chip_elements = 0;  ///< M: elements that the tile needs on chip
   double algorithm0 = 0, flash1 = 0, flash2 = 0;
   std::int64_t tiles = 0, skipped_tiles = 0;  ///< block_q x block_k tiles in all, and wholly masked ones
 };
@@ -35,9 +35,9 @@ double visible_pairs(const Problem& p);
 /// Useful operations: 2 d for q.k and 2 d for P.V, for each such pair. 4 N^2 d without a mask, about half of it where causal.
 double useful_flops(const Problem& p);
 
-/// What one step of the inner loop holds on chip, in elements (arXiv 2205.14135, Algorithm 1, lines 6 to 9, and the proof of
-/// its Theorem 2). The tiles of Q, K, V and O are the four that M is shared among; S, overwritten by P, and the rows' m and l
-/// come on top.
+/// Elements that one step of the inner loop holds on chip (arXiv 2205.14135, Algorithm 1, lines 6 to 9, and the proof of its
+/// Theorem 2). The tiles of Q, K, V and O are the four that M is shared among; S, overwritten by P, and the rows' m and l come
+/// on top.
 struct OnChip {
   double Q = 0, K = 0, V = 0, O = 0, S = 0, m_and_l = 0;
   constexpr double total() const { return Q + K + V + O + S + m_and_l; }

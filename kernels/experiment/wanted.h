@@ -1,9 +1,9 @@
-/// What of an answer somebody looks at.
+/// Optional parts of an answer.
 #pragma once
 
 namespace attoscope {
 
-/// Parts that are only computed where they are wanted; nothing else of the answer depends on them.
+/// Parts that are computed only if they are wanted; nothing else of the answer depends on them.
 struct Wanted {
   bool wasserstein = true;  ///< `Deviation::wasserstein`, for which all values are sorted
   bool trace = true;        ///< `Result::trace`
