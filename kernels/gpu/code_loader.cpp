@@ -11,7 +11,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Why the part could not be loaded; "" it is.
+/// One sentence that says why the part could not be loaded; "": it is loaded.
 std::string failure_of(const CodePart& part) {
   try {
     part.load();
@@ -79,7 +79,7 @@ void CodeLoader::run(const std::stop_token& ending) {
   end(State::ready);
 }
 
-/// The thread's last act, under the lock: from then on another one may be begun.
+/// Ends the thread's work, under the lock: from then on another thread may begin.
 void CodeLoader::end(State state) {
   progress_.state = state;
   progress_.seconds += seconds_since(begun_);

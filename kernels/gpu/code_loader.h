@@ -1,4 +1,4 @@
-/// A GPU's code, loaded part by part on a thread of its own: where the driver has to compile it, that takes half a minute.
+/// A GPU's code, loaded part by part on a thread of its own: half a minute if the driver has to compile it.
 #pragma once
 
 #include <chrono>
@@ -21,12 +21,12 @@ struct CodePart {
   std::function<void()> load;  ///< returns once they are on the GPU; throws DeviceFailure
 };
 
-/// How far it is.
+/// Progress of loading.
 struct CodeProgress {
   enum class State : std::uint8_t { waiting, loading, stopping, stopped, ready, failed };
   State state = State::waiting;  ///< stopping: after the present part, which a driver does not interrupt
   int done = 0, all = 0;
-  std::string part{};     ///< that is being loaded, or is next; empty: all are there
+  std::string part{};     ///< part that is being loaded, or is next; empty: all are loaded
   double seconds = 0;     ///< that loading took so far, without pauses
   std::string failure{};  ///< one sentence
 };
@@ -40,13 +40,13 @@ class CodeLoader {
   CodeLoader(std::string gpu, std::vector<CodePart> parts);
 
   const std::string& gpu() const { return gpu_; }
-  /// Begins, or goes on where it was stopped or failed.
+  /// Begins loading, or continues after a stop or a failure.
   void start();
-  /// Ends it after the part that is being loaded.
+  /// Ends loading after the present part.
   void stop();
   CodeProgress progress() const;
   bool ready() const { return progress().state == State::ready; }
-  /// The state once nothing is being loaded, or after so long. Throws what `stop` throws.
+  /// Waits until nothing is being loaded, or so long; returns the state. Throws what `stop` throws.
   State wait(std::chrono::milliseconds longest, const StopSign& stop) const;
 
  private:

@@ -53,7 +53,7 @@ __global__ void rule_kernel(const double* squares, const unsigned long long* tot
   const std::int64_t finite = static_cast<std::int64_t>(count) - static_cast<std::int64_t>(totals[0]);
   *rule = {.format = main, .floor = ulp_floor(rms_of(ordered_total(squares, chunk_count(count)), finite))};
 }
-/// The same rule for what is centred on the mean difference.
+/// The same rule for differences from their mean.
 __global__ void centre_kernel(const DeviationSums* wholes, std::size_t chunks, DeviationRule* rule) {
   rule->centre = mean_difference(wholes, chunks);
   rule->centred_alone = true;
@@ -126,7 +126,7 @@ void DeviceMeter::measure(Output output, const double* x, std::size_t count) {
   });
 }
 
-/// wholes_[chunk], by the rule.
+/// Sets wholes_[chunk] by the rule.
 void DeviceMeter::sums(const double* x, const double* y, std::size_t count) {
   const std::size_t chunks = chunk_count(count);
   in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
@@ -179,7 +179,7 @@ void DeviceMeter::sort(Side& side, const double* x, std::size_t count) {
       return cub::DeviceRadixSort::SortKeys(scratch, bytes, unsorted_.get(), side.keys.get(), count, 0, 64, stream_.get());
     }));
   };
-  sort_keys(nullptr);  // asks how much scratch it takes
+  sort_keys(nullptr);  // finds the size of its scratch
   reserve(scratch_, bytes);
   sort_keys(scratch_.get());
   side.is_sorted = true;

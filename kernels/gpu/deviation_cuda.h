@@ -11,24 +11,24 @@ namespace attoscope {
 /// Loads the file of its kernels on the current GPU.
 void load_deviations();
 
-/// Compares matrices on the GPU that was current when it was made, in memory that it keeps. What one comparison needs of
-/// another stays on the GPU, so that nothing waits: answers are read when `collect` is called, after a wait for the stream.
+/// Compares matrices on the GPU that was current when it was made, in memory that it keeps. Intermediate results stay on the
+/// GPU, so that nothing waits: answers are read when `collect` is called, after a wait for the stream.
 class DeviceMeter {
  public:
   DeviceMeter(const Stream& stream, Staging& staging) : stream_(stream), staging_(staging) {}
 
   void measure(Output output, const double* x, std::size_t count);
-  /// y was measured since it changed. `sorts`: gaps are wanted.
+  /// Queues the comparison; y was measured since it changed. `sorts`: gaps are wanted.
   void compare(Output x_is, const double* x, Output y_is, const double* y, std::size_t count, const Format& main, bool sorts);
-  /// The matrix is another one.
+  /// Notes that the matrix has changed.
   void changed(Output output) { sides_[static_cast<std::size_t>(output)].is_sorted = false; }
 
-  /// Forgets what was not collected.
+  /// Forgets answers that were not collected.
   void begin() { arriving_.clear(); }
   void collect(EngineAnswers& answers);
 
  private:
-  /// What is kept of one of the result's matrices.
+  /// Data kept of one of the result's matrices.
   struct Side {
     Buffer<double> squares;
     Buffer<unsigned long long> totals;  ///< non-finite values, digest
@@ -42,7 +42,7 @@ class DeviceMeter {
   /// At least `size` elements; nothing in the stream uses a buffer that has to grow.
   template <class T>
   void reserve(Buffer<T>& buffer, std::size_t size);
-  /// `take(first, answers)` will get `count` elements of x as they are in the stream by now.
+  /// Queues a copy of `count` elements of x to the host; `collect` then calls take(first, answers).
   template <class T, class Take>
   void fetch(const Buffer<T>& x, std::size_t count, Take take);
 

@@ -1,4 +1,4 @@
-/// GPUs, without any CUDA header: which there are, why there are none, and matrices that stay on them.
+/// GPUs, without any CUDA header: the list of them, the reason if it is empty, and matrices that stay on them.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct DeviceFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "The GPU was lost. The CPU took over.": what is told of a failure that stopped nothing; `after` may say when (" after step
+/// "The GPU was lost. The CPU took over.": the message of a failure that stopped nothing; `after` may say when (" after step
 /// 3").
 std::string cpu_took_over(const DeviceFailure& failure, const std::string& after = {});
 
@@ -47,18 +47,18 @@ auto as_device_failure(const char* what, Library library) {
 
 /// The GPUs that this program can compute on; empty without CUDA, without a driver, without a GPU.
 const std::vector<DeviceInfo>& cuda_devices();
-/// Why `cuda_devices()` is empty, in one sentence; empty where it is not.
+/// One sentence that says why `cuda_devices()` is empty; empty if it is not.
 const std::string& why_no_cuda();
 
-/// The GPUs that `device` names; empty: the CPU. "auto" is the GPU that is preferred (see kernels/gpu/device_choice.h),
-/// or the CPU where there is none; `compute` chooses between them by what they took before. Throws
-/// std::invalid_argument in one sentence where it names none, or one that does not exist.
+/// The GPUs that `device` names; empty: the CPU. "auto" is the preferred GPU (see kernels/gpu/device_choice.h), or the CPU if
+/// there is none; `compute` chooses between them by measured times. Throws std::invalid_argument in one sentence if it names
+/// none, or one that does not exist.
 std::vector<int> devices_of(std::string_view device);
 
 /// Golden, a and b of a result as they lie on a GPU; freed with the last copy of the result. Opaque outside kernels/*.cu.
 class DeviceMatrices;
 
-/// What `sampled(field_values(result, field), ...)` gives, written by the GPU into `surface`: a cudaSurfaceObject_t of width x
+/// Picture of `sampled(field_values(result, field), ...)`, written by the GPU into `surface`: a cudaSurfaceObject_t of width x
 /// height floats, in `stream` (a cudaStream_t). Throws std::runtime_error.
 void sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height, float outside,
                       unsigned long long surface, void* stream);

@@ -15,7 +15,7 @@ std::string driver_text(const CudaVersions& v) {
   return v.driver > 0 ? "its driver knows CUDA " + cuda_version(v.driver) : "its driver does not tell its version";
 }
 
-/// "GeForce GTX 1080 (compute capability 6.1)"; the name alone of one that told nothing more.
+/// "GeForce GTX 1080 (compute capability 6.1)"; the name alone of a GPU without a known capability.
 std::string named(const DeviceInfo& d) {
   return d.major == 0 ? d.name : d.name + " (compute capability " + capability(d.major, d.minor) + ")";
 }
@@ -27,19 +27,19 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-/// "9.0" of "90", "12.0" of "120"; what is no number, such as "native", as it is.
+/// "9.0" of "90", "12.0" of "120"; words such as "native" as they are.
 std::string shown(std::string_view number) {
   const bool digits = number.size() >= 2 && std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
   if (!digits) return std::string(number);
   return std::string(number.substr(0, number.size() - 1)) + "." + std::string(number.substr(number.size() - 1));
 }
 
-/// The driver has to be of this release, at least, to load code of that runtime: releases of one number understand each other.
+/// CUDA drivers are compatible within a major version.
 std::string least_driver(const CudaVersions& v) {
   return "a driver for CUDA " + std::to_string(v.runtime / 1000) + " or newer";
 }
 
-/// 90 of "90", "90a" and "90-real"; 0 of what is no number.
+/// 90 of "90", "90a" and "90-real"; 0 of other words.
 int architecture_of(std::string_view word) {
   int number = 0;
   for (const char c : word) {
@@ -140,7 +140,7 @@ bool is_compiled_by_driver(const LoadedCode& code, std::string_view architecture
     is_known = is_known && number != 0;
     is_held = is_held || (number == code.binary && !word.ends_with("-virtual"));
   });
-  return is_known ? !is_held : code.binary != code.ptx;  // of "native" no numbers are known
+  return is_known ? !is_held : code.binary != code.ptx;  // "native" names no numbers
 }
 
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures) {

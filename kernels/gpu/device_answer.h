@@ -1,5 +1,5 @@
-/// What the CUDA runtime told of the GPUs of a machine, and what follows: which can be used, and why the others cannot. Plain
-/// values, so that every answer can be tried without a GPU.
+/// The CUDA runtime's answers about a machine's GPUs, and their meaning: the GPUs that can be used, and why the others cannot.
+/// Plain values, so that every answer can be tried without a GPU.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// The errors of the CUDA runtime that mean something here, by their numbers (device_cuda.cu holds them against CUDA's).
+/// The errors of the CUDA runtime that this program knows, by their numbers (device_cuda.cu checks them against CUDA's).
 enum class CudaError : int {
   none = 0,
   stub_library = 34,
@@ -27,26 +27,26 @@ enum class CudaError : int {
   system_driver_mismatch = 803
 };
 
-/// The driver and the runtime that were asked: 12040 for CUDA 12.4; 0: there is no driver.
+/// Versions of the driver and the runtime: 12040 for CUDA 12.4; 0: there is no driver.
 struct CudaVersions {
   int driver = 0, runtime = 0;
 };
 
-/// What a GPU answered when one of this program's kernels was to be loaded on it.
+/// A GPU's answer to loading one of this program's kernels.
 struct DeviceAnswer {
   DeviceInfo device;
   CudaError error = CudaError::none;
   std::string message{};  ///< the runtime's own words
 };
 
-/// Why the machine's GPUs could not be listed at all, in one sentence; empty where they could.
+/// One sentence that says why the machine's GPUs could not be listed at all; empty if they could.
 std::string why_no_list(CudaError error, const CudaVersions& versions, std::string_view message);
 
-/// Why a GPU cannot run this program's code, in one sentence that names the GPU, what it has and what is needed; empty: it can.
-/// `architectures` is what the code was compiled for, as CMake has it: "80-real,90-virtual".
+/// One sentence that says why a GPU cannot run this program's code, with the GPU's name and capability and the required one;
+/// empty: it can. `architectures` is CMake's list, "80-real,90-virtual".
 std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions, std::string_view architectures);
 
-/// The GPUs that can be used, and where there is none, why.
+/// The GPUs that can be used, or the reason if there is none.
 struct DeviceList {
   std::vector<DeviceInfo> devices;
   std::string reason{};  ///< one sentence; empty where there are devices
@@ -55,12 +55,12 @@ DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions
 
 /// The code of a kernel as it was loaded on a GPU: 90 for 9.0.
 struct LoadedCode {
-  int binary = 0, ptx = 0;  ///< the architectures that it is for, and that its PTX was for
+  int binary = 0, ptx = 0;  ///< architectures of the code, and of its PTX
 };
-/// Whether the driver compiled it, since the program does not hold it.
+/// True if the driver compiled it, since the program does not hold it.
 bool is_compiled_by_driver(const LoadedCode& code, std::string_view architectures);
 
-/// Sets which of the GPUs draw: under Wayland the driver limits no launch, and so does not tell; then any of them may.
+/// Sets which of the GPUs draw. Under Wayland the driver limits no launch and does not report it; then any of them may.
 void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland);
 
 /// "code for 8.0 and 9.0, PTX of 12.0": "80-real,90-real,120-virtual" in words; a bare number is both.

@@ -11,13 +11,13 @@
 namespace attoscope {
 namespace {
 
-/// A time replaces those of work that differs by less.
+/// Sizes within 25 % share one timing.
 constexpr double about = 1.25;
-/// Another device has to be so much faster: it does not have what the last one remembers, and times vary.
+/// Switch only for a 20 % gain: the other device's cache is cold, and times vary.
 constexpr double clearly = 0.8;
-/// Multiply-adds a millisecond of a core: two units of 16 lanes at 4 GHz, half of which any kernel here reaches at best.
+/// Most multiply-adds a millisecond of a core: half the peak of two units of 16 lanes at 4 GHz.
 constexpr double most_of_a_core = 6.4e7;
-/// About what a driver takes to compile all code for a GPU.
+/// About the time in which a driver compiles all code for a GPU.
 constexpr double all_compiled_ms = 30'000;
 /// The golden value in double costs two methods in float, or eight of those in double.
 double golden_methods(const QuestionSize& size) { return size.in_double ? 8 : 2; }

@@ -1,5 +1,5 @@
-/// What `auto` stands for: the GPU or the CPU, whichever is to answer the question at hand sooner, by what both took before.
-/// Plain values: times go in, a choice comes out.
+/// The choice of `auto`: the device that is expected to answer sooner, by the measured times of both. Plain values: times go
+/// in, a choice comes out.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct CodeProgress;
 struct Experiment;
 struct Timing;
 
-/// Milliseconds that a device took for work of some sizes.
+/// Milliseconds of a device for some amounts of work.
 class DeviceTimes {
  public:
-  /// The newest time for work of about this size.
+  /// Records the newest time for work of about this size.
   void add(double work, double ms);
-  /// What so much work takes: on a line through the neighbours in logarithms, beyond the largest in proportion, below the least
-  /// no less than that. None: nothing was measured.
+  /// Expected time of so much work: on a line through the neighbours in logarithms, beyond the largest in proportion, below the
+  /// least no less than that. None: nothing was measured.
   std::optional<double> at(double work) const;
 
  private:
@@ -33,7 +33,7 @@ class DeviceTimes {
   std::vector<Point> points_;  ///< ascending work, each a quarter more than the one before at least
 };
 
-/// What a question costs: multiply-adds of one method over the keys that the computed rows see, and of which kind they are.
+/// Size of a question: multiply-adds of one method over the keys that the computed rows see, and their kind.
 struct QuestionSize {
   double work = 0;
   bool in_double = false,
@@ -44,12 +44,12 @@ struct QuestionSize {
 };
 QuestionSize size_of(const Experiment& experiment);
 
-/// What the CPU and the GPU took for the questions of one worker.
+/// Times of the CPU and the GPU for the questions of one worker.
 class MeasuredTimes {
  public:
-  /// Records what an answer took; `fresh`: its golden value was computed, not remembered.
+  /// Records an answer's time; `fresh`: its golden value was computed, not remembered.
   void took(bool gpu, const QuestionSize& size, const Timing& timing, bool fresh);
-  /// What an answer takes; none: not known.
+  /// Expected time of an answer; none: not known.
   std::optional<double> expected(bool gpu, const QuestionSize& size, bool fresh) const;
 
  private:
@@ -63,23 +63,23 @@ class MeasuredTimes {
   std::map<Kind, Times> times_;
 };
 
-/// What is known when `auto` decides.
+/// Data from which `auto` decides.
 struct ChoiceInput {
   std::optional<double> cpu_ms, gpu_ms;  ///< expected; none: not measured
   double cpu_at_best_ms = 0;             ///< no CPU of so many threads is faster
-  bool on_gpu = true;                    ///< which of them answered last
+  bool on_gpu = true;                    ///< the GPU answered last
 };
 
-/// The GPU, or the CPU, and why in words: "12.0 ms instead of 3.1 ms".
+/// The GPU, or the CPU, and the reason in words: "12.0 ms instead of 3.1 ms".
 struct DeviceChoice {
   bool gpu = true;
   std::string why{};
 };
-/// The one that is expected to be faster; of two that are about as fast the one that answered last. The CPU is tried once where
-/// it might be faster than the GPU.
+/// Chooses the device that is expected to be faster; if both are about as fast, the one that answered last. The CPU is tried
+/// once if it might be faster than the GPU.
 DeviceChoice choose_device(const ChoiceInput& input);
 
-/// The same while a GPU of this name has not all of its code: the GPU where no CPU could answer before it is compiled.
+/// The same while a GPU of this name lacks part of its code: the GPU if no CPU could answer before it is compiled.
 DeviceChoice choose_while_compiling(ChoiceInput input, const std::string& gpu, const CodeProgress& code);
 
 /// The least milliseconds in which so many threads of any CPU could answer a question of this size.
@@ -88,7 +88,7 @@ double cpu_at_best(const QuestionSize& size, bool fresh, int threads);
 /// The GPU that `auto` takes: the first that draws a screen, since it can show what it computes without a copy; else the first.
 int preferred_gpu(std::span<const DeviceInfo> gpus);
 
-/// How many rows the GPUs hold at a time. Up to there a run's time grows with its keys alone.
+/// Number of rows that the GPUs hold at a time. Up to there a run's time grows with its keys alone.
 int rows_at_a_time(std::span<const DeviceInfo> gpus);
 
 }  // namespace attoscope

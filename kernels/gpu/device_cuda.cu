@@ -1,4 +1,4 @@
-// Which GPUs there are, and whether each takes this program's code: the runtime is asked, by a kernel's attributes.
+// Lists the GPUs, and asks the runtime for a kernel's attributes to find whether each takes this program's code.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-// The numbers that kernels/gpu/device_answer.h knows.
+// The error numbers of kernels/gpu/device_answer.h.
 constexpr std::pair<CudaError, cudaError_t> errors[] = {
     {CudaError::none, cudaSuccess},
     {CudaError::stub_library, cudaErrorStubLibrary},
@@ -43,7 +43,7 @@ CudaVersions versions() {
   return v;
 }
 
-/// Whether the GPU takes our code, and `compiles`: its driver has to compile it. Loading it makes a context there.
+/// Loads our code on the GPU, which makes a context there; `compiles`: its driver has to compile it.
 cudaError_t loaded_on(int device, bool& compiles) {
   cudaFuncAttributes attributes{};
   cudaError_t refused = cudaSetDevice(device);
@@ -60,8 +60,8 @@ DeviceAnswer answer_of(cudaError_t error, DeviceInfo device) {
   return {std::move(device), static_cast<CudaError>(error), error == cudaSuccess ? "" : cudaGetErrorString(error)};
 }
 
-/// What GPU `index` answers. Those with one capability and one driver answer alike: only the first of them is asked, since an
-/// answer takes memory on the GPU.
+/// Answer of GPU `index`. GPUs with the same capability and driver answer alike: only the first of them is asked, since asking
+/// takes memory on the GPU.
 DeviceAnswer answer_of(int index, const std::vector<DeviceAnswer>& before) {
   cudaDeviceProp p{};
   if (const cudaError_t refused = cudaGetDeviceProperties(&p, index); refused != cudaSuccess)

@@ -1,4 +1,4 @@
-/// Golden, a and b as they lie on a GPU; parts of their errors are drawn on the CPU. Only *.cu include this.
+/// Golden, a and b in a GPU's memory; parts of their errors are drawn on the CPU. Only *.cu include this.
 #pragma once
 
 #include <memory>

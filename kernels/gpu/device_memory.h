@@ -1,5 +1,5 @@
-/// Memory that an engine uses again from update to update: of its GPU, and of the host for copies to and from it. Only *.cu
-/// include this.
+/// Memory that an engine reuses from update to update: of its GPU, and of the host for copies to and from it. Only *.cu include
+/// this.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace attoscope {
 
-/// Buffers of one GPU that nobody uses just now: cudaMalloc and cudaFree wait for all of its work. Whoever takes one works in
-/// the stream in which it was last used, or later.
+/// Free buffers of one GPU, since cudaMalloc and cudaFree wait for all of its work. A user must work in the stream in which the
+/// buffer was last used, or later.
 class DevicePool {
  public:
   /// At least `bytes`, on the current GPU.
@@ -34,7 +34,7 @@ class DevicePool {
     const std::scoped_lock lock(mutex_);
     idle_.push_back({std::move(buffer), false});
   }
-  /// Frees what nobody took since the last call.
+  /// Frees the buffers that were not taken since the last call.
   void trim() {
     std::vector<Idle> freed;
     const std::scoped_lock lock(mutex_);
@@ -55,7 +55,7 @@ class DevicePool {
   std::vector<Idle> idle_;
 };
 
-/// A buffer that goes back to its pool; it is freed where the pool is gone.
+/// A buffer that returns to its pool; it is freed if the pool is gone.
 class Pooled {
  public:
   Pooled() = default;
@@ -101,10 +101,10 @@ class PinnedBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// What is on its way to or from a GPU. Nothing is used again before `reset`, which follows a wait for the stream.
+/// Host memory for copies under way to or from a GPU. Nothing is reused before `reset`, which follows a wait for the stream.
 class Staging {
  public:
-  /// Copies of more than this are not staged: they take long enough for the host to wait.
+  /// Larger copies are not staged: they take long enough for the host to wait.
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
   char* take(std::size_t bytes) {

@@ -3,7 +3,7 @@
 
 namespace attoscope {
 
-/// The newest CUDA that the driver runs: 13000 for 13.0; 0 where there is no driver, or the program was built without CUDA.
+/// The newest CUDA version that the driver runs: 13000 for 13.0; 0 without a driver, or without CUDA in this program.
 int cuda_of_driver();
 
 }  // namespace attoscope

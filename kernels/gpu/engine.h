@@ -1,4 +1,4 @@
-/// What runs and measures methods instead of the CPU: one GPU, or several. The bits are the same.
+/// Interface of the devices that run and measure methods instead of the CPU: one GPU, or several. The bits are the same.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace attoscope {
 enum class Output : std::uint8_t { golden, a, b };
 inline constexpr int output_count = 3;
 
-/// What comparisons need of a single matrix; sums by chains and chunks (see kernels/deviation/meter.h).
+/// Moments of a single matrix for comparisons; sums by chains and chunks (see kernels/deviation/meter.h).
 struct Moments {
   std::vector<double> squares;  ///< of finite values, [chunk * DeviationSums::chains + chain]
   std::int64_t nonfinite = 0;
@@ -32,28 +32,28 @@ struct ComparisonSums {
   std::vector<double> gaps;  ///< |x - y| of their values in ascending order, by chunk and chain; empty where not asked for
 };
 
-/// What an engine's launches were like.
+/// Statistics of an engine's launches.
 struct LaunchTimes {
   std::int64_t count = 0;
-  float longest_ms = 0, limit_ms = 0;  ///< the limit is what each is to stay below
+  float longest_ms = 0, limit_ms = 0;  ///< the limit is an upper bound that launches aim below
 };
 
-/// One per worker; not thread-safe. What is asked between `begin` and `wait` is put into the device's queue; its answers are
-/// there after `wait`, which is the only one to wait where all work of a run takes no longer than a launch may. Everything
-/// throws DeviceFailure where the device fails, and what `stop` throws.
+/// One per worker; not thread-safe. Calls between `begin` and `wait` queue work on the device; answers are there after `wait`,
+/// the only call that waits if all work of a run takes no longer than a launch may. Everything throws DeviceFailure if the
+/// device fails, and what `stop` throws.
 class Engine {
  public:
   virtual ~Engine() = default;
   /// "cuda:0 NVIDIA H200".
   virtual std::string name() const = 0;
 
-  /// Forgets the answers of the update before, also of one that was not waited for.
+  /// Forgets the answers of the update before, even if it was not waited for.
   virtual void begin() = 0;
   virtual void wait(const StopSign& stop) = 0;
 
-  /// The output of the job for `rows`, kept on the device as `output`. A recorder, if any, gets by `wait` what was recorded of
-  /// m and must live until then. `inputs` is the generation of the job's arrays: their copies are used again while it stays the
-  /// same, and then an array's address must stand for the same numbers. 0: the arrays are copied for this run alone.
+  /// Runs the job for `rows` and keeps its output on the device as `output`. A recorder, if any, gets the recorded m by `wait`
+  /// and must live until then. `inputs` is the generation of the job's arrays: their copies are reused while it stays the same,
+  /// and then an array's address must stand for the same numbers. 0: the arrays are copied for this run alone.
   virtual void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
                    RunRecorder<float>* recorder, const StopSign& stop) = 0;
   virtual void run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
@@ -63,26 +63,26 @@ class Engine {
                                  const StopSign& stop) = 0;
   /// Keeps as `output` a matrix that was computed elsewhere.
   virtual void take(const Matrix& matrix, Output output) = 0;
-  /// The kept matrix is wanted on the host; others stay on the device.
+  /// Sends the kept matrix to the host; others stay on the device.
   virtual void send(Output output) = 0;
 
   virtual void measure(Output x, const StopSign& stop) = 0;
-  /// x against y, which was measured since it changed; ulps are those of `main`. `sorts`: gaps are wanted.
+  /// Compares x with y, which was measured since it changed; ulps are those of `main`. `sorts`: gaps are wanted.
   virtual void compare(Output x, Output y, const Format& main, bool sorts, const StopSign& stop) = 0;
 
   // --- answers, after `wait` ---
 
-  /// One that was sent.
+  /// A matrix that was sent.
   virtual Matrix output(Output x) = 0;
   virtual const Moments& moments(Output x) const = 0;
   virtual const ComparisonSums& comparison(Output x, Output y) const = 0;
   /// Milliseconds that the output's run took on the device.
   virtual double run_ms(Output x) const = 0;
 
-  /// Of all launches so far; none are known of an engine that is no GPU's.
+  /// Launch statistics; empty for engines without a GPU.
   virtual LaunchTimes launches() const { return {}; }
 
-  /// The kept matrices, for display; null where they do not lie on a GPU.
+  /// The kept matrices, for display; null if they do not lie on a GPU.
   virtual std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) = 0;
 };
 

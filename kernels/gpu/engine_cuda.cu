@@ -17,8 +17,8 @@
 namespace attoscope {
 namespace {
 
-/// How long a launch may hold a GPU: one that draws a screen is needed for the next frame, another only has to react to
-/// cancelling.
+/// Longest time that a launch may hold a GPU: one that draws a screen is needed for the next frame, another only has to react
+/// to cancelling.
 constexpr float display_limit_ms = 5, other_limit_ms = 40;
 
 float limit_ms(int device) {
@@ -145,7 +145,7 @@ class GpuEngine final : public Engine {
     Matrix whole{held.rows, held.cols, {}};
     if (held.staged) {
       whole.values.assign(held.staged, held.staged + held.count());
-    } else {  // too much to be staged
+    } else {  // too large to be staged
       whole.values.resize(held.count());
       use_device(first().device());
       check(cudaMemcpyAsync(whole.values.data(), held.values.get(), held.count() * sizeof(double), cudaMemcpyDeviceToHost,
@@ -254,7 +254,7 @@ class GpuEngine final : public Engine {
     hold(std::move(whole), static_cast<int>(count), job.d_v, output);
   }
 
-  /// What another GPU than the first found, to be copied to where it belongs.
+  /// Numbers from a GPU other than the first, to be copied to the first.
   struct Share {
     Pooled numbers;
     double* to = nullptr;  ///< on the first GPU

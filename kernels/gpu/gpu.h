@@ -31,8 +31,8 @@ inline std::string short_path(const char* path) {
   return before == std::string::npos ? whole : whole.substr(before + 1);
 }
 
-/// A line of the program: std::source_location, which clang 14 does not have. In code that nvcc 12 compiles, which fails at
-/// such default arguments, it names no line, and the file is empty.
+/// A line of the program: std::source_location, which clang 14 lacks. In code that nvcc 12 compiles, which fails at such
+/// default arguments, the line is not known, and the file is empty.
 struct CallSite {
   const char* file;
   int line;
@@ -41,7 +41,7 @@ struct CallSite {
 #else
   static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 #endif
-  /// " at kernels/gpu/simulate_cuda.cu:12", or nothing where the place is not known.
+  /// " at kernels/gpu/simulate_cuda.cu:12", or nothing if the place is not known.
   std::string words() const { return *file == '\0' ? "" : " at " + short_path(file) + ":" + std::to_string(line); }
 };
 
@@ -61,7 +61,7 @@ inline void ignore(cudaError_t error) noexcept {
 /// memory, on a GPU that is not used.
 inline void use_device(int device, const CallSite place = CallSite::current()) { check(cudaSetDevice(device), place); }
 
-/// Loads the file of this kernel on the current GPU, which takes its driver long where it has to compile it.
+/// Loads the file of this kernel on the current GPU; takes long if its driver has to compile it.
 template <class Kernel>
 void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
   cudaFuncAttributes attributes{};
@@ -76,7 +76,7 @@ inline CodePart code_part(int gpu, std::string name, std::function<void()> load)
           }};
 }
 
-/// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
+/// A stream of the GPU that is current at construction; it does not synchronise with other streams.
 class Stream {
  public:
   explicit Stream(const CallSite place = CallSite::current()) {
@@ -92,7 +92,7 @@ class Stream {
   }
 
   cudaStream_t get() const { return stream_; }
-  /// Waits until everything in it is done.
+  /// Waits until all its work is done.
   void wait(const CallSite place = CallSite::current()) const { check(cudaStreamSynchronize(stream_), place); }
 
  private:
@@ -128,7 +128,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// `size` elements of T on the GPU that is current where it is made; freed on the same GPU, whichever is current then.
+/// `size` elements of T on the GPU that is current at construction; freed on the same GPU, whichever is current then.
 template <class T>
 class Buffer {
  public:
@@ -156,7 +156,7 @@ class Buffer {
   std::size_t bytes() const { return size_ * sizeof(T); }
   int device() const { return device_; }
 
-  /// At least `size` elements, their contents lost where there were fewer.
+  /// Makes room for at least `size` elements; their contents are lost if it has to grow.
   void reserve(std::size_t size, const CallSite place = CallSite::current()) {
     if (size <= size_) return;
     *this = Buffer();

@@ -11,13 +11,13 @@
 namespace attoscope {
 namespace {
 
-/// What was asked for so far.
+/// The loaders that were asked for so far.
 struct Loaders {
   std::mutex mutex;
   std::map<std::pair<int, CodeFor*>, std::unique_ptr<CodeLoader>> all;
 };
 
-/// Never destroyed, since that would wait for a driver.
+/// Never destroyed: that would wait for a driver.
 Loaders& loaders() {
   static Loaders* const made = new Loaders;
   return *made;

@@ -14,16 +14,16 @@ using CodeFor = std::vector<CodePart>(int gpu);
 /// For the outputs of emulated kernels, their deviations and their pictures.
 CodeFor attention_code;
 
-/// What loads the code on a GPU; null where the program holds code for it, which takes no time to load. It lives as long as the
+/// The loader of the code on a GPU; null if the program holds code for it, which takes no time to load. It lives as long as the
 /// program.
 CodeLoader* code_to_compile(int gpu, CodeFor* code = attention_code);
-/// The first of these GPUs' whose code is not all there; null: it is.
+/// The first of these GPUs' loaders whose code is not all loaded; null: all is.
 CodeLoader* missing_code(const std::vector<int>& gpus, CodeFor* code = attention_code);
 
-/// Waits until all of it is there. Throws DeviceFailure where it cannot be had or somebody stopped it, and what `stop` throws.
+/// Waits until all of it is loaded. Throws DeviceFailure if it cannot be loaded or somebody stopped it, and what `stop` throws.
 void wait_for_code(const std::vector<int>& gpus, const StopSign& stop, CodeFor* code = attention_code);
 
-/// Whether a driver is compiling just now. It cannot be interrupted: a program that ends has to do so without waiting for it.
+/// True if a driver is compiling just now. It cannot be interrupted: a program must end without waiting for it.
 bool is_compiling();
 
 }  // namespace attoscope

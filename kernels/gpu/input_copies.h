@@ -1,4 +1,4 @@
-/// Copies of inputs where an engine computes: made once, and again as soon as the host's arrays may hold other numbers.
+/// Copies of inputs on an engine's device: made once, and again as soon as the host's arrays may hold other numbers.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct CopiedJob {
   std::vector<Copy> own;  ///< copies that no other job shares
 };
 
-/// An address alone does not say what lies there: a new array may get the address of one that is gone. Copies are therefore
-/// found by address within one generation (see `Engine::run`). `Copy` has a `const char* get()`.
+/// Copies by address within one generation (see `Engine::run`): an address alone does not identify its numbers, since a new
+/// array may get the address of one that is gone. `Copy` has a `const char* get()`.
 template <class Copy>
 class InputCopies {
  public:
@@ -41,7 +41,7 @@ class InputCopies {
   }
 
  private:
-  /// A job's arrays, and how many numbers each holds.
+  /// A job's arrays with the number of elements of each.
   template <class T>
   static std::vector<std::pair<const T**, std::size_t>> arrays_of(Job<T>& job) {
     const std::size_t queries = static_cast<std::size_t>(job.queries), keys = static_cast<std::size_t>(job.n),

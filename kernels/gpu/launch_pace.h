@@ -1,4 +1,4 @@
-/// How much of a run one launch does, so that no launch holds a GPU for long: how many rows, and how much of their work.
+/// The part of a run that one launch does, so that no launch holds a GPU for long: its rows, and the range of their work.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@ class LaunchPace {
         work_(first_work) {}
 
   const WorkEstimate& estimate() const { return estimate_; }
-  /// All work of so many blocks, and whether one launch may do it.
+  /// All work of so many blocks; true if one launch may do it.
   std::int64_t work_of(int blocks) const { return estimate_.whole * rounds(blocks); }
   bool holds(int blocks) const { return work_of(blocks) <= work_; }
-  /// How much work takes what a launch aims at, where `work` took `ms`.
+  /// Work that takes the time a launch aims at, given that `work` took `ms`.
   static std::int64_t work_in_time(double work, float ms, float limit_ms) {
     return static_cast<std::int64_t>(std::min(work * aim * limit_ms / std::max(ms, 1e-3f), 1e15)) + 1;
   }
@@ -38,7 +38,7 @@ class LaunchPace {
                        some_steps = std::min<std::int64_t>(held_, work_ / estimate_.step);
     return static_cast<int>(std::clamp<std::int64_t>(std::max(all_the_way, some_steps), 1, most_rounds)) * multiprocessors_;
   }
-  /// How much of their work that many blocks do in the next launch.
+  /// Work of each block in the next launch of that many blocks.
   std::int64_t distance(int blocks) const { return std::max(estimate_.step, work_ / rounds(blocks)); }
 
   /// Records that a launch of that many blocks, each doing `distance` of its work, took `ms`. The work per launch grows at most
@@ -51,7 +51,7 @@ class LaunchPace {
 
  private:
   static constexpr std::int64_t most_rounds = 10000;
-  /// Of the limit, since one step takes longer than another.
+  /// Share of the limit, since one step takes longer than another.
   static constexpr double aim = 0.5;
 
   std::int64_t rounds(int blocks) const { return (blocks - 1) / multiprocessors_ + 1; }
@@ -67,7 +67,7 @@ struct LaunchPart {
   int first = 0, rows = 0, blocks = 0;
   WorkRange range;
 };
-/// How it ended: how much work the row that got furthest has done (see PartialWork::end), and the time it took.
+/// End of a launch: the work done by the row that got furthest (see PartialWork::end), and the time it took.
 struct LaunchEnd {
   std::int64_t reached = 0;
   float ms = 0;

@@ -1,5 +1,5 @@
-/// One GPU's share of an engine's work: inputs and scratch that stay, launches, what they recorded and how long they took. Only
-/// *.cu include this.
+/// One GPU's share of an engine's work: inputs and scratch that stay, launches, their records and times. Only *.cu include
+/// this.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// Kernels whose speeds have nothing to do with each other.
+/// Kinds of kernels whose speeds are unrelated.
 enum class KernelKind : std::uint8_t { in_float, in_double, in_double_double };
 inline constexpr int kernel_kinds = 3;
 
@@ -32,7 +32,7 @@ class OneGpu {
   const std::shared_ptr<DevicePool>& pool() const { return pool_; }
   const LaunchTimes& launches() const { return launches_; }
 
-  /// Nothing that was asked before is in the stream any more, and its answers are forgotten.
+  /// Waits for pending work and drops its results.
   void begin() {
     if (is_busy_) wait();
     staging_.reset();
@@ -47,7 +47,7 @@ class OneGpu {
   }
 
   Pooled matrix(std::size_t count) { return {pool_, std::max<std::size_t>(1, count) * sizeof(double)}; }
-  /// A copy of the host's bytes, which may be gone before it is complete.
+  /// A copy of the host's bytes, which may be freed before it is complete.
   Pooled uploaded(const void* host, std::size_t bytes) {
     Pooled copy(pool_, bytes);
     is_busy_ = true;
@@ -103,7 +103,7 @@ class OneGpu {
   /// Milliseconds that the output's last run took.
   double run_ms(Output output) const { return runs_[static_cast<std::size_t>(output)].ms; }
 
-  /// Cleared arrays for what launches record.
+  /// Cleared arrays for the records of launches.
   template <class T>
   DeviceNotes notes_for(const RunRecorder<T>& recorder) {
     const auto tiles = static_cast<std::size_t>(recorder.tiles());
@@ -113,7 +113,7 @@ class OneGpu {
     check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
     return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
   }
-  /// Sends what was recorded of so many tiles, and of m, to the host.
+  /// Sends the records of so many tiles, and of m, to the host.
   void send_notes(std::size_t tiles, std::size_t count) {
     const auto* const moved = sent(moved_, tiles);
     const auto* const m = sent(m_, count);
@@ -152,7 +152,7 @@ class OneGpu {
 
   std::int64_t& speed(KernelKind kind) { return first_work_[static_cast<std::size_t>(kind)]; }
 
-  /// How much work a launch may have at first the next time: what takes half of the limit at the run's speed.
+  /// Work of the next first launch: takes half of the limit at the run's speed.
   void note_time(Run& run) {
     run.ms = run.end.since(run.start);
     if (run.is_alone) launches_.longest_ms = std::max(launches_.longest_ms, run.ms);

@@ -1,4 +1,5 @@
-// The picture of a field made where its matrices lie: kernel, launcher, and the functions of kernels/gpu/device.h around them.
+// Makes the picture of a field on the GPU of its matrices: kernel, launcher, and the functions of kernels/gpu/device.h around
+// them.
 #include <cuda_runtime.h>
 
 #include "kernels/deviation/sample.h"
@@ -10,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// Pixels into a surface, as a texture holds them: the first row is the picture's top.
+/// Writes pixels into a surface, as a texture holds them: the first row is the picture's top.
 struct IntoSurface {
   cudaSurfaceObject_t surface;
   __device__ void operator()(int x, int y, float value) const {
@@ -18,7 +19,7 @@ struct IntoSurface {
   }
 };
 
-/// Pixels row-major into memory.
+/// Writes pixels row-major into memory.
 struct IntoMemory {
   float* pixels;
   int width;

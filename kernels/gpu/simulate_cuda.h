@@ -7,11 +7,11 @@
 
 namespace attoscope {
 
-/// Load the kernels' files on the current GPU.
+/// Loads the kernels' files on the current GPU.
 void load_attention_in_float();
 void load_attention_in_double();
 
-/// Rows of a launch, the part of their work that it does, and where the output goes; all arrays lie on the GPU.
+/// Rows of a launch, the part of their work, and the place of the output; all arrays lie on the GPU.
 struct DeviceSlice {
   const int* rows = nullptr;  ///< rows of Q
   int count = 0;              ///< at least 1
@@ -22,14 +22,14 @@ struct DeviceSlice {
   unsigned long long* reached = nullptr;  ///< raised to the largest amount of work done by a row
 };
 
-/// Where a launch records how m changes; `moved` is null where nothing is recorded.
+/// Memory in which a launch records the moves of m; `moved` is null if nothing is recorded.
 struct DeviceNotes {
   unsigned long long* moved = nullptr;  ///< [tile]
   float* m = nullptr;                   ///< [tile * held + row / row_step]
   int row_step = 1, held = 0;
 };
 
-/// How the current GPU runs a job: the rows of a thread block, the memory and work that it takes.
+/// Shape of a job on the current GPU: the rows of a thread block, its memory and its work.
 struct BlockShape {
   int rows = 0;
   std::size_t scratch_bytes = 0, shared_bytes = 0;

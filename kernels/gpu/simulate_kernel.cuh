@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(team_threads, blocks_at_a_time)
   if (group.thread() == 0) atomicMax(reached, static_cast<unsigned long long>(end));
 }
 
-/// Shared memory that a block may have on the current GPU.
+/// Largest shared memory of a block on the current GPU.
 inline std::size_t most_shared_bytes() {
   int device = 0, bytes = 0;
   check(cudaGetDevice(&device));
