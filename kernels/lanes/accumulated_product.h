@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// A product, and how its terms are added. Where `p.first` is given, a lane has terms first <= k < end only, and B is 0
+/// A product, and the rule for adding its terms. If `p.first` is given, a lane has terms first <= k < end only, and B is 0
 /// elsewhere.
 template <class P>
 struct BlockProduct {
@@ -32,9 +32,9 @@ using Int = typename Lane<V>::Int;
 using UInt = typename Lane<V>::UInt;
 inline constexpr int vectors = L::vectors;
 
-/// As many aligned products of two factors have a sum below 2^31: each is below 2^(2 + 25).
+/// Largest number of aligned products of two factors whose sum stays below 2^31: each is below 2^(2 + 25).
 inline constexpr int safe_terms = 16;
-/// Exponents that tell their sums from those of numbers: of zero, and of what is not finite.
+/// Exponents of zero, and of numbers that are not finite: outside the sums of other exponents.
 inline constexpr int exponent_of_zero = -5000, exponent_of_wild = 12000;
 inline constexpr int bias = 127;  ///< of a float's exponent field; sums of exponents carry it
 
@@ -103,7 +103,7 @@ struct Right {
 
 #endif
 
-/// To nearest in fp16.
+/// Rounds to nearest in fp16.
 ATTOSCOPE_HOST_DEVICE_INLINE V in_fp16(V x) {
   return MagicRounder<float>(RounderPlan<float>{.kind = RounderKind::half,
                                                 .format = detail::half(),
@@ -166,7 +166,7 @@ class Block {
   ATTOSCOPE_HOST_DEVICE_INLINE void next(const Sums<M>& before, Sums<M>& after, Int& wild) {
     find_scales(before, wild);
     if (L::width == 1 && any(wild)) return;
-    UInt total[M][vectors];  // unsigned, since what is wild may pass 2^31
+    UInt total[M][vectors];  // unsigned, since wild lanes may pass 2^31
     for (int i = 0; i < M; ++i)
       for (int r = 0; r < vectors; ++r) total[i][r] = UInt{};
     if (inside_)
@@ -181,7 +181,7 @@ class Block {
   }
 
  private:
-  /// Whether so many terms and c may pass 2^31.
+  /// True if the sum of so many terms and c may pass 2^31.
   ATTOSCOPE_HOST_DEVICE_INLINE bool may_pass(int terms) const {
     return (4.0F * terms + 2) * (1 << sum_.aligned_bits) > 0x1p31F;
   }
@@ -217,14 +217,14 @@ class Block {
   ATTOSCOPE_HOST_DEVICE_INLINE Int with_carry(Int products, V c) const {
     if (!inside_) return products;
     Int own = (bits_of(c) >> 23) & 255;
-    if (sum_.least_c != -126) {  // that of fp16
+    if (sum_.least_c != -126) {  // least_c is that of fp16
       const Int raised = own < sum_.least_c + bias ? Int{} + (sum_.least_c + bias) : own;
       own = c == V{} ? Int{} : raised;
     }
     return own > products ? own : products;
   }
 
-  /// 1 in lanes whose terms are not all 0 and leave the domain.
+  /// 1 in lanes that leave the domain, unless all their terms are 0.
   ATTOSCOPE_HOST_DEVICE_INLINE Int wildness(Int products, V c) const {
     const Int top = with_carry(products, c), one = Int{} + 1;
     const Int some = products > exponent_of_zero / 2 ? one : (c == V{} ? Int{} : one);
@@ -241,7 +241,7 @@ class Block {
         for (int i = 0; i < M; ++i) total[i][r] = total[i][r] + bit_as<UInt>(truncated((left_.value(i, k) * b) * scale_[i][r]));
       }
   }
-  /// The same for terms whose sum is below 2^31, where the total may pass it.
+  /// Adds terms whose own sum is below 2^31 to a total that may pass it.
   ATTOSCOPE_HOST_DEVICE_INLINE void add_part(int k0, int k1, UInt (&total)[M][vectors], Int& wild) {
     UInt part[M][vectors];
     for (int i = 0; i < M; ++i)
@@ -275,7 +275,7 @@ class Block {
   ATTOSCOPE_HOST_DEVICE_INLINE static V unit_of(V scale) {
     return bit_as<V>(UInt{} + (static_cast<std::uint32_t>(bias + bias) << 23) - bit_as<UInt>(scale));
   }
-  /// To nearest in fp16: an odd last bit keeps what was cut on its side of a tie.
+  /// Rounds to nearest in fp16: an odd last bit keeps the cut part on its side of a tie.
   ATTOSCOPE_HOST_DEVICE_INLINE static V half(Int total, V scale) {
     const V cut = cut_to_float(total);
     const Int odd = truncated(cut) == total ? Int{} : Int{} + 1;
@@ -335,7 +335,7 @@ class RowSums {
     for (int lane = 0; lane < L::width; ++lane) set_lane(c, lane, first_carry(x_.sum, lane_of(c, lane)));
     return c;
   }
-  /// One half from 0, the other on top, and their sum added to c.
+  /// Adds up one half from 0, the other on top, and adds their sum to c.
   template <class Left, class Right>
   ATTOSCOPE_HOST_DEVICE_INLINE void add_halves(const Left& left, const Right& right, int k0, int k1, Int& wild) {
     Sums<M> sum{};
@@ -365,7 +365,7 @@ class RowSums {
   Sums<M> sums_;
 };
 
-/// Where the block that begins with term k ends. Sums in fp64 have one block.
+/// End of the block that begins with term k. Sums in fp64 have one block.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE int end_of_block(const BlockProduct<P>& x, int k) {
   const bool whole = x.sum.accumulator == Accumulator::f64;
@@ -381,7 +381,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void each_block(const BlockProduct<P>& x, Each bloc
   }
 }
 
-/// Rows of C by `slow_sum` alone; the warps of a team share them.
+/// Computes rows of C by `slow_sum` alone; the warps of a team share them.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct<P>& x) {
   x.p.group.sync();  // B is complete
@@ -396,7 +396,7 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct<P>& x) {
 
 #ifdef ATTOSCOPE_SIMT
 
-/// Every block is a slab.
+/// Computes rows of C with a slab for every block.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline void fast_rows(const BlockProduct<P>& x) {
   const P& p = x.p;

@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-/// Hands out arrays from one block of memory; with a null block it only counts, which is how the size is found.
+/// Hands out arrays from one block of memory; with a null block it only counts, to find the size.
 class Arena {
  public:
   explicit Arena(void* memory) : memory_(static_cast<char*>(memory)) {}
@@ -17,7 +17,7 @@ class Arena {
     used_ += (count * sizeof(T) + 63) / 64 * 64;
     return array;
   }
-  /// A GPU's threads tell these apart (see simt_lanes.h).
+  /// The same as `take`; a GPU's threads tell these apart (see simt_lanes.h).
   template <class T>
   T* take_own(std::size_t count) {
     return take<T>(count);

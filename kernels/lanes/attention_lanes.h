@@ -1,4 +1,4 @@
-/// The algorithms for one block of query rows: which steps they take, in which order.
+/// The algorithms for one block of query rows: their steps, in order.
 #pragma once
 
 #include "kernels/lanes/tile_steps.h"
@@ -27,10 +27,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
     run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d_v) * R);
   }
 
-  /// Whether there is room for S of a whole tile.
+  /// True if there is room for S of a whole tile.
   ATTOSCOPE_HOST_DEVICE bool holds_tile() const { return this->held_.has_room; }
 
-  /// Writes the block's rows of the output, row-major, once all work is done. Returns how much is done (see PartialWork::end).
+  /// Writes the block's rows of the output, row-major, once all work is done. Returns the amount of work done (see
+  /// PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
     cursor_.begin();
     this->load_rows();
@@ -70,7 +71,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   ATTOSCOPE_HOST_DEVICE int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
 
-  /// tile() for those of the tiles [first, end) in which some row sees a key.
+  /// Calls tile() for each of the tiles [first, end) in which some row sees a key.
   template <class Tile>
   ATTOSCOPE_HOST_DEVICE void each_tile(int first, int end, Tile tile) {
     const int k = job_.method.block_k, begin = rows_.any.first / k, last = (rows_.any.end - 1) / k;
@@ -92,7 +93,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// S of the tile, the running max, and the factors by which the state has to be rescaled.
+  /// Computes S of the tile, the running max, and the factors that rescale the state.
   ATTOSCOPE_HOST_DEVICE void advance_max() {
     this->scores();
     step(16, [&] {
@@ -152,7 +153,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     step(2 * job_.d_v, [&] { round_normalised_O(); });
   }
 
-  /// Runs of tiles as if each were alone, then the merge.
+  /// Computes each run of tiles as if it were alone, then merges them.
   ATTOSCOPE_HOST_DEVICE void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
@@ -174,7 +175,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = job_.method.algorithm == Algorithm::flash1;
     step(2 * job_.d_v, [&] {
-      const Array l_before = tile_sum();  // no tile needs it any more
+      const Array l_before = tile_sum();  // memory that no tile needs any more
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
       if (normalised)
@@ -262,7 +263,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// O = round(alpha * O), and so what is not in O yet.
+  /// O = round(alpha * O); the same for sums that are not in O yet.
   ATTOSCOPE_HOST_DEVICE void rescale_O() {
     if (!this->any_rescale() && rescale_by_1_is_free_) return;
     rescale(state_.O, tile_.index);
@@ -272,7 +273,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     fill_columns(x, Step::rescaled, [v = vec(x), alpha = vec(scratch_.alpha)](int i, int r) { return alpha[r] * v[i]; }, key);
   }
 
-  /// O = round(rescaled O + P.V), or round(O) where P.V was accumulated in O; with a flush after several tiles, after those.
+  /// O = round(rescaled O + P.V), or round(O) if P.V was accumulated in O; with a flush after several tiles, only after those.
   ATTOSCOPE_HOST_DEVICE void update_O() {
     if (job_.flush == 0) return round_columns(state_.O, Step::O, tile_.index);
     if (job_.flush == 1) return add_to_O(scratch_.PV, tile_.index);
@@ -295,7 +296,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     flush(-1);
   }
-  /// The state as it would be with a flush after this tile.
+  /// Reports the state as it would be with a flush after this tile.
   ATTOSCOPE_HOST_DEVICE void report_tile() {
     if (job_.flush <= 1 || !this->observer_.wanted()) return this->report();
     const Array O = state_.O;
@@ -335,8 +336,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// l = round(l + round(exp(round(sink - m)))).
   ATTOSCOPE_HOST_DEVICE_NOINLINE void add_sink() {
     if (!job_.has_sink) return;
-    this->enter(0, 0, rows_.any.first, rows_.any.end);  // the random bits must not depend on which tile was the block's last
-    const Array share = scratch_.m_tile;                // no tile needs it any more
+    this->enter(0, 0, rows_.any.first, rows_.any.end);  // not the block's last tile, on which random bits must not depend
+    const Array share = scratch_.m_tile;                // memory that no tile needs any more
     fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(state_.m)[r], sink_exponent(r)); }, -1);
     fill_rows(
         share, Step::e,

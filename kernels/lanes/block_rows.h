@@ -1,5 +1,5 @@
-/// One block of query rows, a row in each lane: which keys they see, their state, and how much of their work is done. Letters
-/// are those of the papers.
+/// One block of query rows, a row in each lane: the keys they see, their state, and the work done. Letters are those of the
+/// papers.
 #pragma once
 
 #include "kernels/lanes/arena.h"
@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// How many keys one tile buffer must hold.
+/// Number of keys that one tile buffer must hold.
 template <class T>
 ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
   return job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
@@ -19,8 +19,8 @@ ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
 /// Ranges into which a team's warps divide the keys of a piece.
 inline constexpr int key_ranges = has_teams ? key_chunk / column_group : 1;
 
-/// The observer (CpuObserver, LaunchObserver or HeadObserver) gets the state after every tile, can stop the block, and says
-/// which part of the work to do.
+/// The observer (CpuObserver, LaunchObserver or HeadObserver) gets the state after every tile, can stop the block, and names
+/// the part of the work to do.
 template <class T, class Observer>
 class BlockRows {
  protected:
@@ -60,7 +60,8 @@ class BlockRows {
       for (Array* kept : {&kept_.S, &kept_.e, &kept_.P}) *kept = arena.template take_own<T>(keys);
   }
 
-  /// For sums in an order other than sequential, which pieces of keys interrupt: of each row, and on a GPU of each column of O.
+  /// Memory for partial sums in an order other than sequential, which pieces of keys interrupt: of each row, and on a GPU of
+  /// each column of O.
   ATTOSCOPE_HOST_DEVICE void take_partial_sums(LaneArena& arena) {
     const std::size_t all = static_cast<std::size_t>(parts_of_a_sum()) * R;
     scratch_.parts = arena.template take_own<T>(all);
@@ -73,7 +74,7 @@ class BlockRows {
   // --- the rows -------------------------------------------------------------------------------------------------------
 
   /// Q transposed into lanes, and the keys each row sees. Lanes without a row repeat the last one. Every launch repeats this,
-  /// except for Q, which stays in scratch. Every warp of a team does what is done once for a row.
+  /// except for Q, which stays in scratch. Every warp of a team repeats the work of a row.
   ATTOSCOPE_HOST_DEVICE void load_rows() {
     rows_.any.first = rows_.all.end = job_.n;
     rows_.any.end = rows_.all.first = 0;
@@ -141,7 +142,7 @@ class BlockRows {
     }
   }
   ATTOSCOPE_HOST_DEVICE int keys() const { return tile_.j1 - tile_.j0; }
-  /// Whether any row of the block sees any key.
+  /// True if any row of the block sees any key.
   ATTOSCOPE_HOST_DEVICE bool sees_keys() const { return rows_.any.first < rows_.any.end; }
 
   /// Calls work() if that step, of about `cost` fma per row, is due in this launch.
@@ -175,7 +176,7 @@ class BlockRows {
     return due.first == 0 && due.end == count;
   }
 
-  /// Whether every row of the block sees all keys j0 .. j1-1.
+  /// True if every row of the block sees all keys j0 .. j1-1.
   ATTOSCOPE_HOST_DEVICE bool all_visible(int j0, int j1) const { return rows_.all.first <= j0 && j1 <= rows_.all.end; }
 
   template <class A>
@@ -191,7 +192,7 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE void with(Step step, Use&& use) const {
     with_rounder(job_[step], step, random(), use);
   }
-  /// x[r] = round(f(r)), one number per row; `k` tells several such roundings of a tile apart.
+  /// x[r] = round(f(r)), one number per row; `k` distinguishes several such roundings of a tile.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_rows(Array x, Step step, F f, int k = 0) const {
     with(step, [&](auto rounder) {
@@ -240,7 +241,7 @@ class BlockRows {
         kept[tile_.piece + j] = scratch_.S[static_cast<std::ptrdiff_t>(j) * R + kept_.lane];
   }
 
-  // --- what others see ------------------------------------------------------------------------------------------------
+  // --- reports and shared state ----------------------------------------------------------------------------------------
 
   ATTOSCOPE_HOST_DEVICE void report() {
     const bool restarts = state_.restarts;
@@ -278,33 +279,33 @@ class BlockRows {
   struct Tile {
     int index = 0, first_key = 0;
     int j0 = 0, j1 = 0;     ///< those of its keys that some row sees
-    int piece = 0;          ///< where the piece begins among them
+    int piece = 0;          ///< place of the piece's first key among them
     bool any_idle = false;  ///< some row sees none of them
     Array active;           ///< 1 in rows that see one of them, else 0
   };
-  /// What a tile leaves to the next.
+  /// State that a tile leaves to the next.
   struct State {
     Array m, l, l_lost, O;
     Array pending;          ///< P.V that is not in O yet, where it is flushed after several tiles
     Array started;          ///< 1 in rows that have seen a key, else 0
-    bool restarts = false;  ///< it is empty in every row
+    bool restarts = false;  ///< the state is empty in every row
   };
-  /// What only the tile itself needs.
+  /// Memory that only the tile itself needs.
   struct Scratch {
     Tiles S;       ///< of the tile where there is room for it, else of a piece; it becomes e, then P
-    Tiles shared;  ///< through which the warps of a team tell each other a number of every row and range of keys
+    Tiles shared;  ///< exchange of the team's warps: a number of every row and range of keys
     Array PV, m_old, m_tile, alpha;
     Array max_then_sum, sum_lost;
     Array from, to;                                    ///< the mask of a product: the keys [from, to) of its depth
     LaneArray<std::int16_t> exponents_a, exponents_b;  ///< see BlockProduct
     Array parts, column_parts;                         ///< the partial sums of unfinished sums in another order
   };
-  /// What of the tile this launch has computed and can be used again: S of all its keys, or e.
+  /// Parts of the tile that this launch has computed and can use again: S of all its keys, or e.
   struct Held {
     bool has_room = false;
     bool S = false, e = false;
   };
-  /// What the recorder gets of one lane; lane -1: of none.
+  /// One lane's S, e and P for the recorder; lane -1: none.
   struct Kept {
     int lane = -1;
     Array S, e, P;
@@ -313,7 +314,7 @@ class BlockRows {
   /// The largest S of each row and the sum of its e or P share their memory: m takes in the max before the sum begins.
   ATTOSCOPE_HOST_DEVICE Array tile_max() const { return scratch_.max_then_sum; }
   ATTOSCOPE_HOST_DEVICE Array tile_sum() const { return scratch_.max_then_sum; }
-  /// How many keys share the max, while the max is found: alpha gets its value afterwards.
+  /// Number of keys that share the max, while the max is found: alpha gets its value afterwards.
   ATTOSCOPE_HOST_DEVICE Array tie_counts() const { return scratch_.alpha; }
 
   const Job<T>& job_;

@@ -1,4 +1,4 @@
-/// The inner loop of the comparison: what one chunk of two arrays adds to their deviation, in eight interleaved chains whatever
+/// The inner loop of the comparison: terms of one chunk of two arrays in their deviation, in eight interleaved chains whatever
 /// the width of the lanes. A GPU's lane computes one of the chains.
 #pragma once
 
@@ -34,8 +34,8 @@ class DeviationChunk {
   /// `all_finite` and `centred_alone` as in the rule; false: the rule says it.
   template <bool all_finite, bool centred_alone>
   ATTOSCOPE_HOST_DEVICE DeviationSums sums_of(const double* x, const double* y, int count) {
-    // Apart from the sums, which can stay in registers. A lane's own counts: errors are alike, and bins counted by all lanes
-    // would be waited for.
+    // Kept apart from the sums, which can stay in registers. Each lane counts for itself: errors are alike, and lanes that
+    // share bins would wait for each other.
     std::int32_t counts[width][spare_bin + 1] = {};
     std::int64_t bins[noted] = {};
     counts_ = counts;
@@ -172,7 +172,7 @@ ATTOSCOPE_HOST_DEVICE inline void gaps(const double* x, const double* y, int cou
   for (int c = 0; i < count; ++i, ++c) chain[c] += x[i] < y[i] ? y[i] - x[i] : x[i] - y[i];
 }
 
-/// What the magnitudes of x[0] .. x[count - 1] have in common.
+/// Bounds of the magnitudes of x[0] .. x[count - 1].
 inline BitsOfMagnitudes magnitudes(const double* x, std::size_t count) {
   constexpr std::size_t width = Lanes<double>::width;
   constexpr std::int64_t size = std::numeric_limits<std::int64_t>::max();

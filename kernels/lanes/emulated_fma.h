@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// What a + b, rounded to `sum`, lost.
+/// Rounding error of sum = a + b.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_sum(DoubleV a, DoubleV b, DoubleV sum) {
   const DoubleV z = sum - a;
   return (a - (sum - z)) + (b - z);
@@ -23,29 +23,29 @@ struct Halves {
   DoubleV high, low;
 };
 inline constexpr std::uint64_t low_27_bits = (std::uint64_t{1} << 27) - 1;
-/// Of 26 bits each, for |x| below about 2^1020.
+/// Halves of 26 bits each, for |x| below about 2^1020.
 ATTOSCOPE_HOST_DEVICE_INLINE Halves rounded_halves(DoubleV x) {
   const DoubleV high = DoubleV((UInt64V(x) + (std::uint64_t{1} << 26)) & ~low_27_bits);
   return {high, x - high};
 }
-/// Of 26 and 27 bits.
+/// Halves of 26 and 27 bits.
 ATTOSCOPE_HOST_DEVICE_INLINE Halves cut_halves(DoubleV x) {
   const DoubleV high = DoubleV(UInt64V(x) & ~low_27_bits);
   return {high, x - high};
 }
-/// What a*b, rounded to `product`, lost; one of a and b is cut, the other rounded. Nothing may underflow.
+/// Rounding error of product = a*b; one of a and b is cut, the other rounded. Nothing may underflow.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_product(Halves a, Halves b, DoubleV product) {
   return ((a.high * b.high - product) + a.high * b.low + a.low * b.high) + a.low * b.low;
 }
 
-/// x + lost, of which x is the nearest double, rounded to odd. In an odd double, and in one that lost nothing, it is x.
+/// Rounds x + lost to odd, where x is the nearest double. Returns x if x is odd or nothing was lost.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV rounded_to_odd(DoubleV x, DoubleV lost) {
   const UInt64V bits = UInt64V(x), is_even = (bits & 1) - 1, is_negative = UInt64V(x < 0.0);
-  const UInt64V away = UInt64V(lost < 0.0) - UInt64V(lost > 0.0);  // -1, 0 or 1: where the sum lies in a positive x
+  const UInt64V away = UInt64V(lost < 0.0) - UInt64V(lost > 0.0);  // -1, 0 or 1: the side of a positive x on which the sum lies
   return DoubleV(bits + (((away ^ is_negative) - is_negative) & is_even));
 }
 
-/// Whether any lane of a comparison holds.
+/// True if any lane of a comparison holds.
 ATTOSCOPE_HOST_DEVICE_INLINE bool any_of(Int64V x) { return _mm_movemask_pd(__m128d(x)) != 0; }
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV magnitude(DoubleV x) { return DoubleV(UInt64V(x) & ~Layout<double>::sign); }
 
@@ -55,7 +55,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE DoubleV magnitude(DoubleV x) { return DoubleV(UInt6
   return c;
 }
 
-/// a*b + c: where a part could overflow or underflow, by the library. The product of a zero and a number is exact.
+/// a*b + c; by the library if a part could overflow or underflow. The product of a zero and a number is exact.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV emulated_fma(DoubleV a, DoubleV b, DoubleV c) {
   constexpr double low = 0x1p-900, high = 0x1p900;
   const DoubleV product = a * b, size = magnitude(product), zero{};
@@ -90,17 +90,17 @@ ATTOSCOPE_HOST_DEVICE_INLINE FloatV emulated_fma(FloatV a, FloatV b, FloatV c) {
                    odd_fma_of_floats(upper_doubles(a), upper_doubles(b), upper_doubles(c)));
 }
 
-/// a*b + c in a few operations, right unless it is in doubt afterwards: as soon as one of its results may have been rounded
-/// twice. For chains of them, of which hardly any is: see `by_likely_fma`.
+/// a*b + c in a few operations, right unless `is_in_doubt` afterwards: one of its results may have been rounded twice. For
+/// chains of fma, of which hardly any is in doubt: see `by_likely_fma`.
 template <class V>
 class LikelyFma;
 
-/// Here the parts that the sum and the product lost are added first. That sum, rounded, may decide the last rounding wrongly
-/// only where it is half the distance of two doubles, a power of two. Nothing may overflow; what underflows is in doubt too.
+/// Adds the rounding errors of the sum and the product first. Their rounded sum may decide the last rounding wrongly only if it
+/// is half the distance of two doubles, a power of two. Nothing may overflow; underflow counts as doubt.
 template <>
 class LikelyFma<DoubleV> {
  public:
-  /// For |c| >= |a*b|.
+  /// a*b + c for |c| >= |a*b|.
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV operator()(DoubleV a, DoubleV b, DoubleV c) {
     const DoubleV product = a * b, sum = c + product;
     return rounded(sum, lost_by_quick_sum(c, product, sum) + lost_by_product(cut_halves(a), rounded_halves(b), product));
@@ -109,10 +109,10 @@ class LikelyFma<DoubleV> {
     const DoubleV product = a * b, sum = c + product;
     const DoubleV of_product = lost_by_product(cut_halves(a), rounded_halves(b), product);
     const DoubleV lost = lost_by_sum(c, product, sum) + of_product;
-    doubt_ |= Int32V(of_product != 0.0) & (Int32V(UInt64V(lost) << 12) == 0);  // one of both is a double
+    doubt_ |= Int32V(of_product != 0.0) & (Int32V(UInt64V(lost) << 12) == 0);  // lost is exact if of_product is 0
     return sum + lost;
   }
-  /// For |c| >= |a*b|, or a double as the sum of c and the rounded product, where what both lost is a double together.
+  /// a*b + c for |c| >= |a*b|, or if c + rounded a*b is a double; both rounding errors must add up to a double.
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV beyond_doubt(DoubleV a, DoubleV b, DoubleV c) const {
     const DoubleV product = a * b, sum = c + product;
     return sum + (lost_by_quick_sum(c, product, sum) + lost_by_product(cut_halves(a), rounded_halves(b), product));
@@ -121,13 +121,13 @@ class LikelyFma<DoubleV> {
 
  private:
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV rounded(DoubleV sum, DoubleV lost) {
-    doubt_ |= Int32V(UInt64V(lost) << 12) == 0;  // of each double the upper half counts
+    doubt_ |= Int32V(UInt64V(lost) << 12) == 0;  // looks at the upper half of each double
     return sum + lost;
   }
   Int32V doubt_{};
 };
 
-/// Here the sum is a double's, rounded a second time to float: wrongly only where it is halfway between two floats.
+/// Rounds the sum of doubles a second time to float: wrong only if it is halfway between two floats.
 template <>
 class LikelyFma<FloatV> {
  public:
@@ -147,7 +147,7 @@ class LikelyFma<FloatV> {
   Int32V doubt_{};
 };
 
-/// f(fma) for an fma that is right.
+/// f(fma) with an fma that is always right.
 template <class F>
 [[gnu::noinline]] auto by_sure_fma(const F& f) {
   SureFma fma;

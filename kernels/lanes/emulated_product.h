@@ -8,7 +8,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The magnitudes of `count` vectors, and how many mantissa bits they take; infinite where anything is infinite or NaN.
+/// Range of the magnitudes of `count` vectors, with their mantissa bits; infinite if anything is infinite or NaN.
 template <class T>
 Magnitudes measured(const typename Lanes<T>::V* x, int count) {
   using V = typename Lanes<T>::V;
@@ -36,7 +36,7 @@ Magnitudes measured(const typename Lanes<T>::V* x, int count) {
           is_wild ? std::numeric_limits<double>::infinity() : static_cast<double>(largest), used_mantissa_bits<T>(bits)};
 }
 
-/// Whether T holds the product of any two such numbers.
+/// True if T holds the product of any two such numbers.
 template <class T>
 bool has_exact_products(const Magnitudes& a, const Magnitudes& b) {
   constexpr double least = std::is_same_v<T, float> ? 0x1p-149 : 0x1p-1021,
@@ -46,7 +46,7 @@ bool has_exact_products(const Magnitudes& a, const Magnitudes& b) {
          a.smallest * b.smallest >= least * power_of_two<double>(a.mantissa_bits + b.mantissa_bits);
 }
 
-/// B = high + low, so that A times each is a double; every sum of what an addition of A * high loses and of A * low is one too.
+/// B = high + low, so that A times each is a double; every sum of A * low and the rounding error of adding A * high is one too.
 struct SplitTerm {
   const DoubleV *high, *low;
   DoubleV operator()(DoubleV x, int i, DoubleV c) const {
@@ -55,8 +55,8 @@ struct SplitTerm {
   }
 };
 
-/// Whether SplitTerm is right. All numbers are multiples of `unit`: those of B of 2^-53 times the smallest, and so on. The two
-/// losses of an addition of numbers below `top` are below 2^-51 of it each, A * low is below 2^(a.mantissa_bits - 51) of a
+/// True if SplitTerm is right. All numbers are multiples of `unit`: those of B of 2^-53 times the smallest, and so on. The two
+/// rounding errors of adding numbers below `top` are below 2^-51 of it each, A * low is below 2^(a.mantissa_bits - 51) of a
 /// product: their sums are doubles if they stay below 2^53 units.
 inline bool may_be_split(const Magnitudes& a, const Magnitudes& b, const Magnitudes& c, int terms) {
   if (a.mantissa_bits > 23) return false;
@@ -117,10 +117,10 @@ inline void product_rows_in_parts(const KeysProduct<double>& p, int m0, const Pa
 
 /// Bounds of the numbers of a product P.V.
 struct SizesOfSums {
-  double top = 0;        ///< no sum is larger,
-  double largest_b = 0;  ///< and none of P's numbers than this;
-  double unit_b = 0;     ///< they are multiples of a power of two that is no smaller,
-  double unit_c = 0;     ///< and what C is continued from of one no smaller than this
+  double top = 0;        ///< no sum is larger
+  double largest_b = 0;  ///< no number of B is larger
+  double unit_b = 0;     ///< numbers of B are multiples of a power of two at least this
+  double unit_c = 0;     ///< initial numbers of C are multiples of a power of two at least this
 
   /// The grid that allows the smallest units of A where its numbers are about 1.
   double grid() const {
@@ -128,8 +128,8 @@ struct SizesOfSums {
     __builtin_frexp(top * unit_b / key_chunk, &exponent);
     return power_of_two<double>((exponent - 1) / 2);
   }
-  /// Whether all are doubles: the sums of `high`, multiples of grid * a.unit; and the rest, a multiple of the smallest unit,
-  /// which is at most 4 grid * a.unit at first, then grows by grid / 2 times what A has, and by what the sums lose.
+  /// True if all sums are doubles: those of `high`, multiples of grid * a.unit; and the rest, a multiple of the smallest unit,
+  /// at most 4 grid * a.unit at first, then growing by grid / 2 times the sum of A, and by rounding errors.
   bool allow_parts(double grid, const ValueSpan& a) const {
     const double of_products = unit_b * a.unit, unit = of_products < unit_c ? of_products : unit_c;
     const double rest = grid * (4 * a.unit + a.sum / 2) + top * (key_chunk * 0x1p-52);
@@ -179,7 +179,7 @@ inline double largest_sum(const KeysProduct<double>& p) {
   return largest;
 }
 
-/// P.V in double with V of few bits, as golden values have it. Returns whether it did it.
+/// P.V in double with V of few bits, as golden values have it. Returns true if it was done.
 template <bool masked>
 bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magnitudes& b) {
   constexpr int vectors = Lanes<double>::vectors;
@@ -205,7 +205,7 @@ bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magn
   return true;
 }
 
-/// The product without an emulated fma. Returns whether it did it.
+/// The product without an emulated fma. Returns true if it was done.
 template <bool masked, class T>
 bool emulated_product(const KeysProduct<T>& p, const RounderPlan<T>& plan, bool in_domain) {
   using V = typename Lanes<T>::V;

@@ -1,4 +1,5 @@
-/// The truth for experiments that work in double themselves: three-pass safe softmax in double-double, a row in each lane.
+/// The golden value for experiments that work in double themselves: three-pass safe softmax in double-double, a row in each
+/// lane.
 #pragma once
 
 #include "kernels/arithmetic/double_double.h"
@@ -10,7 +11,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The observer says which part of the work to do, and can stop it.
+/// The observer names the part of the work to do, and can stop it.
 template <class Observer>
 class DoubleDoubleBlock {
   using V = DoubleV;
@@ -32,7 +33,8 @@ class DoubleDoubleBlock {
     o_ = arena.take<D>(1);
   }
 
-  /// Writes the block's rows of the output, row-major, column by column. Returns how much is done (see PartialWork::end).
+  /// Writes the block's rows of the output, row-major, column by column. Returns the amount of work done (see
+  /// PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
     cursor_.begin();
     load_rows();
@@ -67,22 +69,22 @@ class DoubleDoubleBlock {
     return key < first_ ? hidden : (key < end_ ? x : hidden);
   }
 
-  /// f(first, end) for the keys that the rows see: all at once, or chunk by chunk where the work is split into launches. `cost`
-  /// is the cost of one key.
+  /// Calls f(first, end) for the keys that the rows see: all at once, or chunk by chunk if the work is split into launches.
+  /// `cost` is the cost of one key.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_chunk(std::int64_t cost, F f) {
     const Steps due = cursor_.due_of(chunks(), cost * chunk());
     for (int i = due.first; i < due.end; ++i) f(begin_ + i * chunk(), end_of(i));
   }
   ATTOSCOPE_HOST_DEVICE int chunk() const { return Cursor::is_partial || stop_ <= begin_ ? key_chunk : stop_ - begin_; }
-  /// At least one, so that the columns of a row without keys are written too.
+  /// Number of chunks; at least one, so that the columns of a row without keys are written too.
   ATTOSCOPE_HOST_DEVICE int chunks() const { return stop_ <= begin_ ? 1 : (stop_ - begin_ - 1) / chunk() + 1; }
   ATTOSCOPE_HOST_DEVICE int end_of(int i) const {
     const int first = begin_ + i * chunk();
     return stop_ - first < chunk() ? stop_ : first + chunk();
   }
 
-  /// S and its max.
+  /// Computes S and its max.
   ATTOSCOPE_HOST_DEVICE void scores(int first, int end) {
     V m = *m_;
     for (int j = first; j < end; ++j) {
@@ -97,7 +99,7 @@ class DoubleDoubleBlock {
     *m_ = m;
   }
 
-  /// The score in plain double, which replaces the double-double where that is infinite or NaN.
+  /// The score in plain double, which replaces the double-double if that is infinite or NaN.
   ATTOSCOPE_HOST_DEVICE V plain_score(int j) const {
     V sum{};
     for (int c = 0; c < job_.d; ++c) sum = fused(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c], sum);
@@ -111,7 +113,7 @@ class DoubleDoubleBlock {
     return {finite ? x.high : plain, finite ? x.low : zero};
   }
 
-  /// Soft-capping and ALiBi.
+  /// s after soft-capping and ALiBi.
   ATTOSCOPE_HOST_DEVICE D biased(D s, int key) const {
     if (job_.softcap != 0) {
       const D cap{splat<V>(job_.softcap), V{}}, one{splat<V>(1), V{}};
@@ -126,7 +128,7 @@ class DoubleDoubleBlock {
     return s - two_product(distance, splat<V>(job_.alibi));
   }
 
-  /// e in place of S; their sum.
+  /// Puts e in place of S and sums it.
   ATTOSCOPE_HOST_DEVICE void exponentials(int first, int end) {
     const V m = *m_;
     D l = *l_;
@@ -140,7 +142,7 @@ class DoubleDoubleBlock {
     }
     *l_ = l;
   }
-  /// Where exp(sink - m) is so much larger than the sum of e, at most the number of keys, that it is l; it may overflow.
+  /// Lanes in which exp(sink - m), which may overflow, is so much larger than the sum of e that it is l.
   ATTOSCOPE_HOST_DEVICE auto sink_is_all() const { return splat<V>(job_.sink) - *m_ > 700.0; }
   ATTOSCOPE_HOST_DEVICE void add_sink() {
     if (!job_.has_sink) return;
@@ -154,7 +156,7 @@ class DoubleDoubleBlock {
     return {sink_is_all() ? sum.high * exponential(*m_ - job_.sink) : o.high, sink_is_all() ? V{} : o.low};
   }
 
-  /// One column of the output after the other, and of each one chunk of keys after the other.
+  /// Computes one column of the output after the other, each chunk by chunk.
   ATTOSCOPE_HOST_DEVICE void weighted_columns(double* out) {
     const int count = chunks();
     const Steps due = cursor_.due_of(job_.d_v * count, dd_cost * chunk());

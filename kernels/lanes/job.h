@@ -1,4 +1,4 @@
-/// What the lane code of one instruction set is asked to do: plain data, the same for all instruction sets.
+/// Input of the lane code: plain data, the same for all instruction sets.
 #pragma once
 
 #include "kernels/arithmetic/block_sum.h"
@@ -21,15 +21,15 @@ struct OperandRanges {
   Magnitudes q{}, k{}, v{};
 };
 
-/// What is known of a column of V in so many keys, where an emulated fma asks for it.
+/// Bounds of a column of V in so many keys, for an emulated fma.
 inline constexpr int keys_of_a_span = 64;
 struct ValueSpan {
   double sum = 0;                                         ///< of the magnitudes, or a little more
   double unit = std::numeric_limits<double>::infinity();  ///< all are multiples of this power of two
 };
 
-/// What is known of Q, K and V there: their ranges, with the mantissa bits that the numbers take, and in double the spans of V,
-/// [key / keys_of_a_span * d_v + column].
+/// Bounds of Q, K and V for an emulated fma: their ranges, with the mantissa bits that the numbers take, and in double the
+/// spans of V, [key / keys_of_a_span * d_v + column].
 struct MeasuredOperands {
   OperandRanges ranges{};
   const ValueSpan* spans = nullptr;
@@ -50,10 +50,10 @@ struct JobExp2 {
   bool folded = false;  ///< the factor of the scores is folded in
   T scale = 1;          ///< c of 2^(S*c - m*c)
   T score_unit = 1;     ///< S of this job times this is the score
-  T shift = 0;          ///< what e and l carry as a power of 2 that is added in the exponent, where it is not in JobP::lift
+  T shift = 0;          ///< exponent of the power of 2 that e and l carry, if it is not in JobP::lift
 };
 
-/// What the scales of stored Q, K and V come to (see kernels/experiment/scaling.h); arrays are null where there are none.
+/// Factors and offsets from the scales of stored Q, K and V (see kernels/experiment/scaling.h); null arrays: none.
 template <class T>
 struct JobScales {
   const T *q = nullptr, *k = nullptr;         ///< q.k times q[row] * k[key], the key as stored
@@ -62,9 +62,9 @@ struct JobScales {
   std::int64_t bias_count = 0;                ///< numbers of `bias`
   const T *o = nullptr, *o_offset = nullptr;  ///< of each column: O times the one, plus the other, at the end
 
-  T P_factor = 1;  ///< what P carries and l does not: JobP::factor
+  T P_factor = 1;  ///< factor of P that l does not carry: JobP::factor
 
-  /// O of a column, of which all tiles are in, as it leaves the kernel; V is a number or a vector of lanes.
+  /// O of a column after all tiles, as it leaves the kernel; V is a number or a vector of lanes.
   template <class V>
   ATTOSCOPE_HOST_DEVICE_INLINE V output(V x, int column) const {
     if (o != nullptr || P_factor != 1) x = x * ((o != nullptr ? o[column] : T(1)) / P_factor);
@@ -72,11 +72,11 @@ struct JobScales {
   }
 };
 
-/// How P is scaled before it is rounded.
+/// Scaling of P before it is rounded.
 template <class T>
 struct JobP {
-  T lift = 1, log_lift = 0;  ///< what e and l carry, and its logarithm
-  T factor = 1;              ///< of e, beside l, which sums it without
+  T lift = 1, log_lift = 0;  ///< factor of e and l, and its logarithm
+  T factor = 1;              ///< further factor of e, which l sums without
   int block = 0;             ///< keys that share a scale; 0: none do
   RounderPlan<T> element{};  ///< of blocks
   int largest_exponent = 0;
@@ -138,7 +138,7 @@ struct WorkRange {
   std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
 };
 
-/// How much work a warp has, in units of about one fma per row: in all, and in its longest step, which no launch can split.
+/// Work of a warp, in units of about one fma per row: in all, and in its longest step, which no launch can split.
 struct WorkEstimate {
   std::int64_t whole = 1, step = 1;
 };
@@ -155,9 +155,9 @@ struct TileView {
   bool restarts = false;          ///< the state was empty before this tile in every row: a new run of split_kv begins
   const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [(key - first_key) * lane_stride] of the kept lane; null without one
 
-  /// Whether the row sees a key of the tile.
+  /// True if the row sees a key of the tile.
   ATTOSCOPE_HOST_DEVICE_INLINE bool sees(int lane) const { return takes_part[lane * lane_stride] != 0; }
-  /// Whether the row's max is another than before, and there was one before.
+  /// True if the row had a max before and it moved.
   ATTOSCOPE_HOST_DEVICE_INLINE bool moved(int lane) const {
     const T old = m_old[lane * lane_stride];
     return old > -std::numeric_limits<T>::infinity() && m[lane * lane_stride] != old;
@@ -173,7 +173,7 @@ struct Recorder {
   virtual void tile(const RowBlock& block, const TileView<T>& view) = 0;
 };
 
-/// What a block on the CPU reports to, and what tells it to stop.
+/// Recorder and stop sign of a block on the CPU.
 template <class T>
 struct CpuObserver {
   static constexpr bool keeps = true, is_partial = false;
@@ -188,16 +188,16 @@ struct CpuObserver {
   void tile(const RowBlock& block, const TileView<T>& view) const { recorder->tile(block, view); }
 };
 
-/// How a chunk is compared.
+/// Rule of a comparison.
 struct DeviationRule {
   Format format{};             ///< whose ulps count
   double floor = 0;            ///< ulps are at least those of this magnitude
-  double centre = 0;           ///< what `centred` measures differences from
+  double centre = 0;           ///< centre of the differences in `centred`
   bool centred_alone = false;  ///< no other sum is wanted
   bool all_finite = false;     ///< every element of both is known to be finite
 };
 
-/// What a chunk of x and a reference y adds to their deviation; sums in interleaved chains (element i into chain i mod chains).
+/// Terms of a chunk of x and a reference y in their deviation; sums in interleaved chains (element i into chain i mod chains).
 struct DeviationSums {
   static constexpr int chains = 8;
   double absolute[chains] = {}, plain[chains] = {}, square[chains] = {}, centred[chains] = {}, xy[chains] = {}, xx[chains] = {},
@@ -239,16 +239,16 @@ ATTOSCOPE_HOST_DEVICE_INLINE U digest_term_of(U bits, U place) {
 }
 inline constexpr std::uint64_t digested_nan = 0x7ff8000000000000u;
 
-/// What a chunk of one array adds to its moments, and to its digest.
+/// Terms of a chunk of one array in its moments and its digest.
 struct MomentSums {
   double squares[DeviationSums::chains] = {};  ///< of the finite elements, in interleaved chains
   std::int64_t nonfinite = 0;
   std::uint64_t digest = 0;  ///< the sum of the elements' terms (see `digest_term`)
 };
 
-/// What the bits of some numbers have in common, signs aside.
+/// Bounds of the bits of some numbers, signs aside.
 struct BitsOfMagnitudes {
-  std::uint64_t all = 0;                         ///< any of them
+  std::uint64_t all = 0;                         ///< all bits, by `or`
   std::uint64_t below = ~std::uint64_t{0} >> 1;  ///< the least that is not 0, less 1
   std::uint64_t greatest = 0;
 };
@@ -277,7 +277,7 @@ struct InstructionSet {
   void (*round_float)(const double* x, std::int64_t count, const RounderPlan<float>&, float* out) = nullptr;
   void (*round_double)(const double* x, std::int64_t count, const RounderPlan<double>&, double* out) = nullptr;
   DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
-  /// Of x[0] .. x[count - 1], which are elements first .. of the array; first is a multiple of the chains.
+  /// Moments of x[0] .. x[count - 1], which are elements first .. of the array; first is a multiple of the chains.
   MomentSums (*moments)(const double* x, std::size_t first, int count) = nullptr;
   /// The sums of |x - y|, in interleaved chains.
   void (*gaps)(const double* x, const double* y, int count, double* chains) = nullptr;
@@ -289,11 +289,11 @@ struct InstructionSet {
   double (*double_fma_rate)(double seconds) = nullptr;
 };
 
-/// The instruction set of that name. None named: the one that ATTOSCOPE_ISA=sse2|avx2|avx512|simt in the environment names, or
-/// the best of this machine; simt is the GPU's lane code, run by the CPU. Throws std::invalid_argument in one sentence where
-/// this machine does not run it.
+/// The instruction set of that name; if empty, the one that ATTOSCOPE_ISA=sse2|avx2|avx512|simt in the environment names, or
+/// the best of this machine. simt is the GPU's lane code, run by the CPU. Throws std::invalid_argument in one sentence if this
+/// machine does not run it.
 InstructionSet instruction_set(std::string_view name = {});
-/// Whether this program holds the instruction set of that name and this machine runs it.
+/// True if this program holds the instruction set of that name and this machine runs it.
 bool has_instruction_set(std::string_view name);
 
 }  // namespace attoscope

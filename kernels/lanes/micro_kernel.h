@@ -8,15 +8,15 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Of A and B, where they are known: an emulated fma asks for them. The spans are those of V, from the first key on.
+/// Ranges of A and B, if they are known, for an emulated fma. The spans are those of V, from the first key on.
 struct FactorRanges {
   const Magnitudes *a = nullptr, *b = nullptr;
   const ValueSpan* spans = nullptr;
 };
 struct NoRanges {};
 
-/// A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block], in the memory that their arrays
-/// say.
+/// A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block], in the memory of their array
+/// types.
 template <class X, class ArrayB, class ArrayC>
 struct Product {
   using T = X;
@@ -36,7 +36,7 @@ struct Product {
   Ranges ranges{};
 };
 
-/// q.k: A is K, whose rows are the product's. P.V: A is V, whose columns are.
+/// Products of q.k and of P.V. q.k: A is K, whose rows are the product's. P.V: A is V, whose columns are.
 template <class T>
 using KeysProduct = Product<T, LaneArray<const T>, TileArray<T>>;
 template <class T>

@@ -32,7 +32,7 @@ inline void store_in_all_lanes(const KeysProduct<T>& p, int m, T c) {
     as_vectors(p.c)[static_cast<std::ptrdiff_t>(m) * L::vectors + r] = splat<typename L::V>(c);
 }
 
-/// What rows m .. m + lanes - 1 of C are continued from.
+/// Start of the sums of rows m .. m + lanes - 1 of C.
 template <class T>
 inline typename Lanes<T>::V start_of_rows(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
@@ -65,7 +65,7 @@ inline typename Lanes<T>::V sums_of_rows(const T* a, std::ptrdiff_t stride, cons
   return sum;
 }
 
-/// As many rows of C as a vector has lanes, where A has the elements of a row side by side, as K has.
+/// Computes as many rows of C as a vector has lanes, if A has the elements of a row side by side, as K has.
 template <class T>
 inline void rows_by_transposing(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
@@ -91,7 +91,7 @@ inline void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
   }
 }
 
-/// The same times `groups`, where A has the elements of a column side by side, as V has.
+/// The same for `groups` vectors of rows, if A has the elements of a column side by side, as V has.
 template <class T, int groups>
 inline void rows_side_by_side(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
@@ -107,7 +107,7 @@ inline void rows_side_by_side(const KeysProduct<T>& p, int m) {
     for (int i = 0; i < L::width; ++i) store_in_all_lanes<T>(p, m + g * L::width + i, sum[g][i]);
 }
 
-/// Rows of C from the first on, in whole vectors. Returns how many.
+/// Computes rows of C from the first on, in whole vectors; returns their number.
 template <class T>
 inline int whole_vectors_of_one_row(const KeysProduct<T>& p) {
   constexpr int width = Lanes<T>::width, groups = 8;

@@ -20,8 +20,8 @@ class Scores : protected BlockRows<T, Observer> {
   using Base::vec, Base::random, Base::keys, Base::keep, Base::fill_keys, Base::all_visible, Base::step, Base::each_piece;
   using typename Base::Array, typename Base::L, typename Base::V;
 
-  /// S of the tile, -infinity where a row does not see the key, and its max in tile_max; a NaN score never becomes the max. If
-  /// the method mitigates ties, a tied max is replaced.
+  /// Computes S of the tile, -infinity where a row does not see the key, and its max in tile_max; a NaN score never becomes the
+  /// max. If the method mitigates ties, a tied max is replaced.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void scores() {
     step(1, [&] {
       for (int r = 0; r < vectors; ++r) vec(tile_max())[r] = splat<V>(-infinity);
@@ -37,7 +37,7 @@ class Scores : protected BlockRows<T, Observer> {
     if (job_.method.tie_beta != 0) move_from_ties();
   }
 
-  /// S of the piece, once more.
+  /// Computes S of the piece once more.
   ATTOSCOPE_HOST_DEVICE void scores_again() {
     if (!unscaled_scores()) return;
     const V scale = splat<V>(job_.scale);
@@ -46,7 +46,7 @@ class Scores : protected BlockRows<T, Observer> {
     });
   }
 
-  /// q.k of the piece if S is no more than that times the scale, and true; else S, and false.
+  /// Computes q.k of the piece and returns true if S is just that times the scale; else S, and false.
   ATTOSCOPE_HOST_DEVICE bool unscaled_scores() {
     products();
     const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(tile_.j0, tile_.j1);
@@ -66,12 +66,12 @@ class Scores : protected BlockRows<T, Observer> {
     return m;
   }
 
-  /// x = join(x, of_range(first, end, r)) for ranges of the piece's keys that come to one number a row, in ascending order. The
-  /// warps of a team share the ranges, and each gets every x.
+  /// x = join(x, of_range(first, end, r)) for ranges of the piece's keys, in ascending order; of_range gives one number a row.
+  /// The warps of a team share the ranges, and each gets every x.
   template <class F, class Join>
   ATTOSCOPE_HOST_DEVICE void join_ranges(Array x, F of_range, Join join) {
     const auto numbers = vec(scratch_.shared);
-    group_.sync();  // all have read what was in there
+    group_.sync();  // all warps have read the former numbers
     group_.each_own(keys(), [&](int first, int end) {
       const int range = has_teams ? first / column_group : 0;
       for (int r = 0; r < vectors; ++r) numbers[range * vectors + r] = of_range(first, end, r);
@@ -111,7 +111,7 @@ class Scores : protected BlockRows<T, Observer> {
     if (job_.scales.q != nullptr || job_.scales.bias != nullptr) scale_products();
   }
 
-  /// Whether the products of the only row were known, and are in S now.
+  /// True if the products of the only row were known, and are in S now.
   ATTOSCOPE_HOST_DEVICE bool takes_known_products() const {
     if constexpr (requires(const Observer& x) { x.products; }) {
       for (int j = 0; observer_.products != nullptr && j < keys(); ++j)
@@ -121,7 +121,7 @@ class Scores : protected BlockRows<T, Observer> {
     return false;
   }
 
-  /// q.k of stored numbers becomes q.k of what they stand for.
+  /// Turns q.k of stored numbers into q.k of the numbers they stand for.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void scale_products() {
     const auto s = vec(scratch_.S);
     group_.each_own(keys(), [&](int first, int end) {
@@ -137,7 +137,7 @@ class Scores : protected BlockRows<T, Observer> {
     });
   }
 
-  /// From q.k to S.
+  /// Turns q.k into S.
   ATTOSCOPE_HOST_DEVICE void finish_scores() {
     const V scale = splat<V>(job_.scale);
     if (job_.softcap == 0 && job_.alibi == 0) {
@@ -168,7 +168,7 @@ class Scores : protected BlockRows<T, Observer> {
     return {vec(rows_.number), job_.alibi, first, job_.reversed ? -1 : 1};
   }
 
-  /// Puts `value` where a row does not see the key.
+  /// Puts `value` in place of keys that a row does not see.
   ATTOSCOPE_HOST_DEVICE void hide(T value) {
     if (all_visible(tile_.j0, tile_.j1)) return;
     group_.each_own(keys(), [&](int first, int end) {
@@ -209,7 +209,7 @@ class Scores : protected BlockRows<T, Observer> {
 
   // --- shared with P.V ------------------------------------------------------------------------------------------------
 
-  /// What a key's S costs where it has to be computed again.
+  /// Cost of a key's S if it has to be computed again.
   ATTOSCOPE_HOST_DEVICE std::int64_t again() const { return held_.has_room ? 0 : costs_.score(); }
 
   template <class P>
@@ -222,7 +222,7 @@ class Scores : protected BlockRows<T, Observer> {
                                         .exponents_b = scratch_.exponents_b});
   }
 
-  /// What is known of a product's factors, of which P is none of the operands.
+  /// Known ranges of a product's factors, if P is not among them.
   ATTOSCOPE_HOST_DEVICE auto known_ranges([[maybe_unused]] bool of_values) const {
     typename KeysProduct<T>::Ranges known{};
     if constexpr (Lane<V>::emulates_fma) {

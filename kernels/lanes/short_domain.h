@@ -1,4 +1,4 @@
-/// Where ShortRounder may replace exact rounding: every value that it rounds must be 0 or in [2^-100, 2^100).
+/// Conditions under which ShortRounder may replace exact rounding: every value that it rounds must be 0 or in [2^-100, 2^100).
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -37,12 +37,12 @@ ATTOSCOPE_HOST_DEVICE inline Magnitudes magnitudes(Array x, int count, int manti
           wild ? std::numeric_limits<double>::infinity() : static_cast<double>(bit_as<T>(largest_bits)), mantissa_bits};
 }
 
-/// Whether x, and the spacing of its last bits, stay in the domain.
+/// True if x, and the spacing of its last bits, stay in the domain.
 ATTOSCOPE_HOST_DEVICE inline bool in_domain(const Magnitudes& x) {
   return x.largest < 0x1p98 && (x.smallest == 0 || x.smallest >= power_of_two<double>(x.mantissa_bits - 98));
 }
 
-/// Whether every partial sum of `terms` products of x and y is 0 or in the domain: all are multiples of the product of the
+/// True if every partial sum of `terms` products of x and y is 0 or in the domain: all are multiples of the product of the
 /// smallest spacings.
 ATTOSCOPE_HOST_DEVICE inline bool products_in_domain(const Magnitudes& x, const Magnitudes& y, int terms) {
   if (!(x.largest * y.largest * terms < 0x1p98)) return false;

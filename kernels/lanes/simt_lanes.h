@@ -17,7 +17,7 @@ using DoubleV = double;
 using Int64V = std::int64_t;
 using UInt64V = std::uint64_t;
 
-/// How many of the meter's chains one lane follows.
+/// Number of the meter's chains that one lane follows.
 inline constexpr int metered_chains = 1;
 
 /// A team is what a GPU calls a thread block: warps that compute the same 32 rows, one in each lane. They share the work by
@@ -33,7 +33,7 @@ struct Lanes {
 };
 
 #ifdef __CUDA_ARCH__
-/// What the threads of a team share.
+/// The shared memory of a team's threads.
 ATTOSCOPE_HOST_DEVICE_INLINE char* shared_memory() {
   extern __shared__ double2 team_memory[];
   return reinterpret_cast<char*>(team_memory);
@@ -126,7 +126,7 @@ class LanesIn {
 
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator[](std::ptrdiff_t i) const { return *Memory::at(first_ + i * lane_stride); }
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator*() const { return *get(); }
-  /// The same as [i], in place: no load is moved across it.
+  /// The same as [i], but no load is moved across it.
   ATTOSCOPE_HOST_DEVICE_INLINE std::remove_const_t<X> value(std::ptrdiff_t i) const {
     return Memory::loaded(first_ + i * lane_stride);
   }
@@ -199,7 +199,7 @@ struct LaneGroup {
   __device__ __forceinline__ int threads() const { return static_cast<int>(blockDim.x); }
   __device__ __forceinline__ void sync() const { __syncthreads(); }
   __device__ __forceinline__ bool all(bool x) const { return __syncthreads_and(x) != 0; }
-  /// Of the warp: the same in every warp of a team whose warps have the same x.
+  /// Least x of the warp's lanes: the same in every warp of a team whose warps have the same x.
   __device__ __forceinline__ int least(int x) const {
     for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
       const int other = __shfl_xor_sync(0xffffffffu, x, distance);
@@ -235,7 +235,7 @@ struct LaneGroup {
 #endif
 
   ATTOSCOPE_HOST_DEVICE_INLINE int greatest(int x) const { return -least(-x); }
-  /// True in the one warp that does what only one has to do, such as a row's sums.
+  /// True in the one warp that does the work of a single warp, such as a row's sums.
   ATTOSCOPE_HOST_DEVICE_INLINE bool leads() const { return warp() == 0; }
   /// f(first, end) for the warp's own among 0 .. count keys or columns, at most column_group at a time.
   template <class F>
@@ -251,7 +251,7 @@ inline constexpr int slab_bytes = 8192, slab_count = 2, staged_bytes = slab_coun
 /// Hands out a thread's arrays from its team's memory.
 class LaneArena {
  public:
-  /// Counts what a team of so many warps needs.
+  /// Counts the memory of a team of so many warps.
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(int warps, std::size_t tile_room)
       : memory_(nullptr),
         shared_(nullptr),
@@ -259,7 +259,7 @@ class LaneArena {
         warp_(0),
         warps_(static_cast<std::size_t>(warps)),
         tile_room_(tile_room) {}
-  /// `tile_room`: how many bytes of shared memory there are beside the slabs.
+  /// `tile_room`: bytes of shared memory beside the slabs.
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(void* memory, const LaneGroup& group, std::size_t tile_room = 0)
       : memory_(static_cast<char*>(memory)),
         shared_(group.shared()),
@@ -275,7 +275,7 @@ class LaneArena {
     used_ += bytes<X>(count);
     return array;
   }
-  /// The same, of which each warp has its own: what every warp computes for itself.
+  /// The same, but each warp has its own, for numbers that every warp computes for itself.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<X> take_own(std::size_t count) {
     const LaneArray<X> array(memory_ ? reinterpret_cast<X*>(memory_ + used_ + warp_ * bytes<X>(count)) + lane_ : nullptr);
@@ -289,7 +289,7 @@ class LaneArena {
     tile_used_ += bytes<X>(count);
     return array;
   }
-  /// Whether so many numbers of each row are to be held in shared memory.
+  /// True if so many numbers of each row fit into shared memory.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE bool has_room_for(std::size_t count) const {
     return tile_used_ + bytes<X>(count) <= tile_room_;
@@ -311,7 +311,7 @@ class LaneArena {
   std::size_t used_ = 0, tile_used_ = 0;
 };
 
-/// What the random bits of stochastic rounding depend on: the seed, and the row of Q in every row of the lane.
+/// Key of stochastic rounding's random bits: the seed, and the row of Q in every row of the lane.
 template <class T>
 struct RandomBits {
   std::uint64_t seed = 0;
@@ -331,7 +331,7 @@ struct GeneralRounder {
   enum class Way : std::int32_t { none, bits, magic, at_length };
 
   const RounderPlan<T>& plan;
-  Way way;  ///< by value: a call could change what `plan` refers to, for all that a compiler knows
+  Way way;  ///< by value: a call could change `plan`, as far as a compiler knows
   BitsRounder<T> bits;
   MagicRounder<T> magic;
   Step step;
@@ -371,7 +371,7 @@ struct GeneralRounder {
   }
 };
 
-/// Calls `use` with the functor that the plan asks for.
+/// Calls `use` with the rounder of the plan's kind.
 template <class T, class Use>
 ATTOSCOPE_HOST_DEVICE_INLINE void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
   if (p.rounds()) {

@@ -87,8 +87,8 @@ class OrderedSum {
     ++index_;
   }
 
-  /// Roundings are identified by the terms that they add, not by their number so far: how many unseen keys come before or after
-  /// depends on the other rows of the block.
+  /// Key of a rounding: the terms that it adds, not its number so far, since unseen keys before it depend on the other rows of
+  /// the block.
   ATTOSCOPE_HOST_DEVICE Where at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
   /// The node of the tree at `level` that holds the latest term.
   ATTOSCOPE_HOST_DEVICE Where node(int level) const { return at(level, (index_ >> level) << level); }
@@ -107,7 +107,7 @@ ATTOSCOPE_HOST_DEVICE inline int partial_sums(SumOrder order, int chains, int te
   return order == SumOrder::pairwise ? levels : chains;
 }
 
-/// How the terms of a product are added in an order other than sequential; `index` is the first term's index in the sum.
+/// Order of a product's terms if it is not sequential; `index` is the first term's index in the sum.
 struct TermOrder {
   SumOrder order = SumOrder::sequential;
   int chains = 1, index = 0;
@@ -133,7 +133,8 @@ ATTOSCOPE_HOST_DEVICE inline void ordered_row(const P& p, int m, const TermOrder
   }
 }
 
-/// All rows of C = A * B so; the warps of a team share them. `parts_of(m)` is where the partial sums of row m are kept.
+/// Computes all rows of C = A * B like `ordered_row`; the warps of a team share them. `parts_of(m)` holds the partial sums of
+/// row m.
 template <bool keeps, class P, class T, class PartsOf>
 ATTOSCOPE_HOST_DEVICE inline void ordered_product(const P& p, const RounderPlan<T>& plan, const TermOrder& terms,
                                                   PartsOf parts_of) {

@@ -1,4 +1,4 @@
-/// The code of a GPU's thread, which the host can run too: which row a lane has, what its team computes, what it records.
+/// The code of a GPU's thread, which the host can run too: the row of a lane, the computation of its team, its records.
 #pragma once
 
 #include "kernels/lanes/attention_lanes.h"
@@ -61,15 +61,15 @@ struct LaunchObserver {
   }
 };
 
-/// A team's memory: its scratch on the GPU, and how much shared memory there is beside the slabs.
+/// A team's memory: its scratch on the GPU, and the bytes of shared memory beside the slabs.
 struct TeamMemory {
   void* scratch = nullptr;
   std::size_t tile_room = 0;
 };
 
-/// What one thread of a team does for the slice, within the observer's range of work; `out` is the slice's, row-major. All
-/// threads of the team call it. Returns how much is done: everything, unless that is more than the range's `to`. The scratch
-/// holds what the launch before left in it.
+/// One thread's part of a team's work on the slice, within the observer's range; `out` is the slice's, row-major. All threads
+/// of the team call it. Returns the amount of work done: everything, unless that is more than the range's `to`. The scratch
+/// must be as the launch before left it.
 template <class T, class Observer>
 ATTOSCOPE_HOST_DEVICE std::int64_t attention_thread(const Job<T>& job, const RowSlice& slice, int team, const LaneGroup& group,
                                                     const Observer& observer, const TeamMemory& memory, double* out) {
@@ -89,7 +89,7 @@ ATTOSCOPE_HOST_DEVICE std::int64_t dd_thread(const Job<double>& job, const RowSl
       .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
 }
 
-/// How much work the rows of a job have. The S of a tile that is not `held` is computed again for every sweep over its keys.
+/// Work of a job's rows. If a tile is not `held`, every sweep over its keys computes S again.
 template <class T>
 WorkEstimate work_of(const Job<T>& job, bool held) {
   const StepCosts<T> costs(job);
@@ -108,7 +108,8 @@ inline WorkEstimate dd_work_of(const Job<double>& job) {
   return {number * (job.d + job.d_v) * job.n, key_chunk * number * job.d};
 }
 
-/// What a team of so many warps needs, of its `tile_room`, for a job, and how much work its rows are.
+/// Memory that a team of so many warps needs for a job, given `tile_room` bytes of shared memory for tiles, and the work of its
+/// rows.
 struct TeamNeeds {
   std::size_t scratch_bytes = 0, shared_bytes = 0;
   WorkEstimate work{};

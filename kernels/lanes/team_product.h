@@ -19,7 +19,7 @@ struct alignas(16) Chunk {
   T x[chunk_numbers<T>];
 };
 
-/// How a slab of A lies in shared memory, which is how A lies in global memory: K row by row, V key by key.
+/// Layout of a slab of A in shared memory, the same as in global memory: K row by row, V key by key.
 template <class P>
 struct SlabLayout {
   using T = typename P::T;
@@ -36,7 +36,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void copy_to_shared(void* shared, const void* from,
   const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
   const auto global = __cvta_generic_to_global(from);
   const int size = inside ? bytes : 0;
-  if constexpr (bytes == 16) {  // past the first-level cache
+  if constexpr (bytes == 16) {  // bypasses the first-level cache
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(size) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global), "n"(bytes), "r"(size) : "memory");
@@ -54,14 +54,14 @@ ATTOSCOPE_HOST_DEVICE_INLINE void wait_for_copies() {
 #endif
 }
 
-/// From one row of K, or of V, to the next one in global memory; the other stride is 1.
+/// Distance from one row of K, or of V, to the next one in global memory; the other stride is 1.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE std::ptrdiff_t pitch_of(const P& p) {
   return SlabLayout<P>::is_keys ? p.m_stride : p.k_stride;
 }
 
 /// Copies A's elements (m0 .., k0 <= k < end) into `slab`, `numbers` at a time; rows beyond A's last one become 0. `pitch` is
-/// A's, where it is known to the compiler; 0: it is not.
+/// A's if it is known at compile time, else 0.
 template <int numbers, int pitch, class P>
 ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end, typename P::T* slab) {
   using T = typename P::T;
@@ -82,7 +82,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end,
   }
 }
 
-/// Whether A can be copied 16 bytes at a time from k0 on.
+/// True if A can be copied 16 bytes at a time from k0 on.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE bool has_whole_chunks(const P& p, int k0, int end) {
   using T = typename P::T;
@@ -92,7 +92,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE bool has_whole_chunks(const P& p, int k0, int end) 
   return aligned && p.k_stride % chunk == 0 && p.m % chunk == 0;
 }
 
-/// The usual head dimensions have a copy of the code whose addresses take no multiplication.
+/// Copies a slab. The usual head dimensions have a copy of the code whose addresses take no multiplication.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE void stage_slab(const P& p, int m0, int k0, int end, typename P::T* slab) {
   constexpr int chunk = chunk_numbers<typename P::T>;
@@ -157,7 +157,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
   constexpr int chunk = chunk_numbers<T>;
   [[maybe_unused]] constexpr int unrolled = std::is_same_v<Rounder, NoRounder> && !masked ? 2 : 1;
   const auto vectors = as_vectors(p.b) + x.k0;
-  // Where a step may call a function, loads that the compiler cannot move leave it more registers.
+  // Loads that the compiler cannot move leave more registers to steps that may call a function.
   const auto b = [vectors](int k) { return std::is_same_v<Rounder, GeneralRounder<T>> ? vectors.value(k) : vectors[k]; };
   int k = 0;
   if constexpr (SlabLayout<P>::is_keys) {
@@ -182,15 +182,15 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
   for (; k < x.depth; ++k) add_step(p, x, steps, x.k0 + k, b(k), rounder, [&](int i) { return x.value(i, k); }, sum);
 }
 
-/// f(own slab) for one slab of A after the other, from row m0 on, while the next one is copied. `edge(k)` is where the slab
-/// that begins with k ends. Warps without a row of their own only copy.
+/// Calls f(own slab) for one slab of A after the other, from row m0 on, while the next one is copied. `edge(k)` is the end of
+/// the slab that begins with k. Warps without a row of their own only copy.
 template <class P, class Edge, class F>
 ATTOSCOPE_HOST_DEVICE_INLINE void each_slab(const P& p, int m0, Edge edge, F f) {
   using T = typename P::T;
   T* const slabs = reinterpret_cast<T*>(p.group.shared());
   constexpr int numbers = slab_bytes / static_cast<int>(sizeof(T));
   const int own = column_group * p.group.warp();
-  p.group.sync();  // nobody reads a slab any more, and B is complete
+  p.group.sync();  // all warps have read the slabs, and B is complete
   int end = edge(0), turn = 0;
   stage_slab(p, m0, 0, end, slabs);
   for (int k0 = 0; k0 < p.depth; turn ^= 1) {
@@ -222,7 +222,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void product_rows(const P& p, int m0, const Rounder
     if (i < rows) c[i] = sum[i];
 }
 
-/// Both by value: what a caller keeps on its stack would be read again for every step.
+/// Takes both by value: the caller's stack would be read again for every step.
 template <bool masked, class P, class Rounder>
 ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P p, const Rounder rounder) {
   for (int m = 0; m < p.m; m += column_group * p.group.warps()) product_rows<masked>(p, m, rounder);

@@ -133,7 +133,7 @@ class TileSteps : protected Scores<T, Observer> {
     keep(kept_.P);
   }
 
-  /// P in blocks of keys, counted from the tile's first: elements times the scale of their block.
+  /// Rounds P in blocks of keys, counted from the tile's first: elements times the scale of their block.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void round_blocks_of_P() {
     const MagicRounder<T> element(job_.P.element);
     group_.sync();  // blocks are not the keys that the warps computed
@@ -175,18 +175,18 @@ class TileSteps : protected Scores<T, Observer> {
     keep(kept_.P);
   }
 
-  /// What a sweep over the tile's keys does beside e.
+  /// Parts of a sweep over the tile's keys beside e.
   struct Sweep {
-    bool sums = false;        ///< tile_sum = round(sum of e): after every addition by l_step, at the end by tile_sum;
-    bool sums_P = false;      ///< of P instead
+    bool sums = false;        ///< tile_sum = round(sum of e): rounded by l_step after every addition, by tile_sum at the end
+    bool sums_P = false;      ///< sums P instead
     bool e_is_P = false;      ///< the recorder gets e as P, too
-    bool rounds_P = false;    ///< P = round(e),
-    bool normalises = false;  ///< or round(e / l)
+    bool rounds_P = false;    ///< P = round(e)
+    bool normalises = false;  ///< P = round(e / l)
     bool multiplies = false;  ///< target = P.V, from 0 or continuing what target holds
   };
 
-  /// e of the tile's keys, piece by piece, and what else `sweep` says. The exponent's max is `m`. S and e are computed again
-  /// where they are no longer held.
+  /// Computes e of the tile's keys, piece by piece, and the other parts of `sweep`. The exponent's max is `m`. S and e are
+  /// computed again if they are no longer held.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void sweep_keys(Array m, const Sweep& sweep, Array target = {}, bool resume = false) {
     if (sweep.sums)
       step(1, [&] {
@@ -215,7 +215,7 @@ class TileSteps : protected Scores<T, Observer> {
     if (sweep.multiplies && has_ordered_values()) end_ordered_values(target, resume);
   }
 
-  /// Of one key.
+  /// Cost of one key.
   ATTOSCOPE_HOST_DEVICE std::int64_t cost_of(const Sweep& sweep) const {
     return again() + costs_.weight() + (sweep.sums && is_ordered() ? costs_.ordered_sum() : 0) +
            (sweep.normalises ? costs_.share() : 0) + (sweep.multiplies ? costs_.value() : 0);
@@ -223,7 +223,7 @@ class TileSteps : protected Scores<T, Observer> {
   ATTOSCOPE_HOST_DEVICE bool is_ordered() const { return job_.method.order != SumOrder::sequential; }
   ATTOSCOPE_HOST_DEVICE bool has_ordered_values() const { return is_ordered() && job_.pv_sum.accumulator == Accumulator::fma; }
 
-  /// x of the warp that leads becomes that of all.
+  /// Copies x of the leading warp to the others.
   ATTOSCOPE_HOST_DEVICE void hand_over(Array x) {
     if constexpr (has_teams) {
       group_.sync();
@@ -233,7 +233,7 @@ class TileSteps : protected Scores<T, Observer> {
     }
   }
 
-  /// The row sums go on over the piece's keys. One warp has each row's chain.
+  /// Continues the row sums over the piece's keys. One warp has each row's chain.
   ATTOSCOPE_HOST_DEVICE void extend_sums() {
     group_.sync();
     if (group_.leads())
@@ -305,8 +305,8 @@ class TileSteps : protected Scores<T, Observer> {
     }
   }
 
-  /// The tensor core's blocks begin at the tile's first key, so that pieces of keys do; a row that sees none of its keys keeps
-  /// what it has.
+  /// P.V by tensor cores. The blocks begin at the tile's first key, and pieces of keys end where blocks do; a row that sees
+  /// none of its keys keeps its sums.
   ATTOSCOPE_HOST_DEVICE void accumulated_values(Array target, bool resume) {
     auto pv = values_of(tile_.j0, tile_.j1, target);
     pv.resume = resume;
@@ -314,8 +314,8 @@ class TileSteps : protected Scores<T, Observer> {
     accumulate(pv, job_.pv_sum, (tile_.j0 - tile_.first_key) % job_.pv_sum.block, tile_.any_idle ? tile_.active : Array{});
   }
 
-  /// In an order other than sequential the tile's P.V is summed on its own, in `sums`: by a GPU piece by piece, one column
-  /// after the other, whose partial sums it keeps;
+  /// On a GPU, sums the piece's P.V in an order other than sequential, in `sums`: one column after the other, with partial sums
+  /// kept between pieces.
   ATTOSCOPE_HOST_DEVICE void ordered_columns([[maybe_unused]] Array sums) {
     if constexpr (has_teams) {
       auto pv = values_of(tile_.j0, tile_.j1, sums);
@@ -330,7 +330,7 @@ class TileSteps : protected Scores<T, Observer> {
     return {job_.method.order, job_.method.sum_lanes, key - tile_.first_key};
   }
 
-  /// by a CPU here, at once; then it is added to what target holds.
+  /// Ends the tile's P.V in an order other than sequential: a CPU sums all of it here; then it is added to target, if `resume`.
   ATTOSCOPE_HOST_DEVICE void end_ordered_values(Array target, bool resume) {
     if constexpr (!has_teams) {
       auto pv = values_of(tile_.j0, tile_.j1, resume ? scratch_.PV : target);
@@ -366,7 +366,7 @@ class TileSteps : protected Scores<T, Observer> {
     pv.end = scratch_.to;
   }
 
-  /// Whether ShortRounder may be used; the same answer in all lanes of the group. Each warp looks at its own keys and columns.
+  /// True if ShortRounder may be used; the same answer in all lanes of the group. Each warp checks its own keys and columns.
   ATTOSCOPE_HOST_DEVICE bool pv_in_domain(const ValuesProduct<T>& pv) const {
     if (!job_[Step::pv_step].can_be_short) return false;
     group_.sync();  // P is complete

@@ -21,7 +21,7 @@ inline constexpr int vector_bytes = 16, row_vectors = 4, column_group = 2;
 /// No block is shared by several threads.
 inline constexpr bool has_teams = false;
 
-/// How many of the meter's chains one run of its loop follows.
+/// Number of the meter's chains that one run of its loop follows.
 inline constexpr int metered_chains = DeviationSums::chains;
 
 using FloatV = float __attribute__((vector_size(vector_bytes)));
@@ -51,7 +51,7 @@ template <class X>
 X* first_of(X* x) {
   return x;
 }
-/// A CPU's memory is one.
+/// A CPU has one address space: returns x.
 template <class X>
 X* in_global(X* x) {
   return x;
@@ -83,7 +83,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int lane, X x) {
   v[lane] = x;
 }
 
-/// x cut towards 0 to an integer; any integer where none of 32 bits is that near.
+/// x cut towards 0 to an integer; any integer if x is out of range of 32 bits.
 ATTOSCOPE_HOST_DEVICE_INLINE Int32V truncated(FloatV x) { return __builtin_convertvector(x, Int32V); }
 /// The float nearest to x, towards 0.
 ATTOSCOPE_HOST_DEVICE_INLINE FloatV cut_to_float(Int32V x) {
@@ -97,7 +97,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE FloatV cut_to_float(Int32V x) {
 #endif
 }
 
-/// Whether any lane of x, each 0 or 1, is 1.
+/// True if any lane of x, each 0 or 1, is 1.
 ATTOSCOPE_HOST_DEVICE_INLINE bool any(Int32V x) {
 #if defined(__AVX512F__)
   return _mm512_test_epi32_mask(__m512i(x), __m512i(x)) != 0;
@@ -108,7 +108,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE bool any(Int32V x) {
 #endif
 }
 
-/// Of the lanes of a and b, end to end, those of these numbers.
+/// Selects lanes of the concatenation of a and b.
 template <class V, class I>
 ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers) {
 #ifdef __clang__  // shuffles by constant numbers only
@@ -123,7 +123,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers
 
 /// The lanes that work together: on a CPU every block works alone.
 struct LaneGroup {
-  int rows = std::numeric_limits<int>::max();  ///< of the block: lanes from this one on repeat the last before it
+  int rows = std::numeric_limits<int>::max();  ///< of the block: lanes from this one on repeat the last row
   int least(int x) const { return x; }
   int greatest(int x) const { return x; }
   bool all(bool x) const { return x; }
@@ -145,7 +145,7 @@ template <class V, class F>
 auto by_likely_fma(const F& f);
 #endif
 
-/// Whether the vectors' fma is emulated, and then the one that is right in most cases.
+/// True if the vectors' fma is emulated; then also a quicker fma that is right in most cases.
 template <class V>
 struct FmaOfLanes {
 #if defined(__AVX2__)
@@ -171,7 +171,7 @@ struct Lane<ATTOSCOPE_ISA::FloatV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::Fl
   ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::FloatV scaled(ATTOSCOPE_ISA::FloatV p, ATTOSCOPE_ISA::FloatV n) {
     return ATTOSCOPE_ISA::FloatV(_mm512_scalef_ps(__m512(p), __m512(n)));
   }
-  /// max and min return their second operand where one of them is NaN.
+  /// max and min return their second operand if one of them is NaN.
   ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::FloatV within(ATTOSCOPE_ISA::FloatV x, ATTOSCOPE_ISA::FloatV low,
                                                                    ATTOSCOPE_ISA::FloatV high) {
     return ATTOSCOPE_ISA::FloatV(_mm512_min_ps(__m512(high), _mm512_max_ps(__m512(low), __m512(x))));
@@ -252,7 +252,7 @@ struct SlowRounder {
   }
 };
 
-/// What the random bits of stochastic rounding depend on: the seed, and the row of Q in every lane of a block.
+/// Key of stochastic rounding's random bits: the seed, and the row of Q in every lane of a block.
 template <class T>
 struct RandomBits {
   std::uint64_t seed = 0;
@@ -276,7 +276,7 @@ struct StochasticRounder {
   }
 };
 
-/// Calls `use` with the functor that the plan asks for: one branch, then straight loops. Functors take (x, Where).
+/// Calls `use` with the functor of the plan's kind: one branch, then straight loops. Functors take (x, Where).
 template <class T, class Use>
 inline void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
   switch (p.kind) {

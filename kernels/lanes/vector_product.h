@@ -1,4 +1,4 @@
-/// The product in a CPU's vector registers, where those of keys and of values are of one kind; included by micro_kernel.h.
+/// The product in a CPU's vector registers, where keys and values have the same memory; included by micro_kernel.h.
 #pragma once
 
 #include "kernels/lanes/micro_kernel.h"
@@ -13,14 +13,14 @@ struct FusedTerm {
   const V* b;
   V operator()(V x, int i, V sum) const { return fused(x, b[i], sum); }
 };
-/// Where T holds every product.
+/// One term of a product that T holds exactly.
 template <class V>
 struct ExactTerm {
   const V* b;
   V operator()(V x, int i, V sum) const { return x * b[i] + sum; }
 };
 
-/// Rows m0 .. m0 + M - 1 of C: the first `own` vectors of each, of which the others repeat the last lane.
+/// Computes rows m0 .. m0 + M - 1 of C: the first `own` vectors of each; the others repeat the last lane.
 template <class T, int M, int own, bool masked, class Rounder, class Term>
 inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder, Term term) {
   using L = Lanes<T>;
@@ -57,7 +57,8 @@ inline void product_in_groups(const KeysProduct<T>& p, int m, Rounder rounder, T
   for (; m < p.m; ++m) product_rows<T, 1, own, masked>(p, m, rounder, term);
 }
 
-/// Where the rows of the block fill one vector, twice as many rows of C keep the fma units busy. An emulated fma does alone.
+/// Computes the product. If the rows of the block fill one vector, twice as many rows of C keep the fma units busy; an emulated
+/// fma needs no groups of rows.
 template <class T, bool masked, class Rounder, class Term>
 inline void product_with(const KeysProduct<T>& p, Rounder rounder, Term term) {
   using V = typename Lanes<T>::V;

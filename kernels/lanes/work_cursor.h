@@ -1,6 +1,6 @@
-/// Which part of a block's work one launch does. A GPU must not be held for long, so long work is spread over several launches,
-/// each of which has a WorkRange. All state that lasts from one launch to the next lies in the lanes' scratch; where a launch
-/// has to continue is found by adding up what the steps cost.
+/// The part of a block's work that one launch does. A GPU must not be held for long, so long work is spread over several
+/// launches, each of which has a WorkRange. All state that lasts from one launch to the next lies in the lanes' scratch; a
+/// launch finds its start by adding up the costs of the steps.
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -13,7 +13,7 @@ namespace ATTOSCOPE_ISA {
 /// computed one after the other.
 inline constexpr int key_chunk = 64;
 
-/// What the steps cost, for one row and one key, in units of about one fma. Rounding by bits adds a few operations, stochastic
+/// Costs of the steps, for one row and one key, in units of about one fma. Rounding by bits adds a few operations, stochastic
 /// rounding many.
 template <class T>
 class StepCosts {
@@ -70,7 +70,7 @@ class WholeWork {
 };
 
 /// The steps that begin within one range. Each step is done in the launch in whose range it begins. To find them, a launch adds
-/// up the costs of all steps from the last tile on that the launch before had begun.
+/// up the costs of all steps since the last tile that the launch before began.
 class PartialWork {
  public:
   static constexpr bool is_partial = true;
@@ -82,9 +82,9 @@ class PartialWork {
     if (range_.from == 0) return;
     mark_ = {saved_[0], saved_[1], saved_[2]};
   }
-  /// Whether this is the first launch.
+  /// True in the first launch.
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_new() const { return range_.from == 0; }
-  /// How much is done by now; work is left for another launch where that is more than the range's `to`.
+  /// Amount of work done by now; above the range's `to` if work is left for another launch.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t end() {
     saved_[0] = mark_.loop;
     saved_[1] = mark_.tile;
@@ -92,9 +92,9 @@ class PartialWork {
     return is_left_ ? range_.to + 1 : (at_ < range_.to ? at_ : range_.to);
   }
 
-  /// Whether the next step, of that cost, is due.
+  /// True if the next step, of that cost, is due.
   ATTOSCOPE_HOST_DEVICE_INLINE bool due(std::int64_t cost) { return due_of(1, cost).end > 0; }
-  /// Which of the next `count` steps are due, each of that cost.
+  /// The steps, of the next `count` with that cost each, that are due.
   ATTOSCOPE_HOST_DEVICE_INLINE Steps due_of(int count, std::int64_t cost) {
     if (is_past()) return {};
     const Steps steps{before(range_.from, count, cost), before(range_.to, count, cost)};
@@ -111,7 +111,7 @@ class PartialWork {
     at_ = mark_.at;
     return static_cast<int>(mark_.tile);
   }
-  /// Called before each of its tiles: whether anything is left to do in this launch.
+  /// Called before each of its tiles; false: nothing is left to do in this launch.
   ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int tile) {
     if (at_ >= range_.to) {
       is_left_ = true;
@@ -122,14 +122,14 @@ class PartialWork {
   }
 
  private:
-  /// The latest tile that was begun: in which of the loops over tiles, and the cost of all steps before it.
+  /// The latest tile that was begun: the number of its loop over tiles, and the cost of all steps before it.
   struct Mark {
     std::int64_t loop = 0, tile = 0, at = 0;
   };
 
-  /// Whether an earlier launch did these steps: they come before the marked loop.
+  /// True if an earlier launch did these steps: they come before the marked loop.
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_past() const { return loop_ < mark_.loop; }
-  /// How many of the next steps begin before `limit`.
+  /// Number of the next steps that begin before `limit`.
   ATTOSCOPE_HOST_DEVICE_INLINE int before(std::int64_t limit, int count, std::int64_t cost) const {
     if (limit <= at_) return 0;
     const std::int64_t steps = (limit - at_ - 1) / cost + 1;
@@ -143,7 +143,7 @@ class PartialWork {
   bool is_left_ = false;  ///< something is left for a later launch
 };
 
-/// The one of them that the observer asks for.
+/// The cursor that the observer asks for.
 template <class Observer>
 using WorkCursor = std::conditional_t<Observer::is_partial, PartialWork, WholeWork>;
 
