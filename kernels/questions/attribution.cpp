@@ -29,7 +29,7 @@ Method without_any(Method m) {
   return m;
 }
 
-/// `bare`, but for `source`, which is as in `m`.
+/// `bare` with `source` as in `m`.
 Method with_one(Method bare, const Method& m, const ErrorSource& source) {
   if (source.stored) {
     bare.scaling[*source.stored] = m.scaling[*source.stored];
@@ -41,7 +41,7 @@ Method with_one(Method bare, const Method& m, const ErrorSource& source) {
   return bare;
 }
 
-/// a, a without any, then for each source a without it and a with it alone.
+/// a, a without any source, then for each source a without it and a with it alone.
 std::vector<Method> variants(const Method& a, const std::vector<ErrorSource>& sources) {
   const Method bare = without_any(a);
   std::vector<Method> methods{a, bare};

@@ -1,5 +1,4 @@
-/// How much each step's rounding contributes to the error: method a is run with one step exact, and with one step alone
-/// rounded.
+/// Contribution of each step's rounding to the error: method a is run with one step exact, and with one step alone rounded.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,8 @@ struct StepError {
   std::int64_t nonfinite = 0;
 };
 
-/// What can be made exact by itself: the rounding of a step, how a product is added up, or how a tensor is stored.
+/// A part of the arithmetic that can be made exact by itself: the rounding of a step, the sums of a product, or the storage of
+/// a tensor.
 struct ErrorSource {
   Step step = Step::input;                 ///< where neither of the others is given
   std::optional<AttentionProduct> sums{};  ///< by tensor cores; exact: in fp64, rounded to fp32 (Accumulator::f64)
@@ -29,25 +29,25 @@ struct ErrorSource {
 };
 /// "P"; "q.k sums"; "K stored".
 std::string_view name(const ErrorSource& source);
-/// What it rounds, for a tooltip.
+/// Description of what it rounds, for a tooltip.
 std::string_view what(const ErrorSource& source);
-/// The method with this one exact.
+/// The method with this source exact.
 Method made_exact(Method m, const ErrorSource& source);
 
-/// One of them in method a.
+/// The share of one source in method a.
 struct StepShare {
   ErrorSource source;
   StepError without;  ///< a's error with this one alone made exact
   StepError alone;    ///< a's error with this one alone rounding
-  double relief = 0;  ///< total.mean_abs - without.mean_abs; below 0 where the rounding made up for another step's
+  double relief = 0;  ///< total.mean_abs - without.mean_abs; below 0 if the rounding made up for another step's
 };
 
-/// What the rounding steps of method a, and sums by tensor cores, cost, one by one. The `input` step is not among them: the
+/// Costs of the rounding steps of method a, and of sums by tensor cores, one by one. The `input` step is not among them: the
 /// golden value has the same rounded inputs, so it is never part of the error. Flags, algorithm and everything else stay the
 /// same throughout. A method that is not emulated has no steps.
 struct Attribution {
   StepError total;               ///< as the experiment has it
-  StepError floor;               ///< with every step exact: what the working type alone costs
+  StepError floor;               ///< with every step exact: the cost of the working type alone
   std::vector<StepShare> steps;  ///< those that avoid most NaN and infinities first, then by relief, largest first
   /// sqrt(floor^2 + sum over steps of (alone^2 - floor^2)) of the rms: the total error if the errors of the steps, each as it
   /// is alone, were independent.
@@ -57,7 +57,7 @@ struct Attribution {
 };
 
 /// Attributes the error of method a. Two runs of a for each step that rounds, and two more; inputs and golden values are
-/// computed once, or not at all where `options.cache` has them. Throws as `compute` does.
+/// computed once, or taken from `options.cache`. Throws as `compute` does.
 Attribution attribute(const Experiment& experiment, const Options& options = {});
 
 }  // namespace attoscope

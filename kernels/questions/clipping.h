@@ -1,4 +1,4 @@
-/// Where P of method a leaves the range of its format: counts by row and tile, computed on demand.
+/// Counts of P of method a that leave the range of its format, by row and tile, computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Clipping {
 /// Rows that a picture needs.
 inline constexpr int clipping_rows = 256;
 
-/// Counts over at most `most_rows` rows, evenly spread. Throws as `compute` does; empty for a method that is not emulated.
-/// Of two_pass it counts the P of the second pass, which the trace does not see.
+/// Counts over at most `most_rows` rows, evenly spread. Throws as `compute` does; empty if a is not emulated. Of two_pass it
+/// counts the P of the second pass, which the trace does not see.
 Clipping clipping(const Experiment& experiment, int most_rows, const Options& options = {});
 
 }  // namespace attoscope

@@ -16,7 +16,7 @@ inline constexpr int deepest_expression = 32;           ///< parentheses, functi
 /// A formula over names. Greek letters may be spelled out: alpha for α. The dot · multiplies as * does.
 class Expression {
  public:
-  /// Throws std::invalid_argument in one sentence that says at which character, counted from 1.
+  /// Throws std::invalid_argument in one sentence with the place of the error, in characters counted from 1.
   Expression(std::string_view text, std::span<const std::string> names);
   /// Its value where each name, in the order given, has one of `values`.
   double operator()(std::span<const double> values) const;

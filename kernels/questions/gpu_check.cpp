@@ -31,7 +31,7 @@ std::string text(const Experiment& e) {
          std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]);
 }
 
-/// "golden, a": which of these digests differ.
+/// The names of the digests that differ: "golden, a".
 std::string differing(const Digests& x, const Digests& y) {
   std::string names;
   for (const auto& [name, same] : {std::pair{"golden", x.golden == y.golden}, {"a", x.a == y.a}, {"b", x.b == y.b}})
@@ -78,7 +78,7 @@ ProductsCheck products_check(const GpuCheckQuestion& q, const ProductKind& kind,
   return check;
 }
 
-/// What went wrong on the GPU, of a remark that also tells who took over: nobody does here.
+/// The GPU's failure in a remark, without the sentence that the CPU took over: here it does not.
 std::string failure_in(const std::string& remark) { return remark.substr(0, remark.find(" The CPU took over")); }
 
 Digests digests_on(const std::string& device, const Experiment& e, Options options) {

@@ -1,5 +1,5 @@
-/// A user's own GPU against what is written down: experiments computed on it and on the CPU, and sums of its tensor cores
-/// against the rule of every GPU.
+/// Check of a user's own GPU: experiments computed on it and on the CPU, and sums of its tensor cores against the rule of every
+/// GPU.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace attoscope {
 
 inline constexpr int usual_product_count = 100'000, most_products = 1'000'000;
 
-/// What is asked.
+/// Settings of a check.
 struct GpuCheckQuestion {
   std::string device = "cuda";      ///< cuda or cuda:K
   int count = usual_product_count;  ///< sums of each kind: half of one instruction each, half of four
@@ -29,7 +29,7 @@ struct GpuCheckQuestion {
 /// The same experiments on the CPU and on the GPU.
 struct DigestsCheck {
   int count = 0, agree = 0;
-  std::string first{};  ///< which differs: "flash2 hw, bf16, causal: golden, a"; empty: none does
+  std::string first{};  ///< the first that differs: "flash2 hw, bf16, causal: golden, a"; empty: none does
 };
 
 struct GpuCheck {
@@ -38,35 +38,35 @@ struct GpuCheck {
   DigestsCheck digests;
   std::vector<ProductsCheck> kinds{};  ///< in the order of the question; fewer while the check is under way
 
-  /// True where every digest is the CPU's, and of every kind that was compared a rule gives all sums.
+  /// True if every digest is the CPU's, and a rule gives all sums of every kind that was compared.
   bool as_written() const;
 };
 
-/// The GPU that is checked, or what stands in for one.
+/// The GPU that is checked, or a stand-in for one.
 struct CheckedGpu {
   DeviceInfo info;
   Answerer digests;                                                     ///< of an experiment, computed on it
-  std::function<std::vector<float>(const ProductQuestions&)> products;  ///< what its tensor cores answer
+  std::function<std::vector<float>(const ProductQuestions&)> products;  ///< answers of its tensor cores
 };
 
-/// What is told while a check is under way.
+/// Callbacks while a check is under way.
 struct GpuCheckWatch {
   Cancelled cancelled{};                                ///< none: never
-  std::function<void(const std::string&)> doing{};      ///< what is computed now: "fp16"; none: it is not told
-  std::function<void(const GpuCheck& so_far)> known{};  ///< after the digests, and after every kind; none: it is not told
+  std::function<void(const std::string&)> doing{};      ///< name of the present part: "fp16"; none: not told
+  std::function<void(const GpuCheck& so_far)> known{};  ///< after the digests, and after every kind; none: not told
 };
 
-/// The experiments whose digests are compared, and what each is called.
+/// The experiments whose digests are compared, with their names.
 struct NamedExperiment {
   std::string name;
   Experiment experiment;
 };
 std::vector<NamedExperiment> digest_experiments();
 
-/// The GPU that `device` names. Throws as `devices_of` does; std::invalid_argument where it names the CPU, or several GPUs.
+/// The GPU that `device` names. Throws as `devices_of` does; std::invalid_argument if it names the CPU, or several GPUs.
 CheckedGpu checked_gpu(const std::string& device);
 
-/// Checks `gpu`. Throws Stopped when cancelled, and what the GPU throws where it fails.
+/// Checks `gpu`. Throws Stopped when cancelled, and what the GPU throws if it fails.
 GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, const GpuCheckWatch& watch = {});
 
 }  // namespace attoscope

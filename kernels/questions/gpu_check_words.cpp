@@ -25,14 +25,14 @@ std::string bits_text(float x) {
 
 std::string share_text(std::int64_t agree, std::int64_t count) { return grouped(agree) + " of " + grouped(count); }
 
-/// The rules that give every sum, or (`own`) those of them that are for the format itself.
+/// The rules that give every sum, or (`own`) only those for the format itself.
 std::vector<const RuleAgreement*> fitting(const ProductsCheck& check, bool own) {
   std::vector<const RuleAgreement*> rules = check.fitting();
   if (own) std::erase_if(rules, [](const RuleAgreement* r) { return r->rule.as_fp16; });
   return rules;
 }
 
-/// The names of rules, those for the format itself where there are any.
+/// The names of rules, those for the format itself if there are any.
 std::string names_of(const ProductsCheck& check) {
   std::vector<const RuleAgreement*> rules = fitting(check, true);
   if (rules.empty()) rules = check.fitting();
@@ -41,7 +41,7 @@ std::string names_of(const ProductsCheck& check) {
   return text;
 }
 
-/// ", the others all in zeros and largest": the cases in which the rule does not give every sum; "": they are many.
+/// ", the others all in zeros and largest": the cases in which the rule misses sums; "": they are many.
 std::string missed_cases(const RuleAgreement& rule, const CaseCounts& count) {
   Names names;
   for (std::size_t i = 0; i < count.size(); ++i)
@@ -62,7 +62,7 @@ std::vector<const ProductsCheck*> compared(const GpuCheck& check) {
   return kinds;
 }
 
-/// The GPUs that have a rule that fits for every one of these kinds.
+/// The GPUs with a fitting rule for every one of these kinds.
 Names common_gpus(const std::vector<const ProductsCheck*>& kinds) {
   Names names;
   for (std::size_t i = 0; i < tensor_core_texts.size(); ++i) {
@@ -81,7 +81,7 @@ Names names_where(const std::vector<const ProductsCheck*>& kinds, Holds holds) {
   return names;
 }
 
-/// Where a rule gives all sums of every kind.
+/// A sentence if a rule gives all sums of every kind.
 std::string fitting_sentence(const std::vector<const ProductsCheck*>& kinds) {
   if (const Names gpus = common_gpus(kinds); !gpus.empty()) {
     const Names all = names_where(kinds, [](const ProductsCheck&) { return true; });

@@ -19,12 +19,12 @@ Experiment pair_of(const Experiment& e, const Schedule& reference, const Schedul
   return pair;
 }
 
-/// Where the traced row is among the computed ones.
+/// Index of the traced row among the computed ones.
 std::size_t place_of_row(const Result& answer, int row) {
   return static_cast<std::size_t>(std::ranges::find(answer.rows, row) - answer.rows.begin());
 }
 
-/// Everything but where the row parts.
+/// The run without the place where the row parts.
 ScheduleRun run_of(const Result& answer, const Schedule& schedule, int row) {
   const MethodsApart apart = counted_apart(answer);
   return {.schedule = schedule,
@@ -36,7 +36,7 @@ ScheduleRun run_of(const Result& answer, const Schedule& schedule, int row) {
           .digest = answer.digests.b};
 }
 
-/// The share of all that is done, told while one run after the other is computed.
+/// Options of run i of `count`, which report the progress of all runs together.
 Options of_run(const Options& options, ComputeCache& cache, std::size_t i, std::size_t count) {
   Options own = options;
   own.cache = &cache;

@@ -1,4 +1,4 @@
-/// Whether a row's bits depend on how its keys are cut: one method under several schedules, as serving engines choose them by
+/// Dependence of a row's bits on the cutting of its keys: one method under several schedules, as serving engines choose them by
 /// the size of the batch.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace attoscope {
 
-/// Where a row under a schedule gets other bits than under the reference.
+/// Place at which a row under a schedule gets other bits than under the reference.
 enum class PartingPlace : std::uint8_t {
   nowhere,    ///< all its numbers of O have the same bits
   tile,       ///< in the state after some keys: `ScheduleRun::parting`
-  merge,      ///< not in any state that both have: only in where the splits begin, and in their merge
-  end,        ///< not in any state: only in what is done with O after all tiles
+  merge,      ///< not in any state that both have: only in the first tiles of splits, and in their merge
+  end,        ///< not in any state: only in the operations on O after all tiles
   no_common,  ///< not known: they have no state of the same keys
 };
 
@@ -47,16 +47,16 @@ struct Invariance {
   std::vector<std::vector<std::size_t>> groups;
 };
 
-/// The place of a run's group.
+/// The index of a run's group.
 std::size_t group_of(const Invariance& answer, std::size_t run);
 
-/// The experiment with all that the answer does not depend on as it usually is: b, and somebody's output.
+/// The experiment with everything that the answer does not depend on at its default: b, and a loaded output.
 Experiment invariance_question(const Experiment& experiment);
 
-/// Computes a's arithmetic under each of the schedules, of which there is at least one, and compares each with the first. They
-/// work in double where a does. `options.cache` is not used. Throws as `compute` does.
+/// Computes a's arithmetic under each of the schedules, at least one, and compares each with the first. They work in double if
+/// a does. `options.cache` is not used. Throws as `compute` does.
 Invariance invariance(const Experiment& experiment, const std::vector<Schedule>& list, const Options& options = {});
-/// Under the usual schedules. Throws std::invalid_argument, too, where a has none.
+/// The same under the usual schedules. Throws std::invalid_argument, too, if a has none.
 Invariance invariance(const Experiment& experiment, const Options& options = {});
 
 }  // namespace attoscope

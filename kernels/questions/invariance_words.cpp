@@ -21,10 +21,10 @@ std::string enumerated(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A schedule in words, or several that have all of these in common but for lists of numbers: splits, block_k, order, sums.
+/// A schedule in words, or several that share all words but for lists of numbers: splits, block_k, order, sums.
 using Part = std::array<std::string, 4>;
 
-/// Parts that differ in one word alone become one, which lists them in the order of the first of each.
+/// Joins parts that differ in one word alone into one, which lists them in the order of the first of each.
 std::vector<Part> joined(const std::vector<Part>& all, std::size_t word) {
   std::vector<std::pair<Part, std::vector<std::string>>> groups;
   for (const Part& part : all) {
@@ -44,14 +44,14 @@ std::vector<Part> joined(const std::vector<Part>& all, std::size_t word) {
   return parts;
 }
 
-/// Whether the schedules differ in the order of keys, so that it is worth saying.
+/// True if the schedules differ in the order of keys, so that texts name it.
 bool orders_vary(const Invariance& answer) {
   const bool first = answer.runs[0].schedule.reverse_keys;
   return std::ranges::any_of(answer.runs, [&](const ScheduleRun& run) { return run.schedule.reverse_keys != first; });
 }
 
-/// "splits 1, 2 and 4 with block_k 64 forward in h100 sums": the order where orders vary, the sums where they are not those of
-/// the first schedule alone.
+/// "splits 1, 2 and 4 with block_k 64 forward in h100 sums": the order if orders vary, the sums unless they are those of the
+/// first schedule alone.
 std::string part_text(const Invariance& answer, const Part& part) {
   const auto& [splits, tiles, order, sums] = part;
   std::string text = "splits " + splits + " with block_k " + tiles;
@@ -59,7 +59,7 @@ std::string part_text(const Invariance& answer, const Part& part) {
   return sums == sums_name(answer.runs[0].schedule) ? text : text + " in " + sums + " sums";
 }
 
-/// All of these, products of lists where they are.
+/// Texts of all of these, joined into products of lists where possible.
 std::vector<std::string> parts_of(const Invariance& answer, const Places& places) {
   std::vector<Part> parts;
   for (const std::size_t i : places) {
@@ -72,7 +72,7 @@ std::vector<std::string> parts_of(const Invariance& answer, const Places& places
   return texts;
 }
 
-/// The first few parts, and how many schedules there are where those are not all.
+/// The first few parts, and the number of schedules if those are not all.
 std::string group_text(const Invariance& answer, const Places& places) {
   constexpr std::size_t most = 3;
   std::vector<std::string> parts = parts_of(answer, places);
@@ -116,7 +116,7 @@ std::string other_group_text(const Invariance& answer) {
   return largest == nullptr ? "" : "; " + group_text(answer, *largest) + " share other bits";
 }
 
-/// What the answer is about, so that no more is said than is shown.
+/// Scope of the answer: all rows, or some of them.
 std::string scope_of(const Invariance& answer) {
   const int all = answer.experiment.problem.n;
   if (answer.rows == all) return "On these tensors ";

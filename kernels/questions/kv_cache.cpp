@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// Stored as it says and read back as the main format. `amax` is what one scale of all heads comes from.
+/// The storage as a Scaling that is read back as the main format. `amax` gives the scale of storage over all heads.
 Scaling kept_as(const KvStorage& storage, double amax) {
   if (storage.text.empty()) return {};
   Scaling s = parse_scaling(storage.text);

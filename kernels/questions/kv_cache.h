@@ -1,4 +1,4 @@
-/// What a head loses where its K and V are kept in fewer bits, with everything else as in bf16.
+/// Loss of a head that keeps K and V in fewer bits, with everything else as in bf16.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Tensors;
 struct KvStorage {
   std::string_view key;         ///< in files and of --sort
   std::string_view what;        ///< in a few words
-  std::string_view text;        ///< of `parse_scaling`, without how it is read back; empty: bf16 itself
+  std::string_view text;        ///< text of `parse_scaling`, without the format of reading back; empty: bf16 itself
   bool over_all_heads = false;  ///< one scale for K, and one for V, of all heads of the layer
 };
 inline constexpr std::array<KvStorage, 7> kv_storages{{
@@ -38,12 +38,12 @@ struct KvRange {
 };
 KvRange kv_range(const Tensors& tensors);
 
-/// The experiment with all that `kv_errors` does not depend on as it usually is.
+/// The experiment with everything that `kv_errors` does not depend on at its default.
 Experiment kv_question(const Experiment& experiment);
 
-/// For each of `kv_storages` the RMS error of flash2 in bf16 on what is stored, over the RMS of the truth on what was given;
-/// NaN where nothing is finite. `layer` is of all heads of the layer. Inputs, mask and tiles are the experiment's. Throws as
-/// `compute` does.
+/// For each of `kv_storages` the RMS error of flash2 in bf16 on the stored numbers, over the RMS of the golden value on the
+/// given ones; NaN if nothing is finite. `layer` is of all heads of the layer. Inputs, mask and tiles are the experiment's.
+/// Throws as `compute` does.
 std::vector<double> kv_errors(const Experiment& experiment, const KvRange& layer, const Options& options = {});
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// The heads of a file as rows of a table: what each loses under every storage of the KV cache.
+/// The heads of a file as rows of a table: the loss of each under every storage of the KV cache.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct KvRow {
   std::vector<double> errors;  ///< as `kv_errors`
 };
 
-/// The storage by which the table is ordered where nobody says by which: one scale for all heads, in e4m3.
+/// The storage that orders the table by default: one scale for all heads, in e4m3.
 inline constexpr std::size_t usual_kv_order = 1;
 
-/// The order from the worst on by this storage: heads without a finite error first, equal ones by their places.
+/// Order from the worst on by this storage: heads without a finite error first, equal ones by their places.
 bool is_worse(const KvRow& x, const KvRow& y, std::size_t by);
-/// The heads that lose most by this storage first.
+/// Sorts the heads by their loss under this storage, the largest first.
 void sort_worst_first(std::vector<KvRow>& rows, std::size_t by);
 
 /// A line for each head: head, name, layer and the error of each storage. The names of all heads of the file, and of its

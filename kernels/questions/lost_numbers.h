@@ -10,7 +10,7 @@ namespace attoscope {
 /// A number that a rounding loses.
 struct LostNumber {
   Step step{};
-  int key = -1;  ///< which, where there are several
+  int key = -1;  ///< its key, if there are several
   double before = 0, after = 0;
 };
 
@@ -21,7 +21,7 @@ struct LostNumbers {
   bool survives() const { return overflowed == 0 && underflowed == 0; }
 };
 
-/// Follows the row as `steps` does. An overflow is a finite number beyond the largest of its format, whatever that gives; an
+/// Follows the row as `steps` does. An overflow is a finite number beyond the largest of its format, whatever its result; an
 /// underflow is a number that is not 0 and becomes 0. Throws as `steps` does.
 LostNumbers lost_numbers(const StepQuestion& question);
 

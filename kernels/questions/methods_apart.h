@@ -1,4 +1,4 @@
-/// How far apart the bits of a and b are, and where in a row they part: two GPUs' sums of one kernel, for example.
+/// Differences between the bits of a and b, and the first in a row: two GPUs' sums of one kernel, for example.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct MethodsApart {
   double max_ulp = 0;                    ///< of a - b, in ulps of the main format as `Deviation::max_ulp`
   int row = -1, column = -1;             ///< of Q and of O: the first number that differs; -1: none does
   std::optional<PartingTile> parting{};  ///< in this row
-  std::string why_no_tile{};             ///< why there is none though a number differs: one sentence
+  std::string why_no_tile{};             ///< one sentence that says why there is none though a number differs
 };
 
-/// How many numbers of the i-th computed row of an answer have other bits in a than in b; every NaN counts as one.
+/// Number of elements of the i-th computed row of an answer with other bits in a than in b; every NaN counts as one.
 std::int64_t differing_in_row(const Result& answer, std::size_t i);
-/// Counts them in all rows; no row is run again.
+/// Counts the differences in all rows; no row is run again.
 MethodsApart counted_apart(const Result& answer);
-/// Counts them, and runs the first such row of both tile by tile. Throws as `compute` does where it is cancelled.
+/// Counts them, and runs the first such row of both tile by tile. Throws as `compute` does when cancelled.
 MethodsApart methods_apart(const Result& answer, const Options& options = {});
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Factors of a product from its first block's beginning on; zeros stand for what is not there.
+/// Factors of a product from its first block's beginning on; zeros stand for missing ones.
 struct Factors {
   std::vector<float> a, b;
   int lead = 0;  ///< zeros before the first
@@ -56,7 +56,7 @@ class ColumnSum {
     const Factors f = factors(tile);
     sum_ = plain_tensor_core_dot(rule_, f.a, f.b, sum_);
   }
-  /// Takes what the kernel has after the tile.
+  /// Takes the kernel's state after the tile.
   void leave(const RowTile<float>& tile) {
     if (normalises_P(job_.method.algorithm)) return;
     if (job_.flush == 0) sum_ = tile.O[at(column_)];
@@ -148,7 +148,7 @@ void set_qk(ProductSum& s, const Job<float>& job, const std::vector<RowTile<floa
   set_blocks(s, f, 0);
 }
 
-/// Why there is nothing to show of a method that is emulated; "": there is.
+/// One sentence that says why there is nothing to show of a method that is emulated; "": there is.
 std::string why_none(const ProductSumQuestion& q) {
   const Method& m = q.of_b ? q.experiment.b : q.experiment.a;
   const std::string method = q.of_b ? "b" : "a", product = q.product == AttentionProduct::qk ? "q.k" : "P.V";

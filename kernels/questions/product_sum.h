@@ -1,5 +1,5 @@
-/// How tensor cores added up one number of a method: the blocks of q.k of a row and its last key, or of P.V of the last tile
-/// in which a row sees a key.
+/// One number of a method, added up by tensor cores: the blocks of q.k of a row and its last key, or of P.V of the last tile in
+/// which a row sees a key.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace attoscope {
 
-/// Of which number.
+/// The number to follow.
 struct ProductSumQuestion {
   Experiment experiment;
   bool of_b = false;
@@ -24,10 +24,10 @@ struct ProductSumQuestion {
   friend bool operator==(const ProductSumQuestion&, const ProductSumQuestion&) = default;
 };
 
-/// A factor's place: a key as the file has it, or a column of Q and K.
+/// The sum. A factor's place is a key as the file has it, or a column of Q and K.
 struct ProductSum {
   ProductSumQuestion question;
-  std::string why_none;  ///< why there is no sum to show: one sentence; else empty
+  std::string why_none;  ///< one sentence that says why there is no sum to show; else empty
   std::optional<TensorCoreRule> rule{};
   std::vector<TensorCoreBlock> blocks{};  ///< the last ones, at most `most_shown_blocks`; of a rule with halves these
   int earlier_blocks = 0;                 ///< those before them
@@ -36,18 +36,18 @@ struct ProductSum {
   int key = -1;                           ///< the last key that the row sees, for q.k
   int tile = -1;                          ///< the last tile in which the row sees a key, for P.V
   int tiles_in_sum = 0;                   ///< of P.V: tiles that this sum has in it, this one included
-  float start = 0;                        ///< what the product's first block starts from
+  float start = 0;                        ///< start of the product's first block
   float result = 0;                       ///< of the last block
   double exact = 0;                       ///< start and all products in double
   bool continues_O = false;               ///< of P.V: the sum is O itself
-  float O_before = 0;                     ///< of P.V: the rescaled O that the sum is added to; 0 where it is O
+  float O_before = 0;                     ///< of P.V: the rescaled O that the sum is added to; 0 if the sum is O
   float O_after = 0;                      ///< of P.V: O after the tile, as the kernel has it
   float S = 0;                            ///< of q.k: the score, as the kernel has it
 };
 inline constexpr int most_shown_blocks = 256;
 
-/// The blocks; with `why_none` where the method's product is not added up by tensor cores. Throws as `compute` does, and
-/// std::invalid_argument where there is no such row or column.
+/// The blocks; with `why_none` if the method's product is not added up by tensor cores. Throws as `compute` does, and
+/// std::invalid_argument if there is no such row or column.
 ProductSum product_sum(const ProductSumQuestion& question, const Options& options = {});
 
 }  // namespace attoscope

@@ -1,5 +1,5 @@
-/// Where two runs of a row part. The state after a tile (m, l and O) is of the keys that its run has seen; states of the same
-/// keys are compared, whatever the tiles are.
+/// The place where two runs of a row part. The state after a tile (m, l and O) covers the keys that its run has seen; states of
+/// the same keys are compared, whatever the tiles are.
 #pragma once
 
 #include <vector>
@@ -29,8 +29,8 @@ TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop);
 template <class T>
 bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y);
 
-/// The first state of `other`, tile by tile, that has other bits than that of `row` of the same keys. Where a tile is one of
-/// both, their S and P are compared, too.
+/// The first state of `other`, tile by tile, with other bits than that of `row` of the same keys. If a tile is one of both,
+/// their S and P are compared, too.
 template <class T>
 RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other);
 

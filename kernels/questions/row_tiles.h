@@ -17,7 +17,7 @@ struct RowTile {
   int tile = 0, first_key = 0;
   bool restarts = false;          ///< the row had no state before: its first tile, or the first of a run of split_kv
   T m = 0, l = 0, alpha = 1;      ///< after the tile
-  std::vector<T> S, before_P, P;  ///< before_P: what P is rounded from, e or e/l
+  std::vector<T> S, before_P, P;  ///< before_P: the number that P is rounded from, e or e/l
   std::vector<T> O;               ///< after the tile
 };
 
@@ -28,15 +28,15 @@ struct RowRun {
   std::vector<double> output;
 };
 
-/// The tiles in which `row` sees a key, in the order in which they are taken; three_pass has one. P is what enters P.V: of
-/// two_pass that of its second pass.
+/// The tiles in which `row` sees a key, in the order in which they are taken; three_pass has one. P is the one that enters P.V:
+/// of two_pass that of its second pass.
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop);
 /// The tiles alone.
 template <class T>
 std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop);
 
-/// The inputs as rounded for everybody: by a's input step.
+/// The inputs as a's input step rounds them for all.
 template <class T>
 Operands<T> common_operands(const Experiment& experiment, const StopSign& stop);
 
@@ -55,7 +55,7 @@ class MethodRows {
   Job<T> job_;
 };
 
-/// Method a of an experiment, ready to run row by row, and the problem in double for the truth.
+/// Method a of an experiment, ready to run row by row, and the problem in double for the golden value.
 template <class T>
 class SingleRowRuns {
  public:

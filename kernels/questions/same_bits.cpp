@@ -14,7 +14,7 @@
 namespace attoscope {
 namespace {
 
-/// One variant to run, or why it cannot be run.
+/// One variant to run, or the reason that it cannot be run.
 struct Variant {
   std::string what;
   Experiment experiment;

@@ -15,7 +15,7 @@ namespace attoscope {
 
 struct SameBitsRun {
   std::string what;                        ///< "avx2", "1 thread", "block_q 16", "cuda:0 NVIDIA H200"
-  std::string skipped;                     ///< why it was not run: one sentence; empty: it was
+  std::string skipped;                     ///< one sentence that says why it was not run; empty: it was
   std::uint64_t golden = 0, a = 0, b = 0;  ///< digests
 };
 
@@ -25,15 +25,15 @@ struct SameBits {
   MethodsApart methods{};         ///< a against b
   /// True if every run that was not skipped has the digests of the first.
   bool agree() const;
-  /// How many runs were not skipped.
+  /// Number of runs that were not skipped.
   int compared() const;
 };
 
 /// True if a run was skipped or has the digests of the reference.
 bool agrees(const SameBitsRun& run, const SameBitsRun& reference);
 
-/// Computes an experiment with these options: the digests. Throws std::runtime_error or std::invalid_argument where this
-/// machine cannot do that.
+/// Computes an experiment with these options: the digests. Throws std::runtime_error or std::invalid_argument if this machine
+/// cannot do that.
 using Answerer = std::function<Digests(const Experiment&, const Options&)>;
 
 /// Computes the experiment in all variants, without a cache, and compares its methods. Throws as `compute` does for the

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array usual_splits{1, 2, 4, 8, 16, 32, 64};
 constexpr std::array usual_tiles{32, 64, 128};
-/// CUDA cores, which engines take where a head has few queries, and three generations of tensor cores.
+/// CUDA cores, which engines use for heads with few queries, and three generations of tensor cores.
 constexpr std::array usual_sums{Accumulator::fma, Accumulator::a100, Accumulator::h100, Accumulator::b200};
 
 bool may_split(const Method& m) { return m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::split_kv; }
@@ -35,7 +35,7 @@ std::vector<int> tiles_of(const Method& m, int keys, const ScheduleLists& lists)
   return accepted(m.block_k, usual_tiles, [&](int x) { return x == m.block_k || (has_tiles(m) && x <= keys); });
 }
 
-/// Those of a tile size; of a list that was given, all.
+/// The splits for a tile size; a given list is taken whole.
 std::vector<int> splits_of(const Method& m, int keys, int block_k, const ScheduleLists& lists) {
   if (!lists.splits.empty()) return lists.splits;
   const int own = schedule_of(m).splits;

@@ -1,4 +1,4 @@
-/// Schedules: how a kernel cuts the keys of a row, which serving engines choose by the size of the batch.
+/// Schedules: cuttings of a row's keys, which serving engines choose by the size of the batch.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace attoscope {
 
 struct Experiment;
 
-/// What may change from one batch size to another while the kernel rounds at the same places.
+/// Settings that may change from one batch size to another while the kernel rounds at the same places.
 struct Schedule {
   int splits = 1;    ///< runs of equally many tiles, merged by their log-sum-exp; 1: no merge
   int block_k = 64;  ///< keys of a tile
@@ -24,10 +24,10 @@ struct Schedule {
 /// "forward" or "reverse".
 constexpr std::string_view order_name(const Schedule& s) { return s.reverse_keys ? "reverse" : "forward"; }
 
-/// What adds up both products, or q.k and P.V where they are two: "h100", "h100/fma".
+/// Accumulator of both products, or q.k and P.V if they differ: "h100", "h100/fma".
 std::string sums_name(const Schedule& s);
 
-/// How the method cuts the keys by itself.
+/// The method's own schedule.
 Schedule schedule_of(const Method& m);
 /// The method under another schedule. With splits it is split_kv, without flash2; any other algorithm stays.
 Method with_schedule(Method m, const Schedule& s);
@@ -40,14 +40,14 @@ struct ScheduleLists {
   friend bool operator==(const ScheduleLists&, const ScheduleLists&) = default;
 };
 
-/// Why the method cannot have schedules, or not those of the lists: half a sentence that says what is expected; "": it can.
+/// Half a sentence that says why the method cannot have schedules, or not those of the lists, and what is expected; "": it can.
 std::string why_no_schedules(const Method& m, const ScheduleLists& lists = {});
 
 /// All combinations for the experiment's method a, that of the first values first. Usual splits are 1, 2, 4, ... 64 with a tile
-/// for each, usual tiles 32, 64 and 128 keys; what the method does not have, and what would be the same schedule twice, is left
-/// out. All have a's own sums unless there is a list of them; without any list the first one comes again with fma chains and
-/// with the tensor cores of usual GPUs, where what enters a's products has them. Throws std::invalid_argument where there is a
-/// reason against the lists.
+/// for each, usual tiles 32, 64 and 128 keys; values that the method does not have, and repeated schedules, are left out. All
+/// have a's own sums unless there is a list of them; without any list the first one comes again with fma chains and with the
+/// tensor cores of usual GPUs that have sums for the formats of a's products. Throws std::invalid_argument if there is a reason
+/// against the lists.
 std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists = {});
 
 }  // namespace attoscope

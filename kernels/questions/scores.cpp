@@ -18,7 +18,7 @@
 namespace attoscope {
 namespace {
 
-// --- what multiplies V ------------------------------------------------------------------------------------------------
+// --- factors of V ------------------------------------------------------------------------------------------------------
 
 /// flash1's factor of a tile's P.V: round(exp(m~ - m)), m~ the tile's own max as it was stored.
 template <class T>
@@ -31,7 +31,7 @@ T tile_share(const Job<T>& job, const RowSteps<T>& steps, const RowTile<T>& tile
   return steps.rounded(Step::alpha, steps.factor(steps.rounded(Step::m, m, tile.tile, 0) - tile.m), tile.tile, 1);
 }
 
-/// The factor with which each tile's P.V remains in the final state of its run: the product of the later alphas.
+/// The factor of each tile's P.V in the final state of its run: the product of the later alphas.
 template <class T>
 std::vector<double> kept_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<RowTile<T>>& tiles) {
   std::vector<double> shares(tiles.size());
@@ -53,7 +53,7 @@ std::vector<const RowTile<T>*> run_ends(const std::vector<RowTile<T>>& tiles) {
   return ends;
 }
 
-/// What each run's O is multiplied with in the end: 1/l, or its part of the merge by log-sum-exp.
+/// Final factor of each run's O: 1/l, or its part of the merge by log-sum-exp.
 template <class T>
 std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<const RowTile<T>*>& ends) {
   if (ends.size() == 1) return {1 / static_cast<double>(steps.with_sink(ends[0]->l, ends[0]->m))};
@@ -75,7 +75,7 @@ std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, cons
   return shares;
 }
 
-/// The factor between a tile's P and what multiplies V.
+/// The factor from a tile's P to the weight that multiplies V.
 template <class T>
 std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile<T>>& tiles) {
   if (tiles.empty() || normalises_P(job.method.algorithm)) return std::vector<double>(tiles.size(), 1.0);

@@ -8,7 +8,8 @@
 
 namespace attoscope {
 
-/// Which scores of method a: rows [first_row, first_row + rows), keys [first_key, first_key + keys), in file order of the keys.
+/// A window of scores of method a: rows [first_row, first_row + rows), keys [first_key, first_key + keys), in file order of the
+/// keys.
 struct ScoreQuestion {
   Experiment experiment;
   int first_row = 0, rows = 0, first_key = 0, keys = 0;
@@ -21,12 +22,13 @@ inline constexpr int max_window_cells = 1 << 22;  ///< rows * keys
 struct ScoreWindow {
   ScoreQuestion question;
   std::vector<float> S;  ///< scores as a rounds them, before the max is subtracted; with exp2 times the scale it folds in
-  std::vector<float> P;  ///< a's P as it enters P.V, times all that O is multiplied with until it leaves a: the later alphas,
-                         ///< split_kv's share of the run, 1 over the final row sum (1 where P is normalised before P.V)
+  std::vector<float> P;  ///< a's P as it enters P.V, times all later factors of O: the later alphas, split_kv's share of the
+                         ///< run, 1 over the final row sum (1 if P is normalised before P.V)
   std::vector<float> weight;  ///< the true softmax weight, from the golden arithmetic
 };
 
-/// Throws as `compute` does, and std::invalid_argument where the window is empty, lies outside or is too large, or a has none.
+/// Throws as `compute` does, and std::invalid_argument if the window is empty, lies outside or is too large, or a has no
+/// scores.
 ScoreWindow scores(const ScoreQuestion& question, const Options& options = {});
 
 }  // namespace attoscope

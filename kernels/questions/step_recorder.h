@@ -14,12 +14,12 @@
 
 namespace attoscope {
 
-/// What a recorder tells of a run.
+/// The parts of a run that a recorder reports.
 struct RecordedParts {
   int row = 0, columns = 1;            ///< the row of Q, and the first columns of O
   double q = 1, k = 1, v = 1, of = 1;  ///< bytes of a number of Q, K and V, and of any other
   bool scores = false;                 ///< q.k is a step of its own
-  bool stores_P = false;               ///< and so is storing P with a scale
+  bool stores_P = false;               ///< storing P with a scale is a step of its own
 };
 
 /// Records the steps of one run. Letters, order and places of the roundings are those of kernels/lanes/attention_lanes.h.
@@ -203,7 +203,7 @@ class StepRecorder {
     }
   }
 
-  /// q.k, where it is a step of its own.
+  /// Records q.k, if it is a step of its own.
   void read_scores(int tile, Keys keys) {
     reads_ += count(keys);
     if (parts_.scores) close(StepKind::scores, tile, keys);
@@ -244,7 +244,7 @@ class StepRecorder {
     close(StepKind::weights, tile, keys);
   }
 
-  /// P as it is stored with a scale. A run without any keeps it: its e is exact.
+  /// Stores P, with a scale if it has one; in a run without roundings P stays e.
   void store_P(int tile, Keys keys) {
     if (!parts_.stores_P) return;
     const std::size_t first = at(keys.first), size = at(count(keys));
@@ -290,7 +290,7 @@ class StepRecorder {
       }
   }
 
-  /// The same by a tensor core. After each key it is the sum as it would be if that key were the last.
+  /// The same by a tensor core. After each key, the sum as if that key were the last.
   void add_blocks(std::vector<float>& target, Keys keys) {
     const bool by_key = job_.method.algorithm == Algorithm::three_pass;  // its blocks begin at key 0
     for (int c = 0; c < job_.d; ++c) {
@@ -377,14 +377,14 @@ class StepRecorder {
     return std::ranges::equal(x, y, [](X a, X b) { return same(a, b); });
   }
   static std::vector<double> doubles(const std::vector<T>& x) { return {x.begin(), x.end()}; }
-  /// The columns that are told of.
+  /// The columns that are reported.
   std::vector<double> shown(const std::vector<T>& x) const { return {x.begin(), x.begin() + parts_.columns}; }
 
   const Job<T>& job_;
   const RowRun<T>& run_;
   RecordedParts parts_;
   RowSteps<T> steps_;
-  std::optional<StoredWeights<T>> stored_P_;  ///< where P is scaled
+  std::optional<StoredWeights<T>> stored_P_;  ///< if P is scaled
   T m_ = -std::numeric_limits<T>::infinity(), m_old_ = m_, m_tile_ = m_, l_ = 0, alpha_ = 1, share_ = 1;
   bool started_ = false, same_bits_ = true;
   std::vector<T> S_, e_, P_, o_, P_quotients_, P_elements_, P_scales_;

@@ -14,7 +14,7 @@ std::vector<double> row_of(const std::vector<T>& x, int row, int d, int columns)
   return {first, first + columns};
 }
 
-/// One tensor, looked at row by row.
+/// One tensor, read row by row.
 template <class T>
 class StoredTensor {
  public:
@@ -46,7 +46,7 @@ class StoredTensor {
   StoredNumbers<T> stored_;
 };
 
-/// What comes after the products.
+/// Takes the factors that follow the products.
 template <class T>
 void take_factors(StepStorage& storage, const OperandScales<T>& x, int row, int n, int columns) {
   storage.factor_in_exponent = x.is_one;

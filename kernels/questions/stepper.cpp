@@ -45,10 +45,10 @@ void check(const StepQuestion& q) {
   check("a number of k", q.rows.k);
 }
 
-/// Whether some product needs inputs in a format.
+/// True if some product needs inputs in a format.
 bool takes_format(const StepQuestion& q) { return is_tensor_core(q.pv) || is_tensor_core(q.qk); }
 
-/// Whether Q and K enter their product otherwise than as given.
+/// True if Q and K enter their product otherwise than as given.
 bool changes_scores(const Scalings& s) { return s.Q.is_on() || s.K.is_on() || s.hadamard || s.smooth_K || s.smooth_Q > 0; }
 
 /// The same question with nothing rounded, starting from the same numbers.
@@ -66,7 +66,7 @@ StepQuestion unrounded(StepQuestion q, bool in_double) {
   return q;
 }
 
-/// `parts`: which steps there are, of a run with or without its roundings.
+/// Records the steps; `parts` selects them, of a run with or without its roundings.
 template <class T>
 Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& parts) {
   const StopSign never;
@@ -97,8 +97,8 @@ Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& 
           .same_bits = recorder.same_bits()};
 }
 
-/// Turns the numbers of an exact run into the units in which a scaled method holds them: its S is what products of elements
-/// are, its e, l and P carry a factor, its O is one of elements of V.
+/// Converts the numbers of an exact run to the units of a scaled method: its S is of products of elements, its e, l and P carry
+/// a factor, its O is of elements of V.
 class ScaledUnits {
  public:
   ScaledUnits(const Steps& rounded, const Steps& exact)
@@ -125,7 +125,7 @@ class ScaledUnits {
   }
 
  private:
-  /// Of P.V of a tile, and of O before it is divided by l.
+  /// Unit of P.V of a tile, and of O before it is divided by l.
   double of_sum(int column) const {
     const auto c = static_cast<std::size_t>(column);
     return P(storage_.O_factor.empty() ? 1 : 1 / storage_.O_factor[c]);
@@ -234,7 +234,7 @@ StepRows step_rows(const Result& result, int row, int most) {
   const Keys keys = visible_keys(p, row);
   const int count = std::min(most, keys.end - keys.first), queries = std::min(count, p.n),
             first = std::clamp(row / most * most, 0, p.n - queries);
-  // as many rows as keys: where there are fewer, the last stands for the others, which changes no scale
+  // as many rows as keys: if there are fewer, copies of the last fill up, which change no scale
   const auto rows_of = [&](const std::vector<double>& x, int begin, int rows) {
     std::vector<double> some;
     for (int i = 0; i < count; ++i) {
@@ -243,7 +243,7 @@ StepRows step_rows(const Result& result, int row, int most) {
     }
     return some;
   };
-  // the rows beside this one, which it shares its scale with
+  // the rows that share a scale with this one
   const int begin = row < first + queries ? first : row - queries + 1;
   return {.d = p.d,
           .row = row - begin,

@@ -9,7 +9,7 @@ namespace attoscope {
 
 /// Rows of Q and K whose products are the scores, where a method stores them with scales.
 struct StepRows {
-  int d = 0;                     ///< numbers of a row; 0: there are none, q is 1 and every k its score
+  int d = 0;                     ///< numbers of a row; 0: none, q is 1 and every k its score
   int row = 0;                   ///< of Q: the one that is followed
   double scale = 1;              ///< of q.k
   std::vector<double> q{}, k{};  ///< as many rows as there are scores
@@ -26,8 +26,8 @@ struct StepQuestion {
   int block_k = 4;                          ///< keys of a tile; three_pass has none
   Format format = bf16;
   Precision precision{};              ///< the `input` step is skipped
-  Accumulator pv = Accumulator::fma;  ///< what adds up P.V; a tensor core gets scores and values rounded to `format`
-  Accumulator qk = Accumulator::fma;  ///< what adds up q.k, likewise
+  Accumulator pv = Accumulator::fma;  ///< accumulator of P.V; a tensor core gets scores and values rounded to `format`
+  Accumulator qk = Accumulator::fma;  ///< accumulator of q.k, likewise
   ExponentialKind exponential = ExponentialKind::natural;
   double tau = 8;               ///< of flash4
   int flush = flush_of_policy;  ///< of flash2 and flash4: 0 or 1 tiles (see Method)
@@ -39,16 +39,16 @@ struct StepQuestion {
 inline constexpr int max_step_scores = 64, max_step_columns = 4;
 inline constexpr double max_step_score = 1e6;  ///< of scores and values, in magnitude
 
-/// What one line of an algorithm does. In flash1, `alpha` computes beta too. `scores` is there where Q and K are not taken as
-/// given, `store` where P is stored with a scale.
+/// The action of one line of an algorithm. In flash1, `alpha` computes beta too. `scores` exists if Q and K are not taken as
+/// given, `store` if P is stored with a scale.
 enum class StepKind : std::uint8_t { start, max, tile_max, alpha, weights, sum, normalise, output, finish, scores, store };
 
-/// One number that a line computed: before and after its rounding, and its value if nothing were ever rounded.
+/// One number that a line computed: before and after its rounding, and its value without any rounding.
 struct RoundedNumber {
   Step step{};
-  int key = -1, column = -1;  ///< which, where there are several
+  int key = -1, column = -1;  ///< its place, if there are several
   double before = 0, after = 0, exact = 0;
-  bool rounds = false;  ///< whether the step rounds at all
+  bool rounds = false;  ///< true: the step rounds at all
 };
 
 /// m, l and O as they are stored.
@@ -71,24 +71,24 @@ struct RowStep {
 
 /// A few numbers of one tensor as they are stored.
 struct StoredVector {
-  std::vector<double> given;     ///< before it, rotated and without the means that are taken out
-  std::vector<double> elements;  ///< what is stored; the given numbers where the tensor is not scaled
-  std::vector<double> scales;    ///< of each element; 1 where it is not scaled
-  std::vector<double> operands;  ///< what enters the product: elements, or elements times their scales
+  std::vector<double> given;     ///< before storage: rotated, and without the subtracted means
+  std::vector<double> elements;  ///< the stored elements; the given numbers if the tensor is not scaled
+  std::vector<double> scales;    ///< of each element; 1 if it is not scaled
+  std::vector<double> operands;  ///< numbers that enter the product: elements, or elements times their scales
 };
 
-/// What scales there are, and where they come in.
+/// Scales of a run, and the places where they enter.
 struct StepStorage {
   StoredVector q;                          ///< of the row
   std::vector<StoredVector> k, v;          ///< of each key
-  std::vector<double> S_factor;            ///< q.k of each key is multiplied by that; empty: by nothing
-  bool factor_in_exponent = false;         ///< that is the same for all keys, and a part of `exponent_factor` or of scale
-  std::vector<double> S_added;             ///< then that is added; empty: nothing
+  std::vector<double> S_factor;            ///< factor of q.k of each key; empty: none
+  bool factor_in_exponent = false;         ///< the factor is the same for all keys, and a part of `exponent_factor` or of scale
+  std::vector<double> S_added;             ///< then added to q.k; empty: nothing
   std::vector<double> O_factor, O_offset;  ///< of each column, at the end; empty: none
-  /// Of each key; empty: P is not scaled. A quotient is what an element is rounded from.
+  /// Numbers of each key; empty: P is not scaled. An element is rounded from its quotient.
   std::vector<double> P_quotients, P_elements, P_scales;
   double P_factor = 1;  ///< of P beside e and l: O is divided by it at the end
-  double lift = 1;      ///< that e, l and P carry
+  double lift = 1;      ///< factor of e, l and P
 };
 
 struct Steps {
@@ -108,13 +108,13 @@ struct Steps {
 /// one sentence.
 Steps steps(const StepQuestion& question);
 
-/// The experiment whose rows all are this one: q = 1, k_j = S_j, scale 1; or those of `rows`. Throws as `steps` does.
+/// The experiment with this row in place of all: q = 1, k_j = S_j, scale 1; or those of `rows`. Throws as `steps` does.
 Experiment step_experiment(const StepQuestion& question);
 
 /// The keys that `scores_of_row` takes, with all rows of Q that share a scale with this one as far as there is room.
 StepRows step_rows(const Result& result, int row, int most);
 
-/// The question with what the method does beside rounding: scales, exponential, accumulators, flushes.
+/// The question with the method's settings beside rounding: scales, exponential, accumulators, flushes.
 StepQuestion with_scales_of(StepQuestion question, const Method& method);
 
 /// Scores, before any rounding, of the first keys that a row of an answer's inputs sees, at most so many.

@@ -11,11 +11,11 @@ namespace attoscope {
 template <class T>
 class StoredWeights {
  public:
-  /// Of a job whose method scales P.
+  /// For a job whose method scales P.
   explicit StoredWeights(const Job<T>& job) : p_(job.P), element_(p_.block != 0 ? p_.element : job[Step::P]) {}
 
-  /// The weights of a tile, in place of what they are rounded from; what elements are rounded from, elements and scales are put
-  /// at the pointers.
+  /// Replaces the numbers that P is rounded from by the weights of a tile, and puts quotients, elements and scales at the
+  /// pointers.
   void store(std::span<T> x, T* quotient, T* element, T* scale) const {
     const std::size_t block = p_.block != 0 ? static_cast<std::size_t>(p_.block) : x.size();
     for (std::size_t first = 0; first < x.size(); first += block) {
@@ -31,7 +31,7 @@ class StoredWeights {
   }
 
  private:
-  /// A block's scale, and what its numbers are divided by.
+  /// A block's scale, and the divisor of its numbers.
   struct Divisor {
     T scale = 1, by = 1;
   };

@@ -57,7 +57,7 @@ double accumulated(const TensorCoreRule& rule, const Row& r, int flush) {
   return flushed + sum;
 }
 
-/// Products of two numbers of the formats here are exact in double, and their sums are nearly so.
+/// The sum in double: products of two numbers of these formats are exact, and their sums are nearly so.
 double exact_sum(const Row& r) {
   double sum = 0;
   for (std::size_t i = 0; i < r.p.size(); ++i) sum += static_cast<double>(r.p[i]) * static_cast<double>(r.v[i]);

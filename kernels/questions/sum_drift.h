@@ -1,4 +1,4 @@
-/// How far the accumulator of P.V is off when a GPU's tensor cores keep it over many keys: nothing else is rounded away.
+/// Error of the accumulator of P.V that a GPU's tensor cores keep over many keys, with nothing else rounded away.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SumDrift {
 inline constexpr int drift_rows = 16, drift_tile = 128;
 
 /// The mean |error| of the sums of P.V over their mean size, against the exact sums of the same rounded P and V. Throws
-/// std::invalid_argument where the GPU has no such products, Stopped when cancelled.
+/// std::invalid_argument if the GPU has no such products, Stopped when cancelled.
 double sum_drift(const SumDrift& question, const Cancelled& cancelled = {});
 
 }  // namespace attoscope
