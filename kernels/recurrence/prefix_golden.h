@@ -47,7 +47,7 @@ class PrefixGolden {
     return sums;
   }
 
-  /// The score of a query and a key with that product, with soft-capping and ALiBi; `distance` is |row - key|.
+  /// The score for the product `sum`, with soft-capping and ALiBi; `distance` is |row - key|.
   static G score(G sum, const double* q, const double* k, const Job<double>& golden, double distance) {
     sum = sum * from(golden.scale);
     if constexpr (!is_double)  // in double-double, infinity becomes NaN

@@ -151,7 +151,7 @@ class RunRecorder<T>::Tracer {
         truth_);
   }
 
-  /// The output that the state would give now.
+  /// The output of the present state.
   T output(const TileView<T>& view, int lane, int column, T l) const {
     const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane * view.lane_stride];
     if (job_.method.algorithm == Algorithm::flash1)

@@ -1,4 +1,4 @@
-/// What is recorded while method a runs: when the running max changed in every row, and the whole recurrence of one row.
+/// Records of method a's run: the moves of the running max in every row, and the whole recurrence of one row.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ class RunRecorder final : public Recorder<T> {
   int kept_lane(const RowBlock& block) const override;
   void tile(const RowBlock& block, const TileView<T>& view) override;
 
-  /// How many tiles there are. The map has m of every row_step-th of the computed rows, `held` rows in all.
+  /// Number of tiles. The map has m of every row_step-th of the computed rows, `held` rows in all.
   int tiles() const { return tiles_; }
   int row_step() const { return map_.row_step; }
   int held() const { return static_cast<int>(map_.m.size()) / tiles_; }
-  /// Adds what was recorded elsewhere of the same run: rows in which m changed, [tile], and m, [tile][row / row_step].
+  /// Adds records from elsewhere of the same run: rows in which m changed, [tile], and m, [tile][row / row_step].
   void take_in(const std::vector<std::int64_t>& moved, std::vector<float> m);
 
   /// Call when the run is over.
