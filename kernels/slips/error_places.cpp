@@ -9,7 +9,7 @@ using Indices = std::vector<int>;
 
 std::string number(int x) { return std::to_string(x); }
 
-/// "row 7", "rows 960 to 999"; "" where the indices are no run.
+/// "in row 7", "in rows 960 to 999"; "" if the indices are no run.
 std::string run_text(const char* what, const Indices& bad) {
   if (bad.back() - bad.front() + 1 != static_cast<int>(bad.size())) return "";
   const std::string place = std::string("in ") + what;
@@ -17,7 +17,7 @@ std::string run_text(const char* what, const Indices& bad) {
   return place + "s " + number(bad.front()) + " to " + number(bad.back());
 }
 
-/// "in every 64th row from row 3 on", where the indices are such a series.
+/// "in every 64th row from row 3 on", if the indices are such a series.
 std::string period_text(const char* what, const Indices& bad, int count) {
   if (bad.size() < 3) return "";
   const int period = bad[1] - bad[0];

@@ -14,12 +14,12 @@ using Kind = Slip::Kind;
 using SharedTensors = std::shared_ptr<const Tensors>;
 constexpr int most_heads = 64;
 
-/// Reads other heads' tensors; keeps the one that was read last, for the suspects of one head come after each other.
+/// Reads other heads' tensors; keeps the latest, since suspects of one head come after each other.
 class LatestHead {
  public:
   explicit LatestHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()), inputs_(list.inputs()) {}
 
-  /// The inputs' own where this head has another shape.
+  /// The head's tensors as the inputs are; the inputs if it has another shape.
   SharedTensors operator()(int wanted) {
     if (head_ != wanted) tensors_ = as_seen_(read_(wanted));
     head_ = wanted;
@@ -60,7 +60,7 @@ class EveryHead {
   std::map<int, SharedHead> heads_;
 };
 
-/// The heads of one file, and which of their tensors a kernel may have taken.
+/// Suspects that take tensors of other heads of the file.
 class HeadSuspects {
  public:
   explicit HeadSuspects(SuspectList& list)
@@ -78,7 +78,7 @@ class HeadSuspects {
     add("V of " + other + " with Q and K of " + mine, head, false, false, true);
   }
 
-  /// Heads of Q that share K and V stand side by side; a kernel may take them for interleaved.
+  /// Adds interleaved groups: heads of Q that share K and V stand side by side; a kernel may take them for interleaved.
   void add_interleaved_groups() {
     const int heads = list_.heads().query_heads, kv_heads = list_.heads().kv_heads;
     if (kv_heads < 2 || heads <= kv_heads || heads % kv_heads != 0) return;
@@ -89,7 +89,7 @@ class HeadSuspects {
         own_ - own + wrong * group, false, true, true);
   }
 
-  /// n x heads x d read as heads x n x d, or the other way round: one of the inputs, or O.
+  /// Adds n x heads x d read as heads x n x d, or the other way round: one of the inputs, or O.
   void add_other_layouts() {
     const int heads = list_.heads().count;
     if (heads < 2) return;

@@ -35,7 +35,7 @@ BadRows bad_rows_of(const OutputErrors& errors) {
   return bad;
 }
 
-/// What would make a row NaN or infinite, and whether it does in this row.
+/// A cause of NaN or infinity in a row; `holds`: it is present in this row.
 struct Cause {
   const char* text;
   bool holds;

@@ -11,7 +11,7 @@ namespace attoscope {
 /// The slip that only rows of the last, partial tile are wrong.
 std::optional<Slip> tail_slip(const Experiment& experiment, const OutputErrors& errors);
 
-/// What makes nearly all rows NaN or infinite that are, and nearly none of the others. Throws Stopped.
+/// The cause that holds in nearly all rows with NaN or infinity, and in nearly none of the others. Throws Stopped.
 std::optional<Slip> overflow_slip(const Result& result, const OutputErrors& errors);
 
 }  // namespace attoscope

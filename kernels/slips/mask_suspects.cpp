@@ -44,7 +44,7 @@ void add_kinds(SuspectList& list) {
   if (w > 1) add_mask(list, it + " that is one key too narrow", kind, w - 1);
 }
 
-/// The first query at the first key where the last is wanted at the last, or the other way round.
+/// Adds the mask with the first query at the first key if the right one has the last at the last, or the other way round.
 void add_alignment(SuspectList& list) {
   const auto [kind, w, top_left] = list.problem().mask;
   if (kind == M::none || list.shape().n == list.shape().n_k) return;
@@ -53,7 +53,7 @@ void add_alignment(SuspectList& list) {
            !top_left);
 }
 
-/// Keys that begin or end elsewhere than the causal mask says.
+/// Adds keys that begin or end elsewhere than in the causal mask.
 void add_shifted(SuspectList& list) {
   const Mask mask = list.problem().mask;
   const bool none = mask.kind == M::none;
@@ -82,7 +82,7 @@ void add_hidden_score(SuspectList& list, std::string text, double value, bool ad
   list.add(Kind::mask, std::move(text), v);
 }
 
-/// Hidden keys with a finite score, which counts where a row sees no key, or none with a score far above it.
+/// Adds hidden keys with a finite score, which counts if a row sees no key, or none with a score far above it.
 void add_finite_scores(SuspectList& list) {
   if (list.problem().mask.kind == M::none) return;
   bool has_empty = false;

@@ -1,4 +1,4 @@
-// Q, K and V in other roles, read otherwise, or rounded otherwise.
+// Q, K and V in other roles, read in another layout, or rounded differently.
 #include <algorithm>
 
 #include "kernels/experiment/result.h"
@@ -52,7 +52,7 @@ void add_roles(SuspectList& list) {
   add_across(list, "Q read as d x n", &T::q);
 }
 
-/// Rows of V beside other keys than their own.
+/// Adds rows of V beside other keys than their own.
 void add_rows_of_V(SuspectList& list) {
   const int n = list.shape().n_k;
   list.add_values(Kind::operands, "values shifted by one against their keys (P[j] V[j + 1])",
@@ -80,7 +80,7 @@ void add_changed(SuspectList& list, std::string text, Part part, const Change& c
   });
 }
 
-/// What is at (i, c) is taken from elsewhere.
+/// A change that takes each element from another place, from(i, c).
 Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows, int columns)>& from) {
   return [from](std::vector<double>& x, int rows, int columns) {
     const std::vector<double> before = x;
@@ -92,7 +92,7 @@ Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows
   };
 }
 
-/// Fragments of tensor cores, transposed, and columns in the places of others.
+/// Adds fragments of tensor cores, transposed, and columns in the places of others.
 void add_fragments(SuspectList& list) {
   constexpr std::pair<const char*, Part> parts[]{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V", &Tensors::v}};
   for (const int size : {8, 16})
@@ -119,7 +119,7 @@ void add_fragments(SuspectList& list) {
               taken_from([](int i, int c, int, int n) { return std::pair{i, c % (n / 2) * 2 + c / (n / 2)}; }));
 }
 
-/// More columns than d in q.k: those of a padded tile hold what follows in memory, the beginning of the next row.
+/// Adds more columns than d in q.k: a padded tile holds the beginning of the next row there.
 void add_padded_columns(SuspectList& list) {
   const int d = list.shape().d;
   std::vector<int> widths;
@@ -147,7 +147,7 @@ void add_padded_columns(SuspectList& list) {
   }
 }
 
-/// Scales of stored tensors that were forgotten, applied twice, or read in another layout.
+/// Adds scales of stored tensors that were forgotten, applied twice, or read in another layout.
 void add_readings(SuspectList& list) {
   if (!list.heads().readings) return;
   for (const OtherReading& reading : list.heads().readings(list.problem().input.index))

@@ -17,7 +17,7 @@ bool is_power_of_two(double x) {
   return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
-/// Factors that Q and K are multiplied by, and rounded, before the product; the scores then need no more.
+/// Factors that Q and K are multiplied by, and rounded, before the product; the scores then need no scale.
 struct Prescaled {
   double q = 1, k = 1;
 };
@@ -59,7 +59,7 @@ class Collection {
     add_eager("its q.k are" + to_ + " before they are scaled", v);
   }
 
-  /// Kernels have the scale in their working type.
+  /// x in the working type of kernels, fp32, as their scale.
   double working(double x) const { return significand_bits(format_) <= 24 ? round(fp32, x) : x; }
 
   void add_stored_operands(bool narrow) {
@@ -100,7 +100,7 @@ class Collection {
     add("its P is cut off to " + name(format_) + " instead of rounded, also in l", v);
   }
 
-  /// The forms of `v` in which each operation after the scores stores its result, too, and those in which it does not.
+  /// Adds the forms of `v` in which each operation after the scores stores its result, too, and those in which it does not.
   ///
   /// Scores that are rounded take few values, and so does P: P's rounding then leaves alike errors for many keys, no longer
   /// small against the others. Therefore P is rounded as softmax gives it, and left as it is.
@@ -128,7 +128,7 @@ class Collection {
   void add_eager(const std::string& text, const SoftmaxVariant& v) {
     each_eager(text, v, [&](const std::string& t, const SoftmaxVariant& x) { add_biased(t, x); });
   }
-  /// ALiBi's bias counts from the query, or from the first key, which rounds otherwise.
+  /// Adds ALiBi's bias counted from the query, and from the first key, which rounds differently.
   void add_biased(const std::string& text, SoftmaxVariant v) {
     add(text, v);
     if (!v.biased || p_.mask.kind == Mask::Kind::none || p_.mask.kind == Mask::Kind::padding) return;

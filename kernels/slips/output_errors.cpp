@@ -23,7 +23,7 @@ double largest_of(const Matrix& m) {
   return most;
 }
 
-/// Multiplications of one method.
+/// Multiplications of one method with half of its pairs visible.
 double work_of(const Experiment& e, std::size_t rows) {
   const AttentionShape s = shape_of(e.problem);
   return static_cast<double>(rows) * s.n_k * (s.d + s.d_v) / 2;
@@ -92,8 +92,8 @@ void OutputErrors::find_envelope() {
   }
 }
 
-/// A row's largest error in units of what the tightest rival has there: its largest error in the row and half a unit in the
-/// last place of the element.
+/// A row's largest error over the tightest rival's there: the rival's largest error in the row and half a unit in the last
+/// place of the element.
 double OutputErrors::excess(int index) const {
   const double unit = std::max(rounding_, epsilon(e_.format) / 2);
   double most = 0;

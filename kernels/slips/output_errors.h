@@ -1,4 +1,4 @@
-/// A loaded output's errors, and the line and the envelope that they are held to.
+/// A loaded output's errors, with their limit and their envelope.
 #pragma once
 
 #include <optional>
@@ -22,42 +22,42 @@ double half_epsilon(const std::string& type);
 /// The loaded method of a result (a, if both are), row by row of its matrices.
 class OutputErrors {
  public:
-  /// Both stay in use.
+  /// Keeps references to both.
   OutputErrors(const Result& result, const Options& options);
 
   const Matrix& output() const { return o_; }
   const Deviation& deviation() const { return own_; }
   bool of_a() const { return of_a_; }
-  /// False where there is nothing to hold the output to: the truth is not finite, or no error is expected.
+  /// False if there is no limit: the golden value is not finite, or no error is expected.
   bool has_line() const;
-  /// The other method's largest error, or that of rounding to the stored type if larger; its root mean square; the largest
-  /// |golden value|.
+  /// The limit: the other method's largest error, or that of rounding to the stored type if larger; its root mean square; the
+  /// largest |golden value|.
   double limit() const { return limit_; }
   double limit_rms() const { return limit_rms_; }
   double size() const { return size_; }
   /// The largest error in units of the limit.
   double ratio() const;
-  /// True if neither the largest error nor the root mean square is beyond the line.
+  /// True if both the largest error and the root mean square are within the limit.
   bool inside() const;
   /// True if the largest error is within five times that of the other method.
   bool subtle() const;
 
-  /// How far the tightest rival is from the truth in each row: scores and sums in fp32, P in D, the output as stored. In rows
-  /// that are too many to be computed: its error in some of them. Throws Stopped.
+  /// Finds the tightest rival's error in each row: scores and sums in fp32, P in D, the output as stored. If the rows are too
+  /// many to be computed: its error in some of them. Throws Stopped.
   void find_envelope();
   bool has_envelope() const { return !tight_max_.empty(); }
 
   bool is_bad(int index, int c) const { return !(error_at(index, c) <= 2 * limit_); }
   double error_at(int index, int c) const;
   double golden_at(int index, int c) const;
-  /// Half of them where the error is largest against rounding, half spread irregularly, so that a periodic pattern of rows is
-  /// not missed: indices of rows of the matrices.
+  /// Chooses rows, half where the error is largest against rounding, half spread irregularly, so that a periodic pattern of
+  /// rows is not missed: indices of rows of the matrices.
   std::vector<int> chosen(int count) const;
-  /// How well an expectation fits these rows. Throws Stopped.
+  /// Fit of an expectation to these rows. Throws Stopped.
   Fit fit(const ExpectedRow& expected, const std::vector<int>& indices) const;
   /// The largest error of the other method, or of the usual one, on a problem.
   double rival_error(Experiment e) const;
-  /// Throws Stopped where that is asked for.
+  /// Throws Stopped when cancelled.
   void check() const;
 
  private:

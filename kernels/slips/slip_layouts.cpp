@@ -18,10 +18,10 @@ namespace {
 using Kind = Slip::Kind;
 using Golden = std::shared_ptr<const Matrix>;
 
-/// In fewer rows some column is near to any other by chance.
+/// Least number of rows: in fewer, some column is near to any other by chance.
 constexpr std::size_t few_rows = 8;
 
-/// What is at `to` in the output is at `from` in the golden value.
+/// The element at `to` in the output is at `from` in the golden value.
 struct Move {
   int to = 0, from = 0;
 };
@@ -31,7 +31,7 @@ bool is_identity(const std::vector<Move>& moves) {
   return all(moves, [](Move m) { return m.to == m.from; });
 }
 
-/// The offset that nearly every move has, modulo size, as the smaller of the two ways round; 0: none.
+/// The offset of nearly every move, modulo size, as the smaller of the two ways round; 0: none.
 int common_shift(const std::vector<Move>& moves, int size) {
   std::map<int, std::size_t> counts;
   for (const Move m : moves) ++counts[(m.from - m.to + size) % size];
@@ -82,7 +82,7 @@ std::vector<Move> column_moves(const Matrix& golden, const Matrix& output, std::
   return moves;
 }
 
-/// The golden value with its rows taken from from(row), which is -1 where that is not known.
+/// The golden value with its rows taken from from(row), which is -1 if that is not known.
 Suspect rows_from(std::string text, Golden golden, std::function<int(int)> from) {
   return {Kind::layout, std::move(text), [golden = std::move(golden), from = std::move(from)]() -> ExpectedRow {
             return [golden, from](int row, double* out) {
@@ -101,7 +101,7 @@ int tile_of(const std::vector<Move>& moves) {
   return 0;
 }
 
-/// "rows 0 to 63 are the truth's 64 to 127, ..." for moves in order, where they are a few runs; else "".
+/// "rows 0 to 63 are the truth's 64 to 127, ..." for moves in order, if they are a few runs; else "".
 std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
   std::string text;
   int runs = 0;
@@ -121,7 +121,7 @@ std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
   return runs <= 4 ? text : "";
 }
 
-/// What was done to the rows that are not in their own place.
+/// Description of the rows that are not in their own place.
 std::string moved_text(const std::vector<Move>& moves) {
   std::set<int> sources, of_moved, shifts;
   for (const Move m : moves) {
@@ -242,7 +242,7 @@ Suspect multiplied_by(const Result& r, double factor, std::string text) {
           }};
 }
 
-/// Every element times one number, if the one that fits best is near to one that has a meaning, or every element 0.
+/// Adds every element times one number, if the best fit is near a number with a meaning, or every element 0.
 void add_multiplied(std::vector<Suspect>& suspects, const Result& r, const Matrix& output) {
   double xy = 0, yy = 0;
   const std::vector<double>& y = r.golden->values;

@@ -44,7 +44,7 @@ void add_scales(SuspectList& list) {
   list.add(Kind::scale, "scores that are all equal (a mean of V)", v);
 }
 
-/// A changed softmax that is the right one of a changed problem.
+/// Adds a changed softmax that is the right one of a changed problem.
 void add_edited(SuspectList& list, const char* text, auto edit) {
   SoftmaxVariant v = list.right();
   Problem p = list.problem();
@@ -52,7 +52,7 @@ void add_edited(SuspectList& list, const char* text, auto edit) {
   list.add(Kind::bias, text, v, p);
 }
 
-/// Soft caps S = cap * tanh(S / cap) with a factor that is missing or in another place.
+/// Adds soft caps S = cap * tanh(S / cap) with a factor that is missing or in another place.
 void add_soft_caps(SuspectList& list) {
   const double cap = list.problem().softcap;
   if (cap == 0) return;
@@ -88,7 +88,7 @@ void add_divisions(SuspectList& list) {
   list.add(Kind::division, "a missing division by l, and exp(S) without its max subtracted", v);
 }
 
-/// Not the kernel's mistake: it saw the inputs in another format than the truth did.
+/// Adds inputs in another format than the golden value's: no mistake of the kernel.
 void add_formats(SuspectList& list) {
   const Experiment& own = list.experiment();
   const Rounding& rounding = own.a.precision[Step::input];

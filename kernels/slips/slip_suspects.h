@@ -19,7 +19,7 @@ struct Suspect {
   std::string text;
   std::function<ExpectedRow()> begin;  ///< may take memory and time; the function may be called from many threads
   std::optional<Problem> problem{};    ///< the problem whose exact output this slip gives, if there is one
-  std::optional<Format> inputs{};      ///< the format of the inputs that the kernel saw, where it is that which differs
+  std::optional<Format> inputs{};      ///< the format of the inputs that the kernel saw, if that differs
 };
 
 /// Tile sizes that the kernel may have used for so many rows or keys: those of the other method, and powers of two from 16 to
@@ -30,7 +30,8 @@ std::vector<int> likely_tiles(const Experiment& experiment, int length);
 std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads);
 
 /// Slips of the output's layout: rows or columns of the exact output in other places, found by searching for each row (and each
-/// column) of `output` in it. `rows` (indices of rows of the matrices) says which to look at; all rows must be computed.
+/// column) of `output` in it. `rows` (indices of rows of the matrices) selects the rows to search for; all rows must be
+/// computed.
 std::vector<Suspect> layout_suspects(const Result& result, const Matrix& output, std::span<const int> rows,
                                      const Cancelled& cancelled);
 

@@ -31,7 +31,8 @@ class SlipFinder {
   }
 
  private:
-  /// The limit: the other method's largest error on the slip's problem; if the slip has none, the limit scaled with the values.
+  /// The limit: the other method's largest error on the slip's problem; if the slip has no problem, the limit scaled with the
+  /// values.
   double limit_of(const Suspect& suspect, const Fit& f) const {
     const double rounding = half_epsilon(e_.loaded.type) * f.size, size = errors_.size();
     if (suspect.inputs) return std::max(rounding, rival_error(*suspect.inputs));
@@ -43,8 +44,8 @@ class SlipFinder {
   /// The rival's largest error with another main format.
   double rival_error(const Format& format) const { return errors_.rival_error(with_format(e_, format)); }
 
-  /// Whether so much of the error is explained that it is no chance: nearly all of it; or, near the line, where rounding is as
-  /// large as the slip, the whole slip has to be there, and enough elements have to agree.
+  /// True if too much of the error is explained for chance: nearly all of it; or, near the limit, where rounding is as large as
+  /// the slip, the whole slip has to be there, and enough elements have to agree.
   bool explains(const Suspect& suspect, const Fit& f, double outside, double inside) const {
     if (f.unexplained > 0 || f.compared == 0 || !f.leaves_little()) return false;
     const double drop = f.drop();
@@ -53,7 +54,8 @@ class SlipFinder {
            static_cast<double>(f.telling) * std::log(drop) >= 20;
   }
 
-  /// The suspect as a slip, if it explains the error as it explains `some` rows; `left` is then what it leaves of it.
+  /// The suspect as a slip, if it explains the error as well as in `some` rows; sets `left` to the part of the error that
+  /// remains.
   std::optional<Slip> accepted(const Suspect& suspect, const ExpectedRow& expected, const Fit& some,
                                const std::vector<int>& many, double& left) const {
     if (!explains(suspect, some, 3, 1.3)) return {};
@@ -67,7 +69,7 @@ class SlipFinder {
     return slip;
   }
 
-  /// Inside the line only slips that change little are suspected.
+  /// The suspects; within the limit only slips that change little.
   std::vector<Suspect> suspects(const std::vector<int>& rows) const {
     if (errors_.inside()) return arithmetic_suspects(r_, {});
     std::vector<Suspect> all = arithmetic_suspects(r_, heads_);
@@ -75,24 +77,24 @@ class SlipFinder {
     return all;
   }
 
-  /// The rows on which suspects are looked at, and those on which they are then tried.
+  /// Rows for a first look at suspects, and rows for the check.
   std::vector<int> some_rows() const { return errors_.chosen(std::clamp((1 << 17) / key_count(e_.problem), 8, 32)); }
   std::vector<int> many_rows() const { return errors_.chosen(std::clamp((1 << 20) / key_count(e_.problem), 32, 1024)); }
 
-  /// What a suspect leaves of the error in these rows; those that it says nothing of are left as they are.
+  /// Part of the error that a suspect leaves in these rows; rows that it does not predict stay as they are.
   double left_by(const Fit& f, const Fit& nothing) const {
     if (f.unexplained > 0 || !(nothing.error_square > 0)) return 1;
     return std::sqrt(std::max(0.0, nothing.error_square - f.error_square + f.left_square) / nothing.error_square);
   }
 
-  /// Keeps the suspect if it is among those that leave least.
+  /// Keeps the suspect if it is among the best.
   static void rank(std::vector<RankedSlip>& ranked, RankedSlip slip) {
     if (!(slip.left < 0.9)) return;
     ranked.insert(std::ranges::upper_bound(ranked, slip.left, {}, &RankedSlip::left), std::move(slip));
     if (ranked.size() > most_ranked) ranked.pop_back();
   }
 
-  /// The first slip that fits as well as the best.
+  /// Returns the first slip that fits as well as the best.
   SlipSearch search() const {
     const std::vector<int> some = some_rows(), many = many_rows();
     const Fit nothing = errors_.fit([this](int row, double* out) { return golden_row(row, out); }, some);
@@ -117,7 +119,7 @@ class SlipFinder {
     return search;
   }
 
-  /// One that no suspect gives.
+  /// A slip that no suspect gives.
   std::optional<Slip> last_slip() const {
     if (std::optional<Slip> tail = tail_slip(e_, errors_)) return tail;
     return errors_.deviation().nonfinite > 0 ? overflow_slip(r_, errors_) : std::nullopt;
@@ -136,7 +138,7 @@ class SlipFinder {
   OutputErrors errors_;
 };
 
-/// All rows of what a slip gives. A row that sees no key is 0, as in the golden output, unless the kernel's is NaN, too.
+/// The slip's output in all rows. A row that sees no key is 0, as in the golden output, unless the kernel's is NaN, too.
 Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expected, const Options& options) {
   Matrix all = o;
   tbb::parallel_for(0, o.rows, [&](int i) {

@@ -1,4 +1,4 @@
-/// Which usual slip explains the error of a loaded output, found by trying each of them.
+/// Search for a usual slip that explains the error of a loaded output, by trying each of them.
 #pragma once
 
 #include <array>
@@ -17,11 +17,10 @@ namespace attoscope {
 
 struct Result;
 
-/// Writes the d_v values that `row` of Q would have, NaN where the row would see no key. Returns false where they are not
-/// known.
+/// Writes the d_v values that `row` of Q would have, NaN if the row would see no key. Returns false if they are not known.
 using ExpectedRow = std::function<bool(int row, double* out)>;
 
-/// A mistake that is often made in kernels; `format` is one of the question instead: the truth saw other inputs than the
+/// A mistake that is often made in kernels; `format` is one of the question instead: the golden value saw other inputs than the
 /// kernel.
 struct Slip {
   enum class Kind : std::uint8_t {
@@ -45,22 +44,22 @@ struct Slip {
   };
   Kind kind = Kind::scale;
   std::string text;            ///< "a causal mask that lets every query see one key more"
-  double ratio = 0;            ///< largest distance from what this slip would give, in units of the limit
-  ExpectedRow output{};        ///< what it would give, to be called from many threads; null: not known
-  std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
+  double ratio = 0;            ///< largest distance from this slip's output, in units of the limit
+  ExpectedRow output{};        ///< its output, to be called from many threads; null: not known
+  std::optional<Mask> mask{};  ///< the mask that the kernel applies, if that is all
 };
 inline constexpr std::array<std::string_view, 17> slip_names{
     "scale",  "exponential", "division", "mask",       "bias",       "operands", "rescale", "tail",    "head",
     "layout", "overflow",    "format",   "row_factor", "key_counts", "number",   "place",   "rounding"};
 constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
 
-/// The problem's Q, K, V as a kernel may have taken them that reads their stored scales wrongly. `read` may throw.
+/// The problem's Q, K, V as a kernel may have read them with wrong scales. `read` may throw.
 struct OtherReading {
   std::string text;  ///< "K's scale forgotten"
   std::function<std::shared_ptr<const Tensors>()> read{};
 };
 
-/// The other heads in the input's file, to find out whether the kernel used one of them. `read` may throw.
+/// The other heads in the input's file, which the kernel may have used. `read` may throw.
 struct OtherHeads {
   int count = 0;
   std::function<std::shared_ptr<const Tensors>(int head)> read{};
@@ -74,17 +73,18 @@ struct RankedSlip {
   double left = 1;
 };
 
-/// What a search for slips came to.
+/// Result of a search for slips.
 struct SlipSearch {
   std::optional<Slip> found{};       ///< the simplest one that explains the error, if any does
-  std::vector<RankedSlip> ranked{};  ///< those that leave least, the best first, whether they explain it or not
+  std::vector<RankedSlip> ranked{};  ///< the slips that leave least, the best first, whether they explain the error or not
 };
 
-/// Looks at the loaded method of `result` (a, if both are). Throws Stopped when cancelled, and what `heads.read` throws.
+/// Searches for slips of the loaded method of `result` (a, if both are). Throws Stopped when cancelled, and what `heads.read`
+/// throws.
 SlipSearch find_slips(const Result& result, const OtherHeads& heads = {}, const Options& options = {});
 
-/// `result` with the exact output that `slip` gives in the place of the loaded one, for every row; its deviations are still
-/// those of the loaded one. Null where the slip has no output. Throws Stopped when cancelled.
+/// `result` with the slip's exact output in place of the loaded one, for every row; its deviations are still those of the
+/// loaded one. Null if the slip has no output. Throws Stopped when cancelled.
 std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const Options& options = {});
 
 }  // namespace attoscope

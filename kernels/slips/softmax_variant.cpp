@@ -12,15 +12,15 @@ namespace {
 constexpr double unit = 0x1p-24;  ///< relative error of fp32
 constexpr double sum_error = 8;   ///< of q.k by fp32 or a tensor core, in units of |q| |k|
 constexpr double noise_bound =
-    4 / std::numbers::sqrt3;  ///< four standard deviations of an error that is even up to its largest
+    4 / std::numbers::sqrt3;  ///< four standard deviations of an error that is uniform up to its largest
 
-/// One score on its way to the softmax, as a kernel that computes in fp32 and stores some steps in another format has it.
+/// One score on its way to the softmax, as in a kernel that computes in fp32 and stores some steps in another format.
 struct Score {
   double x;
-  double error;     ///< what fp32 may make of x
-  double step = 0;  ///< how far stored numbers may be from those of exact steps
+  double error;     ///< largest error of x in fp32
+  double step = 0;  ///< largest distance of stored numbers from those of exact steps
 
-  /// x as stored: where fp32's error reaches the middle of two numbers it may become either.
+  /// Stores x; if fp32's error reaches the middle of two numbers it may become either.
   void store(const std::optional<Format>& format) {
     if (!format) return;
     const double stored = round(*format, x), apart = ulp(*format, x);
@@ -32,7 +32,7 @@ struct Score {
   void tanh() { x = std::tanh(x), error += unit * std::abs(x); }
 };
 
-/// The doubt in a row's scores: by how much a number that is stored may differ, and the largest error of tanh.
+/// Uncertainty of a row's scores: the possible change of each stored number, and the largest error of tanh.
 struct Uncertain {
   std::vector<double> steps, noise;
 };
@@ -127,7 +127,7 @@ double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vec
   return m;
 }
 
-/// The running max after each tile of keys, and what follows of it: the factor of each tile's weights exp(S - m of the tile).
+/// The running max after each tile of keys, and the resulting factor of each tile's weights exp(S - m of the tile).
 class TileWeights {
  public:
   TileWeights(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s) : kind_(variant.stale_max) {
@@ -143,7 +143,7 @@ class TileWeights {
 
   /// Replaces S by the weights.
   void apply(std::vector<double>& s) const {
-    double factor = 1;  // of all alphas after the tile
+    double factor = 1;  // product of all alphas after the tile
     for (std::size_t t = tiles_.size(); t-- > 0;) {
       for (int j = tiles_[t].first; j < tiles_[t].end; ++j)
         s[static_cast<std::size_t>(j)] = factor * std::exp(s[static_cast<std::size_t>(j)] - used(t));
@@ -208,7 +208,7 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const st
   }
 }
 
-/// Adds what scores that are not known for certain may change; `e` are the weights and l their sum.
+/// Adds the effect of uncertain scores; `e` are the weights and l their sum.
 void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::vector<double>& e, double l, Keys keys,
                const double* out, double* slack) {
   std::vector<double> square(static_cast<std::size_t>(head.shape.d_v));
@@ -225,7 +225,7 @@ void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::v
   for (int c = 0; c < head.shape.d_v; ++c) slack[c] += noise_bound * std::sqrt(square[static_cast<std::size_t>(c)]);
 }
 
-/// Scores whose max differs by a step may all be rounded otherwise once it is subtracted.
+/// Adds a step to scores that may round differently after the max is subtracted: to all of them if the max may differ.
 void follow_the_max(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s, std::vector<double>& steps) {
   const auto top = std::max_element(s.begin() + keys.first, s.begin() + keys.end) - s.begin();
   const bool moves = steps[static_cast<std::size_t>(top)] > 0;
@@ -241,7 +241,7 @@ double sink_weight(const SoftmaxVariant& variant, double m) {
   return std::exp(variant.differences ? round(*variant.differences, difference) : difference);
 }
 
-/// The weights of P.V as cut numbers are on average, and those of l where they are others.
+/// Cuts the weights of P.V by their average loss; of_l keeps the uncut ones, if l sums those.
 void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::vector<double>& of_l) {
   if (!variant.sums_truncated_P) of_l = e;
   for (int j = keys.first; j < keys.end; ++j) {
@@ -250,7 +250,7 @@ void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::
   }
 }
 
-/// The half units that cut numbers lose on average, and those that O may be off by before its division.
+/// Takes the average loss of a cut O, half a unit, off `out`, and adds the possible error of O before its division to `slack`.
 void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, double* out, double* slack) {
   for (int c = 0; c < head.shape.d_v; ++c) {
     if (slack && variant.undivided) slack[c] += ulp(*variant.undivided, out[c] * l) / l / 2;

@@ -20,16 +20,14 @@ VariantHead variant_head(const AttentionShape& shape, const std::vector<double>&
                          const std::vector<double>& v);
 VariantHead variant_head(const Tensors& t);
 
-/// Runs of keys that are computed apart and merged with weights exp(power * log-sum-exp): right where it is 1, a mean where it
-/// is 0.
+/// Runs of keys that are computed apart and merged with weights exp(power * log-sum-exp): right for power 1, a mean for 0.
 struct MergedRuns {
   int count = 0;
   double power = 1;
 };
 
-/// Which max a loop over tiles works with instead of the running one. old: P is exp(S - m) with the m before its tile. first:
-/// alpha is always taken from the m of the first tile. late: alpha is that of the tile before. lost: m is never stored, so that
-/// alpha is 0.
+/// The wrong max of a loop over tiles. old: P is exp(S - m) with the m before its tile. first: alpha is always taken from the m
+/// of the first tile. late: alpha is that of the tile before. lost: m is never stored, so that alpha is 0.
 enum class StaleMax : std::uint8_t { none, old, first, late, lost };
 
 /// Three-pass softmax. The default of every field is the correct one; `scale` and `keys` have none.
@@ -40,7 +38,7 @@ struct SoftmaxVariant {
   int diagonal = 0;                      ///< the key at which query 0 stands, from which ALiBi counts
   bool caps_before_scale = false;        ///< softcap * tanh(q.k / softcap) * scale
   std::optional<double> cap_factor{};    ///< of tanh(S / softcap), instead of softcap
-  std::optional<double> hidden_score{};  ///< what hidden keys get for a score, or with adds_hidden have added to theirs
+  std::optional<double> hidden_score{};  ///< score of hidden keys, or with adds_hidden the number added to theirs
   bool adds_hidden = false;
   std::optional<double> sink{};
   bool divides = true;                      ///< by l
@@ -52,7 +50,7 @@ struct SoftmaxVariant {
   StaleMax stale_max = StaleMax::none;      ///< of tiles of stale_tile keys
   int repeated_from = -1;                   ///< keys from this one on are counted twice, in l and in O; negative: none
   std::function<int(int key)> value_row{};  ///< the row of V that a key is combined with, negative: zeros; none: its own
-  /// These are rounded, in this order; none: it is not.
+  /// Formats that these are rounded to, in this order; none: not rounded.
   std::optional<Format> products{};       ///< q.k
   std::optional<Format> scores{};         ///< S before soft cap and ALiBi
   std::optional<Format> capped{};         ///< S / cap, its tanh, and cap times that
@@ -62,9 +60,9 @@ struct SoftmaxVariant {
   std::optional<Format> partials{};       ///< the output of each of `runs`
   std::optional<Format> undivided{};      ///< O before it is divided by l
   bool bias_by_key = false;               ///< ALiBi's bias is slope * key, which differs by a number for each row
-  /// P, or O, is cut off to this format: the mean of what that gives is half a unit in the last place nearer to 0.
+  /// P, or O, is cut off to this format: on average it gets half a unit in the last place nearer to 0.
   std::optional<Format> truncated_P{}, truncated_O{};
-  bool sums_truncated_P = false;  ///< l does as well
+  bool sums_truncated_P = false;  ///< l sums the cut P
   double tanh_error = 0;          ///< largest relative error of the soft cap's tanh
   bool sums_in_sequence = false;  ///< each q.k is an fp32 sum of d terms in sequence, whose error shows
 };
@@ -75,13 +73,13 @@ void products(const VariantHead& head, int row, std::vector<double>& out);
 /// S of the row's visible keys, n_k values, those of hidden keys 0.
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row);
 
-/// P of `row`, n_k values, those of hidden keys 0, where `variant` makes scores from products as kernels do.
+/// P of `row`, n_k values, those of hidden keys 0; `variant` must make scores from products as kernels do.
 std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row);
 
-/// d_v values; all NaN where the row sees no key. Where `slack` is given, d_v zeros: how far from these values correct kernels
-/// with such roundings may get for other reasons than P and O's last rounding: scores so near the middle of two numbers that an
-/// fp32 sum may round them the other way (for each such key P |V - O| times the step), the error of tanh, and O's partial
-/// results.
+/// Writes d_v values; all NaN if the row sees no key. `slack`, if given, holds d_v zeros and gets the largest distance from
+/// these values of correct kernels with such roundings, beside P and O's last rounding: scores so near the middle of two
+/// numbers that an fp32 sum may round them the other way (for each such key P |V - O| times the step), the error of tanh, and
+/// O's partial results.
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack = nullptr);
 
 /// The correct arithmetic of a problem.

@@ -15,7 +15,7 @@ namespace attoscope {
 using SharedHead = std::shared_ptr<const VariantHead>;
 using MakeHead = std::function<SharedHead()>;
 
-/// What is known of the right output, and the suspects in the order in which they were added.
+/// The problem's right output, and the suspects in the order in which they were added.
 class SuspectList {
  public:
   SuspectList(const Result& result, const OtherHeads& heads);
@@ -36,8 +36,8 @@ class SuspectList {
   /// The correct softmax, to be copied and changed.
   const SoftmaxVariant& right() const { return right_; }
   const MakeHead& own() const { return own_; }
-  /// Other tensors as the inputs are: rounded like them, and as many rows; null where they have other shapes. The function may
-  /// outlive the list.
+  /// Rounds other tensors like the inputs, with as many rows; null if they have other shapes. The function may outlive the
+  /// list.
   using AsSeen = std::function<std::shared_ptr<const Tensors>(const std::shared_ptr<const Tensors>&)>;
   AsSeen as_seen() const;
 
@@ -53,7 +53,7 @@ class SuspectList {
 };
 
 void add_mask_suspects(SuspectList& list);
-/// Q, K and V in other roles, read otherwise, or rounded otherwise.
+/// Q, K and V in other roles, read in another layout, or rounded differently.
 void add_operand_suspects(SuspectList& list);
 /// Slips of loops over tiles of keys, and of merged runs of keys.
 void add_tile_suspects(SuspectList& list);

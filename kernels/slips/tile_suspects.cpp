@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// The tiles of keys that a loop may use, and what it may do wrong with them.
+/// Mistakes of a loop over tiles of keys, for every likely tile.
 class TileSuspects {
  public:
   explicit TileSuspects(SuspectList& list) : list_(list), n_k_(list.shape().n_k) {}
@@ -52,7 +52,7 @@ class TileSuspects {
     v.keys = [right = list_.right().keys, end](int i) { return Keys{std::min(right(i).first, end(i)), end(i)}; };
     list_.add(Kind::mask, text + of_, v);
   }
-  /// The tile in which the last visible key lies.
+  /// Adds mistakes in the tile in which the last visible key lies.
   void add_mask() {
     if (list_.problem().mask.kind == Mask::Kind::none) return;
     const auto keys = [offset = diagonal(list_.problem()), n_k = n_k_](int i) { return std::clamp(i + offset, -1, n_k - 1); };
@@ -61,7 +61,7 @@ class TileSuspects {
     add_end("the diagonal tile skipped", [keys, tile = tile_](int i) { return std::max(0, keys(i)) / tile * tile; });
   }
 
-  /// The keys of the last, partial tile.
+  /// Adds mistakes in the last, partial tile of keys.
   void add_tail() {
     const int rest = n_k_ % tile_, last = n_k_ - rest;
     SoftmaxVariant v = list_.right();
@@ -85,7 +85,7 @@ class TileSuspects {
     list_.add_values(Kind::tail, text + " in the last, partial tile of keys" + of_,
                      [last = n_k_ - n_k_ % tile_, from](int j) { return j < last ? j : from(j); });
   }
-  /// Rows of V that are wrong in the last, partial tile of keys.
+  /// Adds wrong rows of V in the last, partial tile of keys.
   void add_tail_values() {
     const int n = n_k_, tile = tile_, rest = n % tile, last = n - rest;
     add_in_tail("rows of V taken from the tile before", [tile](int j) { return j - tile; });
