@@ -29,45 +29,44 @@ struct HardwareTile {
 };
 std::span<const HardwareTile> hardware_tiles();
 
-/// Why there is no kernel for head dimension d, in one sentence; empty: there is one.
+/// One sentence that says why there is no kernel for head dimension d; empty: there is one.
 std::string why_no_hardware_dimension(int d);
 
-/// Why no GPU's kernel can answer `method` on `problem` in main format `format`: one sentence; empty: it can where there is a
-/// device (see `why_no_hardware`).
+/// One sentence that says why no GPU's kernel can answer `method` on `problem` in main format `format`; empty: it can on a
+/// suitable device (see `why_no_hardware`).
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method);
 
-/// Why the method `hardware` cannot run on `device` (see Options::device) with head dimension d and main format `format`: one
-/// sentence; empty: it can, where there is no `hardware_reason`.
+/// One sentence that says why the method `hardware` cannot run on `device` (see Options::device) with head dimension d and main
+/// format `format`; empty: it can, if there is no `hardware_reason`.
 std::string why_no_hardware(std::string_view device, int d, const Format& format);
 /// The same of one GPU, by its compute capability.
 std::string why_no_hardware(const DeviceInfo& gpu, const Format& format);
 
-/// What adds up as the kernel's products do on a GPU of this compute capability, as far as a rule is known that matters: of
-/// e4m3 `ada` on 8.9 and `rtx50` on 12.x, whose instructions keep few bits or are modelled to keep more. Otherwise fma: the
-/// tensor cores' sums of bf16 and fp16 are nearly those of fp32, and so are those of e4m3 where ptxas makes the instruction of
-/// products of fp16 (9.0, 10.0: see `product_sum`).
+/// The accumulator closest to the kernel's products on a GPU of this compute capability, as far as a rule is known that
+/// matters: of e4m3 `ada` on 8.9 and `rtx50` on 12.x, whose instructions keep few bits or are modelled to keep more. Otherwise
+/// fma: the tensor cores' sums of bf16 and fp16 are nearly those of fp32, and so are those of e4m3 if ptxas makes the
+/// instruction of products of fp16 (9.0, 10.0: see `product_sum`).
 Accumulator hardware_sums(const Format& format, int major, int minor);
 
 /// The emulated method that is closest to the kernel: flash2 `hw` with the same tile, p_exponent and exp2, and these sums.
 Method emulation_of(const Method& hardware, Accumulator sums = Accumulator::fma);
 
-/// The output of the kernel, and how it differs from that of a second run.
+/// The output of the kernel, and its difference from that of a second run.
 struct HardwareRun {
   Matrix output;              ///< rounded to the main format where the method rounds its output, else fp32
   std::int64_t changed = 0;   ///< elements in which the second run gave other bits
   double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
 };
 
-/// What it needs on a GPU for inputs of this format.
+/// The code that it needs on a GPU for inputs of this format.
 CodeFor* hardware_code(const Format& format);
 
-/// `method` on the rows `rows` (ascending) of `inputs`, which are rounded to `format` where they are not such numbers, on the
-/// GPU `device`. Throws std::invalid_argument where there is a `hardware_reason`, std::runtime_error where the GPU refuses,
-/// what `stop` throws.
+/// `method` on the rows `rows` (ascending) of `inputs`, rounded to `format` unless they are such numbers, on the GPU `device`.
+/// Throws std::invalid_argument if there is a `hardware_reason`, std::runtime_error if the GPU refuses, what `stop` throws.
 HardwareRun run_hardware(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                          const std::vector<int>& rows, int device, const StopSign& stop = {});
 
-/// How far the kernel's runs are from each other and from the emulation, in ulps as `deviation` counts them.
+/// Differences of the kernel's runs from each other and from the emulation, in ulps as `deviation` counts them.
 HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, const Format& format, const StopSign& stop = {});
 
 /// Milliseconds of one launch over `heads` heads of N(0,1) inputs, the best of `repeats`; format bf16, fp16 or e4m3.

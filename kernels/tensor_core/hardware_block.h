@@ -1,6 +1,6 @@
 /// The tensor-core kernel's algorithm for one thread block: FlashAttention-2 (arXiv 2307.08691), Algorithm 1, with the scale
-/// folded into exp2. `Block` and `Warp` say how a warp loads, multiplies and stores: by a GPU's instructions in hardware.cu, by
-/// a model that checks every index in the tests. A Lanes<X> is one X for every lane: on the GPU just X.
+/// folded into exp2. `Block` and `Warp` load, multiply and store: by a GPU's instructions in hardware.cu, by a model that
+/// checks every index in the tests. A Lanes<X> is one X for every lane: on the GPU just X.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace attoscope::mma {
 
-/// What one launch reads and writes. Q is count x D of the queries asked for, K and V are n x D, O is count x D; a head follows
-/// the other. Q, K and V are the bytes of their elements' codes.
+/// Arguments of one launch. Q is count x D of the queries asked for, K and V are n x D, O is count x D; a head follows the
+/// other. Q, K and V are the bytes of their elements' codes.
 struct Arguments {
   const std::uint8_t *q = nullptr, *k = nullptr, *v = nullptr;
-  const int* rows = nullptr;  ///< [count], ascending: which row of the sequence a query is
+  const int* rows = nullptr;  ///< [count], ascending: a query's row of the sequence
   float* o = nullptr;
   int count = 0, n = 0;
-  int first_tile = 0;          ///< of block_q queries: where this launch begins
+  int first_tile = 0;          ///< first tile, of block_q queries, of this launch
   int tiles = 0;               ///< that this launch processes of every head
   int of_block = 0, step = 1;  ///< block i processes tile of_block + step * i
   bool causal = false;
@@ -65,7 +65,7 @@ class WarpRows {
     }
   }
 
-  /// Continues from what `keep` stored.
+  /// Continues from the state that `keep` stored.
   ATTOSCOPE_WARP void restore(const float* state) {
     each_of_state([&](int slot, F& x) { x = warp_.kept(state, slot * Shape::warps); });
   }
@@ -86,7 +86,7 @@ class WarpRows {
     accumulate(stage, s);
   }
 
-  /// O = O / l to memory.
+  /// Writes O = O / l to memory.
   ATTOSCOPE_WARP void finish() {
     const int first_query = this->first_query();
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
@@ -136,14 +136,14 @@ class WarpRows {
       l_[i][h] = x;
   }
 
-  /// The warp's first query, which, as what follows from it, is found anew where it is needed: registers are short.
+  /// The warp's first query. It and numbers that follow from it are computed again at each use: registers are short.
   ATTOSCOPE_WARP int first_query() const { return static_cast<int>(warp_.one(warp_.got(Shape::query_offset))); }
   /// The keys 0 .. end that a query sees; beyond the last query those of the last.
   ATTOSCOPE_WARP int end_of(int query) const {
     return end_key(x_.causal, x_.causal ? x_.rows[query < x_.count ? query : x_.count - 1] : 0, x_.n);
   }
 
-  /// The query of row 8 * h of the lane's rows in row tile i, where the warp's first is first_query.
+  /// The query of row 8 * h of the lane's rows in row tile i; the warp's first is first_query.
   ATTOSCOPE_WARP Lanes<int> queries(const Lanes<int>& lanes, int first_query, int i, int h) const {
     const int first = first_query + 16 * i;
     return warp_.each([first, h](int lane) { return first + c_cell(lane, 2 * h).row; }, lanes);
@@ -181,7 +181,7 @@ class WarpRows {
     }
   }
 
-  /// -infinity where a query does not see a key.
+  /// Puts -infinity at keys that a query does not see.
   ATTOSCOPE_WARP void hide(int first_key, F (&s)[M][Bc / 8][4]) {
     const int first = first_query();
     const Lanes<int> lanes = warp_.lane_afresh();
@@ -255,7 +255,7 @@ class WarpRows {
     }
   }
 
-  /// For 16 columns of V and 16 keys.
+  /// Adds P V for 16 columns of V and 16 keys.
   ATTOSCOPE_WARP void accumulate_16(const U (&a)[M][4], int v_offset, int step, int n) {
     U b[4];
     warp_.template load<true>(address(by_rows_, v_offset, step, n), b);
@@ -265,7 +265,7 @@ class WarpRows {
     }
   }
 
-  /// For 32 columns of V and 32 keys.
+  /// Adds P V for 32 columns of V and 32 keys.
   ATTOSCOPE_WARP void accumulate_8(const U (&a)[M][4], int v_offset, int step, int n) {
     U first[4], last[4];  // of the first 16 keys, and of the last
     warp_.template load<true>(address(by_rows_, v_offset, 2 * step, n), first);
@@ -305,7 +305,7 @@ ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint8_t* x, int first, in
 }
 
 /// Attention of the tile of queries that belongs to `block`, over the launch's keys: O is written with the last of them. While
-/// a tile of keys is processed, the next one is copied. One barrier per tile is enough, since what a copy overwrites was
+/// a tile of keys is processed, the next one is copied. One barrier per tile is enough, since a copy overwrites a tile that was
 /// processed before the latest barrier.
 template <class Shape, class Block>
 ATTOSCOPE_WARP void attend(Block& block, const Arguments& x) {

@@ -9,7 +9,7 @@
 
 namespace attoscope::mma {
 
-/// Whether the architecture that is being compiled for has cp.async, ldmatrix and mma.sync of such elements.
+/// True if the target architecture has cp.async, ldmatrix and mma.sync of such elements.
 constexpr bool has_attention([[maybe_unused]] Factors elements) {
 #if __CUDA_ARCH__ >= 800
   return has_instruction(elements);
@@ -18,16 +18,16 @@ constexpr bool has_attention([[maybe_unused]] Factors elements) {
 #endif
 }
 
-/// x, of which the compiler knows no more: what follows from it is computed where it is needed, instead of once, before the
-/// loop, in registers that are then missing.
+/// x, hidden from the compiler: numbers that follow from it are computed at each use, instead of once before the loop, in
+/// registers that the loop then lacks.
 __device__ __forceinline__ int afresh(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
-/// The same of threadIdx.x.
+/// The same for threadIdx.x.
 __device__ __forceinline__ int thread_afresh() { return afresh(static_cast<int>(threadIdx.x)) & 1023; }
 
-/// Everything that a warp does; a Lanes<X> is the X of the calling thread.
+/// A warp's operations; a Lanes<X> is the X of the calling thread.
 template <Factors elements>
 class GpuWarp {
  public:
@@ -52,8 +52,8 @@ class GpuWarp {
 
   __device__ __forceinline__ int afresh(int x) const { return mma::afresh(x); }
 
-  /// True. Of e4m3 on 9.x and 10.x, where ptxas makes two products of fp16 of one, it does not know that: it then leaves what
-  /// depends on it where it is, instead of beginning so many products at once that the registers do not suffice.
+  /// True. For e4m3 on 9.x and 10.x, whose mma ptxas builds from two products of fp16, the compiler does not see that: it then
+  /// leaves dependent code in place, instead of beginning more products at once than registers allow.
   __device__ __forceinline__ bool always([[maybe_unused]] const Arguments& x) const {
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
     if constexpr (elements == Factors::e4m3) return afresh(x.n) > 0;
@@ -93,7 +93,7 @@ class GpuWarp {
     }
     return r;
   }
-  /// All four rounded to e4m3, to nearest even, 448 where that is too small; the first in the lowest bits.
+  /// All four rounded to e4m3, to nearest even, 448 if they are larger; the first in the lowest bits.
   __device__ __forceinline__ std::uint32_t packed(float x0, float x1, float x2, float x3) const {
     std::uint32_t r;
     asm("{ .reg .b16 low, high;\n"
@@ -114,7 +114,7 @@ class GpuWarp {
   __device__ __forceinline__ float fused(float a, float b, float c) const { return __fmaf_rn(a, b, c); }
   __device__ __forceinline__ float divided(float a, float b) const { return __fdiv_rn(a, b); }
   __device__ __forceinline__ float max(float a, float b) const { return fmaxf(a, b); }
-  /// Over the four lanes that hold a row of C.
+  /// Maximum over the four lanes that hold a row of C.
   __device__ __forceinline__ float quad_max(float x) const {
     x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
     return fmaxf(x, __shfl_xor_sync(~0u, x, 2));

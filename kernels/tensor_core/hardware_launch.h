@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-/// The code of x in `format`, one that the kernel takes, in which x must be representable; all NaN get the same code.
+/// The code of x in `format`, one that the kernel takes and that represents x; all NaN get the same code.
 std::uint16_t code_of(const Format& format, double x);
 /// The number that a code stands for.
 double number_of(const Format& format, std::uint16_t code);
@@ -25,13 +25,13 @@ struct HardwareLaunch {
   std::size_t outputs() const { return static_cast<std::size_t>(heads) * rows.size() * static_cast<std::size_t>(d); }
 };
 
-/// The question that `run_hardware` asks.
+/// The launch of `run_hardware`.
 HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                                const std::vector<int>& rows, const StopSign& stop);
 
-/// How a question is cut into launches, along queries and along keys (see LaunchPace).
+/// Cuts of a question into launches, along queries and along keys (see LaunchPace).
 struct HardwareCuts {
-  float limit_ms = 5;           ///< that a launch may hold the GPU
+  float limit_ms = 5;           ///< longest time that a launch may hold the GPU
   std::int64_t first_work = 0;  ///< of the first launch; 0: the usual
 };
 
@@ -41,13 +41,13 @@ std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int ru
 
 CodeFor hardware_code_bf16, hardware_code_fp16;
 
-/// What cudaLaunchKernel takes.
+/// Arguments of cudaLaunchKernel.
 struct HardwareKernel {
   const void* function = nullptr;
   int threads = 0, shared_bytes = 0;
-  int state_floats = 0;  ///< that a tile of queries leaves to the next launch
+  int state_floats = 0;  ///< floats that a tile of queries leaves to the next launch
 };
-/// The kernel of one input type; `function` is null where there is none.
+/// The kernel of one input type; `function` is null if there is none.
 HardwareKernel bf16_kernel(int d, const HardwareTile& tile);
 HardwareKernel fp16_kernel(int d, const HardwareTile& tile);
 HardwareKernel e4m3_kernel(int d, const HardwareTile& tile);

@@ -1,18 +1,18 @@
-/// The instructions mma.sync of this program, and whether the architecture that is being compiled for has them.
+/// This program's mma.sync instructions, and tests for the target architecture.
 #pragma once
 
 #include <cstdint>
 
 namespace attoscope::mma {
 
-/// What is multiplied, and in fp16_f16 also added, in fp16: each has an instruction of its own.
+/// Type of the factors, each with an instruction of its own; fp16_f16 also adds in fp16.
 enum class Factors { fp16, fp16_f16, bf16, tf32, e4m3, e5m2 };
 
 #if __CUDA_ARCH__ >= 890
 #define ATTOSCOPE_HAS_MMA_OF_8_BITS
 #endif
 
-/// Whether the architecture that is being compiled for has it.
+/// True if the target architecture has it.
 constexpr bool has_instruction([[maybe_unused]] Factors f) {
 #if defined(ATTOSCOPE_HAS_MMA_OF_8_BITS)
   return true;
@@ -25,7 +25,7 @@ constexpr bool has_instruction([[maybe_unused]] Factors f) {
 #endif
 }
 
-// C += A B of 32 bytes of factors a row. Elsewhere an instruction does not compile, and nothing calls these.
+// C += A B of 32 bytes of factors a row. Other architectures do not compile the instruction, and nothing calls these there.
 #define ATTOSCOPE_MMA(instruction)                                                                       \
   asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                   \

@@ -1,6 +1,6 @@
-/// Which lane of a warp holds which element in mma.sync (m16n8k16 of 16-bit, m16n8k32 of 8-bit elements) and ldmatrix, where a
-/// tile's elements lie in shared memory, and which keys a query sees: all index arithmetic of the tensor-core kernel, the same
-/// code on host and device.
+/// Index arithmetic of the tensor-core kernel, the same code on host and device: the lane of a warp that holds each element in
+/// mma.sync (m16n8k16 of 16-bit, m16n8k32 of 8-bit elements) and ldmatrix, the place of a tile's elements in shared memory, and
+/// the keys that a query sees.
 #pragma once
 
 #include <cstdint>
@@ -58,14 +58,14 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::uint32_t alternate_bytes(std::uint32_t x, std:
 }
 
 /// ldmatrix.x4: `lane` names the address of one row of one of four 8 x 8 matrices.
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_row(int lane) { return {lane % 8, lane / 8}; }  // col: which matrix
-/// What `lane` receives of every matrix: half i = 0, 1 of the register that the matrix fills.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_row(int lane) { return {lane % 8, lane / 8}; }  // col: its matrix
+/// The elements that `lane` receives of every matrix: half i = 0, 1 of the register that the matrix fills.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell received(int lane, int i, bool transposed) {
   return transposed ? Cell{lane % 4 * 2 + i, lane / 4} : Cell{lane / 4, lane % 4 * 2 + i};
 }
 
-/// The row and the chunk that `lane` names where 16 rows of step_bytes are read: as A, or (transposed) as B from V, whose keys
-/// are rows.
+/// The row and the chunk that `lane` names to read 16 rows of step_bytes: as A, or (transposed) as B from V, whose keys are
+/// rows.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_by_rows(int lane) { return {lane % 16, lane / 16}; }
 /// The same as B from K: matrices 0 and 1 are the halves of the first 8 keys' chunk pair, 2 and 3 those of the next 8.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_by_keys(int lane) { return {lane % 8 + 8 * (lane / 16), lane / 8 % 2}; }
@@ -76,11 +76,11 @@ template <int row_bytes>
 struct TileLayout {
   static_assert(row_bytes % 32 == 0 && row_bytes <= 256);
   static constexpr int chunks = row_bytes / chunk_bytes;
-  /// Among how many places of the 128 bytes of all banks a column of chunks is spread by the swizzle; what the rows' own
-  /// length spreads needs none.
+  /// Number of places, in the 128 bytes of all banks, over which the swizzle spreads a column of chunks; rows whose own length
+  /// spreads them need fewer.
   static constexpr int places = row_bytes % 128 == 0 ? 8 : row_bytes % 64 == 0 ? 4 : 2;
 
-  /// What a row's chunk numbers are xor-ed with.
+  /// Number that a row's chunk numbers are xor-ed with.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int key(int row) { return row / (8 / places) % places; }
   /// Byte of chunk `chunk` of `row`.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int offset(int row, int chunk) {
@@ -105,8 +105,8 @@ struct Shape {
   static constexpr int element_bytes = element_bytes_, row_bytes = D * element_bytes;
   static constexpr int warp_rows = 16 * row_tiles, block_q = warps * warp_rows, threads = warps * warp_lanes;
   static constexpr int q_bytes = block_q * row_bytes, tile_bytes = block_k * row_bytes;
-  // What every thread keeps for itself in shared memory, where registers are short: its warp's first query; of two row tiles
-  // also l of its four rows.
+  // Each thread's own numbers in shared memory, since registers are short: its warp's first query; with two row tiles also l of
+  // its four rows.
   static constexpr bool l_is_shared = row_tiles > 1;
   static constexpr int own_bytes = 4 * threads, query_offset = q_bytes + 2 * stages * tile_bytes;
   static constexpr int shared_bytes = query_offset + own_bytes * (l_is_shared ? 1 + 2 * row_tiles : 1);
@@ -121,7 +121,7 @@ struct Shape {
   }
 };
 
-/// f(Shape{}) for the shape that the user chose; returns false where there is none. 128 x 64 has two row tiles per warp: a
+/// f(Shape{}) for the shape that the user chose; returns false if there is none. 128 x 64 has two row tiles per warp: a
 /// fragment of K or V then serves two products, which halves the reads of shared memory. Of 8 bits they are half as many
 /// anyway, and the registers would not suffice at d = 128 where ptxas makes products of fp16 of them.
 template <int element_bytes, class F>
@@ -151,7 +151,7 @@ bool with_shape(int d, int block_q, int block_k, F f) {
   }
 }
 
-/// The keys 0 .. end that a query sees: all of n, or those up to itself.
+/// The keys 0 .. end that a query sees: all of n, or those up to its own.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr int end_key(bool causal, int row, int n) { return causal && row + 1 < n ? row + 1 : n; }
 
 }  // namespace attoscope::mma

@@ -18,7 +18,7 @@ bool same_way(TensorCoreRule x, const TensorCoreRule& y) {
   return x == y;
 }
 
-/// Of the 32 factors of an instruction those of places 0 and 1 modulo 4, then the others.
+/// The 32 factors of an instruction with places 0 and 1 modulo 4 first, then the others.
 std::array<float, 32> in_halves(std::span<const float> x) {
   std::array<float, 32> y;
   for (int half = 0; half < 2; ++half) {
@@ -42,7 +42,7 @@ void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as
   }
 }
 
-/// What the rule gives for each question.
+/// The rule's sum for each question.
 std::vector<float> sums_of(const ProductRule& rule, const ProductQuestions& q, const StopSign& stop) {
   std::vector<float> sums(static_cast<std::size_t>(q.count));
   tbb::parallel_for(0, q.tiles(), [&](int tile) {

@@ -46,7 +46,7 @@ float number_at(TileDice& dice, const Format& f, int exponent) {
   return dice.one_in(2) ? -x : x;
 }
 
-/// Infinity of either sign, or NaN; NaN alone where the format has no other.
+/// Infinity of either sign, or NaN; NaN alone if the format has no infinity.
 float special_number(TileDice& dice, const Format& f) {
   const int kind = f.top_code_nan ? 2 : dice.between(0, 2);
   return kind == 2 ? no_number : kind == 1 ? -infinite : infinite;
@@ -112,7 +112,7 @@ class Tile {
     }
   }
 
-  /// Every second factor becomes its partner's, in a column of B with the other sign, and now and then one bit off.
+  /// Makes every second factor a copy of its partner, in a column of B with the other sign, and now and then one bit off.
   void pair_up(std::span<float> x, bool right) {
     for (int i = 0; i < k_; ++i) {
       const int partner = i ^ apart_;
@@ -156,7 +156,7 @@ class Tile {
   const Format sum_;
   TileDice dice_;
   const ProductCase case_;
-  const int k_, apart_, above_;  ///< how far partners are from each other; which product stands above the others
+  const int k_, apart_, above_;  ///< distance between partners; index of the product that stands above the others
 };
 
 void fill_tile(ProductQuestions& q, std::uint64_t seed, int tile) {
@@ -172,7 +172,7 @@ void fill_tile(ProductQuestions& q, std::uint64_t seed, int tile) {
     q.c[static_cast<std::size_t>(sum)] = made.addend(q.a_of(sum), q.b_of(sum));
 }
 
-/// Codes of these factors, as many in a word as fit.
+/// Codes of these factors, packed into words.
 std::vector<std::uint32_t> packed(const Format& f, const std::vector<float>& x) {
   const int bits = register_bits(f), in_word = 32 / bits, spare = bits - (1 + f.exponent_bits + f.mantissa_bits);
   std::vector<std::uint32_t> words(x.size() / static_cast<std::size_t>(in_word));

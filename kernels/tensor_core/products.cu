@@ -19,7 +19,7 @@ using mma::Factors;
 struct ProductPointers {
   const std::uint32_t *a, *b;
   std::uint32_t* c;
-  int* ran;  ///< becomes 1 where the code has the instruction
+  int* ran;  ///< becomes 1 if the code has the instruction
   int steps;
 };
 

@@ -1,4 +1,4 @@
-/// Sums of products that are put to a GPU's tensor cores: numbers made up so that ways to add differ in them, and the answers.
+/// Sums of products for a GPU's tensor cores: numbers for which different ways of adding differ, and the answers.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace attoscope {
 
-/// What is multiplied and added up: the format of the factors, and the type of sums.
+/// Format of the factors, and type of the sums.
 struct ProductKind {
   Format factors = fp16;
   SumType sums = SumType::f32;
 
   friend constexpr bool operator==(const ProductKind&, const ProductKind&) = default;
 };
-/// All that are asked for.
+/// All kinds that are checked.
 inline constexpr std::array<ProductKind, 6> product_kinds{
     {{fp16, SumType::f32}, {fp16, SumType::f16}, {bf16}, {tf32}, {e4m3}, {e5m2}}};
 /// "fp16", or with sums in fp16 "fp16:f16".
@@ -35,7 +35,7 @@ constexpr int register_bits(const Format& f) { return f == tf32 ? 32 : 1 + f.exp
 /// tf32, m16n8k32 of 8 bits).
 constexpr int step_length(const ProductKind& kind) { return 256 / register_bits(kind.factors); }
 
-/// What is special about the numbers of a sum.
+/// Special property of the numbers of a sum.
 enum class ProductCase : std::uint8_t {
   random,
   wide,          ///< exponents from everywhere in the format
@@ -83,7 +83,7 @@ struct ProductQuestions {
 ProductQuestions product_questions(const ProductKind& kind, int steps, int count, std::uint64_t seed,
                                    ProductCase first = ProductCase::random);
 
-/// Why a GPU of this compute capability multiplies no such numbers, in one sentence; "": it does.
+/// One sentence that says why a GPU of this compute capability multiplies no such numbers; "": it does.
 std::string why_no_products(const ProductKind& kind, int major, int minor);
 
 /// The program's code for a GPU lacks an instruction that the GPU has. what() is one sentence.
@@ -91,8 +91,8 @@ struct NoProducts : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What the tensor cores of GPU number `device` answer, one number for each sum. Throws NoProducts; std::runtime_error where
-/// there is no GPU, or it fails.
+/// Answers of the tensor cores of GPU number `device`, one number for each sum. Throws NoProducts; std::runtime_error if there
+/// is no GPU, or it fails.
 std::vector<float> device_products(const ProductQuestions& questions, int device);
 
 }  // namespace attoscope
