@@ -7,13 +7,13 @@ const ParameterTensor* tensor_of(const Parameters& p, int layer, Weight weight) 
   return attoscope::tensor_of(p, p.index(layer, weight));
 }
 
-/// Whether the result of this step is already in D.
+/// True if the result of this step is already in D.
 template <class T>
 bool leaves_D(const RounderPlan<T>& step, const RounderPlan<T>& to_D) {
   return !to_D.rounds() || (step.rounds() && step.format == to_D.format);
 }
 
-/// The rules of a layer's heads, and what has to be rounded after them.
+/// Sets the rules of a layer's heads, and the roundings that follow them.
 template <class T>
 void choose_rules(Layer<T>& layer, Primitives<T>& on, const ModelShape& shape, const TrainMethod& method, int index) {
   const RounderPlan<T> to_D = plan<T>(to_main, method.format);

@@ -1,4 +1,4 @@
-/// What a model stores in the forward pass for its backward pass, and where in the flat array its weights lie.
+/// Activations that a model stores in the forward pass for its backward pass, and the places of its weights in the flat array.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace attoscope {
 template <class T>
 using DeviceNumbers = DeviceArray<T, T>;
 
-/// Where a tensor of the flat array begins; null where the model has none.
+/// Begin of a tensor in the flat array; null if the model has none.
 template <class T>
 T* within(T* flat, const ParameterTensor* tensor) {
   return tensor ? flat + tensor->first : nullptr;
@@ -21,7 +21,7 @@ T* within(T* flat, const ParameterTensor* tensor) {
 /// The tensor of that index; null for -1.
 const ParameterTensor* tensor_of(const Parameters& parameters, int index);
 
-/// A model's sizes: what is the same for all its layers.
+/// Sizes of a model, the same for all its layers.
 struct ModelSize {
   ModelSize(const ModelShape& shape, int vocabulary, int batch)
       : rows(static_cast<std::size_t>(batch * shape.context)),
@@ -35,7 +35,7 @@ struct ModelSize {
 /// Bytes of all arrays of a model that trains: activations, gradients, weights in T and D, and the optimiser's.
 double bytes_of_training(const ModelShape& shape, int vocabulary, int batch, std::size_t bytes_of_number);
 
-/// A norm's weights, its output, and what its backward pass needs.
+/// A norm's weights, its output, and the numbers that its backward pass needs.
 template <class T>
 struct Normed {
   Normed(Primitives<T>& on, const ModelSize& size, const ParameterTensor* gains, const ParameterTensor* biases)
@@ -55,11 +55,11 @@ struct Layer {
 
   const ParameterTensor *W_Q, *W_K, *W_V, *W_O, *W_1, *W_2;
   std::vector<HeadRule<T>> rules;  ///< [head]
-  bool gradients_are_in_D = true;  ///< as attention leaves them
+  bool gradients_are_in_D = true;  ///< attention leaves gradients in D
   Normed<T> norm_1, norm_2;
   DeviceNumbers<T> x, middle;  ///< the residual stream before the layer, and between its halves
   DeviceNumbers<T> q, k, v, o, d_o, m, l;
-  DeviceNumbers<T> o_in_D;  ///< none where o is in D
+  DeviceNumbers<T> o_in_D;  ///< none if o is in D
   DeviceNumbers<T> hidden, gelu;
 };
 

@@ -1,4 +1,4 @@
-/// Whether training can continue.
+/// Condition under which training ends early.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace attoscope {
 
-/// Why training cannot continue before its last step: what stopped a or b; empty: it can. Where a is bisected, it continues
-/// without a as long as a suspect is left: the suspects that do not diverge show which piece causes the failure.
+/// One sentence that says why training cannot continue before its last step: a or b stopped; empty: it can. If a is bisected,
+/// training continues without a as long as a suspect is left: the suspects that do not diverge show which piece causes the
+/// failure.
 std::string ended(const TrainRecord& record);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// How far apart two models' weights are (arXiv 2405.02803, section 4), tensor by tensor and over all.
+/// Differences between two models' weights (arXiv 2405.02803, section 4), tensor by tensor and over all.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace attoscope {
 
-/// Of x against y; sums in the order of kernels/deviation/meter.h. NaN where a number is not finite.
+/// Deviation of x from y; sums in the order of kernels/deviation/meter.h. NaN if a number is not finite.
 struct WeightDeviation {
   double max_abs = 0;         ///< max |x - y|
   double wasserstein = 0;     ///< Wasserstein-1: mean |sorted x - sorted y|
   double rel_l2 = 0;          ///< ||x - y|| / ||y||
-  double update_cosine = 0;   ///< of the last updates: cos(x - x before, y - y before); NaN where one of them is 0
+  double update_cosine = 0;   ///< of the last updates: cos(x - x before, y - y before); NaN if one of them is 0
   double directionality = 0;  ///< ||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step: 1 for steps in random
                               ///< directions, sqrt(steps) for steps in one; 0 while x = y
   double step_size = 0;       ///< ||y - y before|| / ||y||: the size of y's own step
@@ -27,12 +27,13 @@ struct WeightDeviation {
 class DeviationMeter {
  public:
   explicit DeviationMeter(const Parameters& parameters);
-  /// To be called after every step with both models' weights.
+  /// Call it after every step with both models' weights.
   void follow(std::span<const float> x, std::span<const float> y);
-  /// Of the weights last passed to `follow`; [0] over all, [1 + t] of tensor t. `x_before`, `y_before`: before that step.
+  /// Deviations of the weights last passed to `follow`; [0] over all, [1 + t] of tensor t. `x_before`, `y_before`: before that
+  /// step.
   std::vector<WeightDeviation> deviations(std::span<const float> x, std::span<const float> y, std::span<const float> x_before,
                                           std::span<const float> y_before) const;
-  /// sum of ||D||^2 of every tensor: together with the weights all that is needed to continue.
+  /// sum of ||D||^2 of every tensor; with the weights, the complete state of the meter.
   const std::vector<double>& paths() const { return paths_; }
   /// Continues from saved paths and the weights of that step. Throws std::invalid_argument if there is not one path per tensor.
   void restore(std::vector<double> paths, std::span<const float> x, std::span<const float> y);
@@ -50,11 +51,11 @@ class DeviationMeter {
   std::vector<float> difference_;
 };
 
-/// Mean |sorted x - sorted y| by definition, over the radix sort of kernels/deviation/sorting.h.
+/// Mean |sorted x - sorted y|, from the radix sort of kernels/deviation/sorting.h.
 double wasserstein(std::span<const float> x, std::span<const float> y);
 
 /// max |x - y| over groups of adjacent rows of a tensor, top to bottom: at most `most` numbers. x and y are all weights of the
-/// models. A group with NaN or infinity gives that.
+/// models. A group with NaN or infinity gives NaN or infinity.
 std::vector<float> profile(const ParameterTensor& tensor, std::span<const float> x, std::span<const float> y, int most);
 inline constexpr int profile_height = 64;
 

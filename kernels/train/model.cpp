@@ -52,7 +52,7 @@ struct Model<T>::Parts {
   void attend_back(Layer<T>& y, int layer);
   void embed_back();
 
-  // what they are made of
+  // parts of both
   void multiply(const T* x, const ParameterTensor& w, T* y, bool adds = false);
   void multiply_back(const T* d_y, const ParameterTensor& w, T* d_x, bool adds = false);
   void weight_gradient(const T* x, const T* d_y, const ParameterTensor& w);
@@ -75,7 +75,7 @@ struct Model<T>::Parts {
   Activations<T> kept;
   StreamGradients<T> d;
   DeviceArray<T, std::uint16_t> input, target;
-  Numbers weights_in_D;         ///< none where D rounds nothing
+  Numbers weights_in_D;         ///< none if D rounds nothing
   const T* weights = nullptr;   ///< of the current pass
   const T* matrices = nullptr;  ///< the weights as they enter matrix products
   T* gradient = nullptr;
@@ -152,7 +152,7 @@ NormRows<T> Model<T>::Parts::norm_of(const Numbers& x, const Normed<T>& n) const
           .rounding = to_D};
 }
 
-/// Adds to the stream's gradient what comes through a norm; the gradient of its output is d.normed.
+/// Adds the gradient through a norm to the stream's; the gradient of its output is d.normed.
 template <class T>
 void Model<T>::Parts::normalise_back(const Numbers& x, const Normed<T>& n) {
   on.norm_gradient({.forward = norm_of(x, n),
@@ -353,7 +353,7 @@ std::vector<HeadStatistics> Model<T>::statistics(int layer) const
   heads.forward.l = l.data();
   if constexpr (std::same_as<T, float>)
     return attoscope::head_statistics(heads, 0);
-  else  // never called, but made by compilers that instantiate what the constraint leaves out
+  else  // never called, but compilers instantiate it that ignore the constraint
     return {};
 }
 

@@ -1,5 +1,5 @@
 /// The transformer: forward and backward over a device's primitives, mixed precision as in practice: the residual stream, norms
-/// and softmax of the loss in T, every matrix product and what enters it in the main format D.
+/// and softmax of the loss in T, every matrix product and its operands in the main format D.
 #pragma once
 
 #include <concepts>
@@ -28,8 +28,8 @@ class Model {
   ~Model();
 
   const Parameters& parameters() const;
-  /// Mean cross-entropy in nats of the batch under the weights (on the device); keeps what `backward` needs. `rounding_seed`
-  /// feeds stochastic rounding.
+  /// Mean cross-entropy in nats of the batch under the weights (on the device); keeps the activations for `backward`.
+  /// `rounding_seed` feeds stochastic rounding.
   double forward(const T* weights, const Batch& batch, std::uint64_t rounding_seed);
   /// The gradient of scale * loss of the last `forward`, laid out as the weights (on the device).
   void backward(const T* weights, T scale, T* gradient);
@@ -39,9 +39,9 @@ class Model {
     requires std::same_as<T, float>;
   /// After `forward`: the inputs of a head of a sequence.
   CapturedHead captured(int layer, int head, int sequence) const;
-  /// After `forward`: where the first number that is not finite appeared: "layer 1, attention output O"; empty: nowhere.
+  /// After `forward`: place of the first number that is not finite: "layer 1, attention output O"; empty: there is none.
   std::string first_nonfinite() const;
-  /// After `forward`: where the number of largest magnitude is, in the same words; numbers that are not finite count as
+  /// After `forward`: place of the number of largest magnitude, in the same words; numbers that are not finite count as
   /// largest.
   std::string largest() const;
 

@@ -59,7 +59,7 @@ bool is_direct(const std::vector<PairRecord>& pairs, std::size_t run) {
   return std::ranges::any_of(pairs, [&](const PairRecord& p) { return p.pair.role == Role::direct && index(p.pair.x) == run; });
 }
 
-/// Whether a run of a record had stopped when the state was taken.
+/// True if a run of a record had stopped when the state was taken.
 bool had_stopped(const TrainRecord& record, const PairedTrainingState& state, std::size_t run) {
   return !record.runs[run].stopped.empty() && state.runs[run].step < state.step;
 }
@@ -90,7 +90,7 @@ void check_fits(const TrainPlan& plan, const TrainRecord& record, const PairedTr
   check_steps(plan, record, state);
 }
 
-/// Those of `all` that were recorded up to `step`.
+/// The entries of `all` up to `step`.
 template <class T>
 std::vector<T> until(const std::vector<T>& all, int step) {
   std::vector<T> kept;
@@ -98,7 +98,7 @@ std::vector<T> until(const std::vector<T>& all, int step) {
   return kept;
 }
 
-/// Why nothing trains: the device failed, and what was to take over did, too.
+/// One sentence that says why nothing trains: both the device and its substitute failed.
 std::string no_takeover(const DeviceFailure& failure, const std::runtime_error& why) {
   std::string told = failure.what();
   if (!told.ends_with('.')) told += '.';
@@ -118,7 +118,7 @@ struct PairedTraining::Parts {
     Trainer trainer;
     std::vector<float> now, before;  ///< weights, and those before the last step
 
-    /// The device's part of a step: where it fails, the weights of the last whole step stay.
+    /// Commits the step on the device; if that fails, the weights of the last whole step stay.
     void take_step() {
       trainer.commit();
       before.resize(now.size());
@@ -303,7 +303,7 @@ void PairedTraining::Parts::measure(const Attempt& attempt) {
       record.pairs[i].points.push_back(point(i, attempt));
 }
 
-/// After the last step: every run that took it.
+/// After the last step, measures every run that took it.
 void PairedTraining::Parts::measure_held_out() {
   if (!record.finished()) return;
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -341,15 +341,15 @@ CapturedHead PairedTraining::Parts::captured(std::size_t run, int layer, int hea
   return seen;
 }
 
-/// What takes over where the device fails.
+/// The substitute for a device that fails.
 struct PairedTraining::Spare {
   static constexpr int most_repeated = 16;  ///< steps
 
-  MakePrimitives make;           ///< empty: nothing takes over
+  MakePrimitives make;           ///< empty: there is no substitute
   PairedTrainingState state;     ///< of one of the last steps
-  std::unique_ptr<Parts> parts;  ///< what takes over, while it repeats the steps since
+  std::unique_ptr<Parts> parts;  ///< the substitute, while it repeats the steps since
 
-  /// Keeps the newest state, where the last is too old; reading it takes as long as some steps' weights.
+  /// Keeps the newest state if the last is too old; reading it takes as long as the weights of some steps.
   void keep_up(const Parts& running) {
     if (make && running.record.step - state.step >= most_repeated) state = running.state();
   }
@@ -425,8 +425,8 @@ PairedTraining::~PairedTraining() = default;
 PairedTraining::PairedTraining(PairedTraining&&) noexcept = default;
 PairedTraining& PairedTraining::operator=(PairedTraining&&) noexcept = default;
 
-/// work() on the device, or once more after what takes its place has come to the last whole step. That may take several calls,
-/// where one is cancelled.
+/// Runs work() on the device, or once more on the substitute after it has repeated the steps up to the last whole one. That may
+/// take several calls, if one is cancelled.
 template <class Work>
 auto PairedTraining::surviving(const Cancelled& cancelled, Work work) const {
   Spare& spare = *spare_;

@@ -12,7 +12,7 @@
 
 namespace attoscope {
 
-/// A paired training at the end of a step: together with its record all that is needed to continue with the same bits.
+/// A paired training at the end of a step: with its record, the complete state to continue with the same bits.
 struct PairedTrainingState {
   int step = 0;
   std::vector<TrainState> runs;
@@ -24,24 +24,25 @@ struct PairedTrainingState {
 /// Makes the device of one run.
 using MakePrimitives = std::function<std::unique_ptr<Primitives<float>>()>;
 
-/// What trains, and what takes its place where it fails: with the same bits.
+/// A device that trains, and its substitute if it fails: with the same bits.
 struct TrainDevice {
   MakePrimitives make;
-  MakePrimitives instead{};    ///< empty: nothing takes its place
-  std::string why{};           ///< of "auto" without a GPU: why there is none, in one sentence; else empty
-  CodeLoader* code = nullptr;  ///< that the device misses; without it, what is made first takes long and cannot be stopped
+  MakePrimitives instead{};    ///< the substitute; empty: none
+  std::string why{};           ///< of "auto" without a GPU: one sentence that says why there is none; else empty
+  CodeLoader* code = nullptr;  ///< code that the device lacks; if it is not loaded first, making the device takes long and
+                               ///< cannot be stopped
 };
 
-/// What "cpu", "cuda", "cuda:K" or "auto" (a GPU where there is one) name; the CPU takes the place of a GPU. Throws
+/// The device that "cpu", "cuda", "cuda:K" or "auto" (a GPU if there is one) names; the CPU is the substitute of a GPU. Throws
 /// std::invalid_argument in a sentence.
 TrainDevice primitives_on(const std::string& device, int threads);
-/// Makes what a device's name stands for: `primitives_on`, or a test's stand-in.
+/// Makes the device of a name: `primitives_on`, or a test's stand-in.
 using MakeDevice = std::function<TrainDevice(const std::string& device, int threads)>;
 
-/// Waits until the device has all of its code; what fails is left to what trains there. Throws Stopped.
+/// Waits until the device has all of its code; failures are left to training. Throws Stopped.
 void wait_for_code(const TrainDevice& device, const Cancelled& cancelled);
 
-/// work(make) with the device; where that fails, with what takes its place.
+/// work(make) with the device; if that fails, with its substitute.
 template <class Work>
 auto with_either(const TrainDevice& device, Work work) {
   try {
@@ -54,17 +55,18 @@ auto with_either(const TrainDevice& device, Work work) {
 
 /// Trains the runs of a plan, above all a and b, in step with each other.
 ///
-/// Where the device fails, what takes its place goes on from the last whole step, and the record's remark says so: a state that
-/// is a few steps old lies on the host, and these steps are repeated. Everything throws DeviceFailure where nothing can take
-/// over; the record is then that of the last whole step.
+/// If the device fails, its substitute continues from the last whole step, and the record's remark says so: a state that is a
+/// few steps old lies on the host, and these steps are repeated. Everything throws DeviceFailure if there is no substitute; the
+/// record is then that of the last whole step.
 class PairedTraining {
  public:
-  /// From the first step. Throws std::invalid_argument as `validate` does, or where the plan's corpus is missing or too short.
+  /// Starts from the first step. Throws std::invalid_argument as `validate` does, or if the plan's corpus is missing or too
+  /// short.
   PairedTraining(const TrainPlan& plan, const TrainDevice& device);
-  /// From a state of an earlier record, perhaps under another plan with the same text, model, batch, data seed and held-out
-  /// part. Its runs continue from the states of the runs with the same name, new ones from b's. Changes are recorded as a Fork,
-  /// except those that change no number (`measure_every`, `checkpoint_every`). If the state is older than the record's end, the
-  /// record is cut back to it. Throws std::invalid_argument in a sentence where they do not fit.
+  /// Starts from a state of an earlier record, perhaps under another plan with the same text, model, batch, data seed and
+  /// held-out part. Its runs continue from the states of the runs with the same name, new ones from b's. Changes are recorded
+  /// as a Fork, except those that change no number (`measure_every`, `checkpoint_every`). If the state is older than the
+  /// record's end, the record is cut back to it. Throws std::invalid_argument in a sentence if they do not fit.
   PairedTraining(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state, const TrainDevice& device);
   ~PairedTraining();
   PairedTraining(PairedTraining&&) noexcept;
@@ -76,7 +78,7 @@ class PairedTraining {
   /// the step is then repeated from its beginning.
   bool step(const Cancelled& cancelled = {});
   const TrainRecord& record() const;
-  /// Only between steps.
+  /// Call it only between steps.
   PairedTrainingState state() const;
   /// The newest weights of a run, on the host.
   const std::vector<float>& weights(int run) const;
@@ -92,7 +94,7 @@ class PairedTraining {
   template <class Work>
   auto surviving(const Cancelled& cancelled, Work work) const;
 
-  mutable std::unique_ptr<Parts> parts_;  ///< what takes over has the same numbers
+  mutable std::unique_ptr<Parts> parts_;  ///< mutable, since the substitute has the same numbers
   std::unique_ptr<Spare> spare_;
 };
 

@@ -30,8 +30,8 @@ struct RunRecord {
   RunPlan run;
   std::vector<StepReport> steps;  ///< every step, without its statistics
   std::vector<RunHealth> health;  ///< every measured step
-  std::string stopped;            ///< why it stopped: one sentence; empty: it did not
-  /// The loss on the text that is held out, after the last step; NaN before that, and where nothing is held out.
+  std::string stopped;            ///< one sentence that says why it stopped; empty: it did not
+  /// The loss on the held-out text, after the last step; NaN before that, and if nothing is held out.
   double heldout_loss = std::numeric_limits<double>::quiet_NaN();
 };
 /// The number of steps that the loss scale skipped: their gradients overflowed.
@@ -63,8 +63,8 @@ struct TrainRecord {
   TrainPlan plan;
   Parameters parameters;
   std::string device;
-  std::string remark;  ///< one sentence where it is not the requested device, and why; else empty
-  int step = 0;        ///< steps taken by all runs that go on
+  std::string remark;  ///< one sentence that says why it is not the requested device; empty: it is
+  int step = 0;        ///< steps taken by all runs that continue
   std::vector<RunRecord> runs;
   std::vector<PairRecord> pairs;
   std::vector<Fork> forks;

@@ -13,7 +13,7 @@ namespace attoscope {
 template <class Of, class T>
 using NamedNumber = std::pair<std::string_view, T Of::*>;
 
-/// Of two models' weights; the first five are what tables and curves show.
+/// Numbers of two models' weights; the first five are shown in tables and curves.
 inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numbers{
     {{"max_abs", &WeightDeviation::max_abs},
      {"wasserstein", &WeightDeviation::wasserstein},
@@ -23,13 +23,13 @@ inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numb
      {"step_size", &WeightDeviation::step_size}}};
 inline constexpr std::size_t shown_weight_numbers = 5;
 
-/// Of a run's step, beside whether it was skipped.
+/// Numbers of a run's step, without `skipped`.
 inline constexpr std::array<NamedNumber<StepReport, double>, 4> step_numbers{{{"loss", &StepReport::loss},
                                                                               {"gradient_norm", &StepReport::gradient_norm},
                                                                               {"rate", &StepReport::rate},
                                                                               {"loss_scale", &StepReport::loss_scale}}};
 
-/// What is counted in a head.
+/// Counts of a head.
 inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_counts{
     {{"rows", &HeadStatistics::rows},
      {"tied_rows", &HeadStatistics::tied_rows},

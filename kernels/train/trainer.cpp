@@ -32,7 +32,7 @@ std::string number(double x) {
 
 /// The stream of attention in a step.
 constexpr std::uint64_t attention_stream = 0x73746570;
-/// The stream of what its update stores.
+/// The stream of the numbers that its update stores.
 constexpr std::uint64_t update_stream = 0x75706474;
 
 std::uint64_t rounding_seed_of(std::uint64_t seed, int step, std::uint64_t stream = attention_stream) {
@@ -80,7 +80,7 @@ struct Trainer::Parts {
 
   int next() const { return step + 1; }
   bool scales() const { return scales_loss(run.method.format); }
-  /// If the format saturates, overflow cannot be detected, and the scale never changes.
+  /// True if the scale may grow. If the format saturates, overflow cannot be detected, and the scale never changes.
   bool may_grow() const { return scales() && run.method.format.overflow != Overflow::saturate && loss_scale < most_loss_scale; }
 
   TrainPlan plan;
@@ -110,7 +110,7 @@ Trainer::Parts::Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std:
   round_stored();
 }
 
-/// Rounds weights and moments that no update of this run has stored, to nearest; what one has stored stays as it is.
+/// Rounds weights and moments to nearest unless an update of this run has stored them already.
 void Trainer::Parts::round_stored() {
   const auto round = [&](DeviceArray<float, float>& x, const Rounding& rounding) {
     Rounding nearest = rounding;

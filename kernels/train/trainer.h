@@ -29,11 +29,11 @@ struct TrainState {
   friend bool operator==(const TrainState&, const TrainState&) = default;
 };
 
-/// What is reported of a step.
+/// Report of a step.
 struct StepReport {
   int step = 0;  ///< counts from 1
   double loss = 0;
-  double gradient_norm = 0;  ///< before clipping; infinite where it overflowed
+  double gradient_norm = 0;  ///< before clipping; infinite if it overflowed
   double rate = 0, loss_scale = 1;
   bool skipped = false;                 ///< the gradient overflowed: the loss scale was halved, the weights stay
   std::vector<HeadStatistics> heads{};  ///< [layer * heads + head]; empty unless requested
@@ -41,7 +41,7 @@ struct StepReport {
 
 /// The learning rate of a step (from 1).
 double rate_at(const Recipe& recipe, int step);
-/// Whether gradients in this format need a scaled loss: those with fewer exponents than fp32. If the format saturates, overflow
+/// True if gradients in this format need a scaled loss: those with fewer exponents than fp32. If the format saturates, overflow
 /// cannot be detected, and the scale never changes.
 bool scales_loss(const Format& format);
 
@@ -58,23 +58,23 @@ class Trainer {
   const Parameters& parameters() const;
   std::string device() const;
   int step_count() const;  ///< steps taken
-  /// Everything of the next step except its update: loss, gradient and report. The state does not change, also if it throws
-  /// Diverged or DeviceFailure; `restore` and `captured` discard what was prepared.
+  /// Computes everything of the next step except its update: loss, gradient and report. The state does not change, also if it
+  /// throws Diverged or DeviceFailure; `restore` and `captured` discard the prepared step.
   StepReport prepare(bool with_statistics);
-  /// The update (or the skip) of the step that was prepared. Runs that are trained side by side all prepare, then all commit,
-  /// so that nothing has to be undone if one of them stops in between.
+  /// Updates (or skips) the step that was prepared. Runs that are trained side by side all prepare, then all commit, so that
+  /// nothing has to be undone if one of them stops in between.
   void commit();
   /// Takes the next step: prepare, then commit.
   StepReport step(bool with_statistics);
   /// The weights, on the host.
   std::vector<float> weights() const;
-  /// The same into `x`, which has as many places.
+  /// Copies the weights into `x`, which has as many places.
   void read_weights(std::span<float> x) const;
   TrainState state() const;
-  /// Throws std::invalid_argument where it is no state of this model.
+  /// Throws std::invalid_argument if it is no state of this model.
   void restore(const TrainState& state);
-  /// The loss on the text that is held out, under the present weights: the mean over pieces that are evenly spaced in it, at
-  /// least 64. NaN where nothing is held out. The state does not change; discards what was prepared.
+  /// The loss on the held-out text, under the present weights: the mean over pieces that are evenly spaced in it, at least 64.
+  /// NaN if nothing is held out. The state does not change; discards the prepared step.
   double heldout_loss();
   /// The inputs of a head in the next step's batch; the state does not change.
   CapturedHead captured(int layer, int head, int sequence);

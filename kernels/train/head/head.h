@@ -10,7 +10,7 @@
 
 namespace attoscope {
 
-/// How one head is computed: made once for a model.
+/// Rule of computing one head, made once for a model.
 ///
 /// The written rule of the backward pass (FlashAttention-2, arXiv 2307.08691, Algorithm 2); round_x is the grad step's
 /// rounding, Q, K, V are rounded by the method's `input` step as in the forward pass, i is a query row, j a key, c a column of
@@ -51,7 +51,7 @@ struct HeadBatch {
   int sequences = 0, heads = 0, context = 0, d = 0;
   std::int64_t row_stride = 0;  ///< of all matrices
   const T *q = nullptr, *k = nullptr, *v = nullptr;
-  T* o = nullptr;                   ///< what the method's `output` step stores
+  T* o = nullptr;                   ///< the result of the method's `output` step
   T *m = nullptr, *l = nullptr;     ///< [(sequence * heads + head) * context + token]: as the forward pass left them, m in the
                                     ///< job's units of S; split_kv: m + ln l is the log-sum-exp of the scores (l is 1 in rows
                                     ///< with keys in one run only)
@@ -62,12 +62,12 @@ struct HeadBatch {
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr std::uint64_t head_seed(std::uint64_t rounding_seed, int place) {
   return rounding_seed + (static_cast<std::uint64_t>(place) + 1) * 0x9E3779B97F4A7C15u;
 }
-/// The step that stands for a step of the backward pass in `random_bits`: numbered after those of the forward pass.
+/// The step of `random_bits` for a step of the backward pass: numbered after those of the forward pass.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step random_step(GradStep s) {
   return static_cast<Step>(step_count + static_cast<int>(s));
 }
 
-/// Where the first element of a head of a sequence lies in the matrices; `place` is sequence * heads + head.
+/// Offset of the first element of a head of a sequence in the matrices; `place` is sequence * heads + head.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<T>& batch, int place) {
   return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
@@ -94,8 +94,8 @@ struct HeadStatistics {
   double delta_size = 0;           ///< sum over rows of |rowsum(dO*O)| with the exact O
 };
 
-/// The statistics of every head of a layer, computed on the CPU; `backward` is what the backward pass got (its outputs are not
-/// read), in host memory.
+/// The statistics of every head of a layer, computed on the CPU; `backward` is the input of the backward pass (its outputs are
+/// not read), in host memory.
 std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward, int threads);
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@ namespace attoscope {
 namespace ATTOSCOPE_ISA {
 namespace {
 
-/// One head's own matrices and what its lanes need.
+/// One head's own matrices and the memory of its lanes.
 template <class T>
 struct HeadScratch {
   HeadScratch(const HeadRule<T>& rule, void* memory) : arena(memory) {
@@ -141,13 +141,13 @@ struct Stage {
 };
 #endif
 
-/// An array from there on; one that is not wanted has no elements to count.
+/// An array from element `first` on; a null array stays null.
 template <class T>
 T* from(T* array, std::int64_t first) {
   return array == nullptr ? nullptr : array + first;
 }
 
-/// A head's matrices, gathered where they are read.
+/// A head's matrices, with the gathered ones in place of those that are read.
 template <class T>
 HeadMatrices<T> matrices_of(const HeadGradient<T>& gradient, int place, const HeadScratch<T>& scratch) {
   const HeadBatch<T>& batch = gradient.forward;

@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// `place` is sequence * heads + head.
+/// Functions for one head; `place` is sequence * heads + head.
 template <class T>
 struct HeadLanes {
   std::size_t (*scratch)(const HeadRule<T>&) = nullptr;                      ///< bytes that a thread needs for either
@@ -23,7 +23,7 @@ struct HeadCode {
   HeadStatistics (*statistics)(const HeadGradient<float>&, int place, const Job<double>& truth) = nullptr;
 };
 
-/// Those of the instruction set that `instruction_set(isa)` names.
+/// The code of the instruction set that `instruction_set(isa)` names.
 HeadCode head_code(std::string_view isa);
 
 namespace sse2 {

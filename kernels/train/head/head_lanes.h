@@ -1,5 +1,5 @@
-/// One head of one sequence, for a group of lanes: what its forward pass stores for the backward pass, and the backward pass
-/// itself (the rule is written in kernels/train/head/head.h). The same code runs in a CPU's vectors and in a GPU's warps.
+/// One head of one sequence, for a group of lanes: the observer that stores m and l of its forward pass, and the backward pass
+/// (its rule is written in kernels/train/head/head.h). The same code runs in a CPU's vectors and in a GPU's warps.
 #pragma once
 
 #include "kernels/lanes/attention_lanes.h"
@@ -28,7 +28,7 @@ struct HeadObserver {
   }
 };
 
-/// Shared memory of a team for S of a tile in training: as much as every GPU has beside the slabs without being asked for more.
+/// Shared memory of a team for S of a tile in training: as much as every GPU has beside the slabs by default.
 inline constexpr std::size_t head_tile_room = 28 * 1024;
 
 /// A head's part of one of the model's matrices.
@@ -59,7 +59,7 @@ ATTOSCOPE_HOST_DEVICE void gather(const HeadColumns<T>& x, int n, int d, const R
   }
 }
 
-/// What a head's backward pass reads and writes.
+/// Inputs and outputs of a head's backward pass.
 template <class T>
 struct HeadMatrices {
   const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< gathered, n x d; see RowProduct::b
@@ -356,7 +356,7 @@ class HeadGradientBlock {
             .group = group_};
   }
 
-  /// Keys [first, end) before the block, and whether the block's own keys belong to the range too.
+  /// Keys [first, end) before the block; has_own: the block's own keys belong to the range too.
   struct KeyRange {
     int first, end;
     bool has_own;

@@ -1,4 +1,4 @@
-/// What rounding loses in a head, counted by repeating the steps of its forward and backward pass.
+/// Losses by rounding in a head, counted by repeating the steps of its forward and backward pass.
 #pragma once
 
 #include "kernels/train/head/head_lanes.h"
@@ -47,7 +47,7 @@ class HeadStatisticsBlock : private HeadGradientBlock<T> {
   void keep(F f) {
     for (int i = 0; i < keys_ * N; ++i) vec(kept_)[i] = f(i, i % N);
   }
-  /// Whether `raw`, which became `rounded`, was too large for the plan's format.
+  /// True if `raw`, which became `rounded`, was too large for the plan's format.
   static bool overflows(const RounderPlan<T>& plan, T raw, T rounded) {
     const T size = raw < 0 ? -raw : raw, left = rounded < 0 ? -rounded : rounded;
     return rounded - rounded != 0 || (plan.rounds() && size > plan.largest && !(left < plan.beyond));

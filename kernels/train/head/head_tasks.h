@@ -1,5 +1,5 @@
-/// Attention of many heads as launches on a device: how threads copy the inputs and outputs of the warps, and the order of the
-/// launches. What a warp does is in kernels/train/head/head_warps.h.
+/// Attention of many heads as launches on a device: threads copy the inputs and outputs of the warps, in the order of the
+/// launches. The warps' code is in kernels/train/head/head_warps.h.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct HeadPart {
   int first = 0, count = 0;
 };
 
-/// Where a place's first element lies in the model's matrices.
+/// Offset of a place's first element in the model's matrices.
 ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<float>& batch, int place) {
   return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
 }
@@ -55,7 +55,7 @@ struct GatherTask {
   }
 
  private:
-  /// What the random bits of stochastic rounding depend on.
+  /// Key of stochastic rounding's random bits.
   struct Draw {
     std::uint64_t seed;
     HeadCell cell;

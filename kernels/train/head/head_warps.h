@@ -1,4 +1,4 @@
-/// What the warps of a GPU do for attention in training, in code that the host can run too: forward in teams, backward each for
+/// Work of a GPU's warps for attention in training, in code that the host can run too: forward in teams, backward each for
 /// itself.
 #pragma once
 
@@ -48,7 +48,7 @@ ATTOSCOPE_HOST_DEVICE inline void attend_thread(const AttendTask& t, int index, 
                    t.out + first);
 }
 
-/// What the warps of one head have in common in its backward pass; each begins with a copy of its rule.
+/// State that the warps of one head share in its backward pass; each begins with a copy of its rule.
 class HeadDifferentiation {
  public:
   ATTOSCOPE_HOST_DEVICE HeadDifferentiation(const DifferentiateTask& t, int index, const LaneGroup& group, void* shared)
@@ -116,7 +116,7 @@ ATTOSCOPE_HOST_DEVICE inline void differentiate_keys_lane(const DifferentiateTas
     });
 }
 
-/// What the teams, of so many warps, and the lone warps of a batch need; the batch's rules lie on the host.
+/// Memory of the teams, of so many warps, and the lone warps of a batch; the batch's rules lie on the host.
 inline HeadLaunchSize head_launch_size(const HeadBatch<float>& batch, int warps = team_warps) {
   HeadLaunchSize size{.teams = teams_of(batch.context), .warps = (batch.context - 1) / group_width<float> + 1};
   for (int head = 0; head < batch.heads; ++head) {

@@ -1,4 +1,4 @@
-/// Products of attention's backward pass: C[m][x] = A[m][k] * B[k][x] with rows of B and C as they lie in memory, x in the
+/// Products of attention's backward pass: C[m][x] = A[m][k] * B[k][x] with rows of B and C as in the model's memory, x in the
 /// lanes, k ascending, one chain for every element, rounded after every fma. The range of k of a row m may shift with m, as
 /// with a causal mask; it is the same in all lanes.
 #pragma once
@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// How a row in memory is spread over lanes: the lanes of a group hold adjacent vectors. On a GPU a group is one warp.
+/// Spread of a row in memory over lanes: the lanes of a group hold adjacent vectors. On a GPU a group is one warp.
 #ifdef ATTOSCOPE_SIMT
 inline constexpr int group_size = warp_lanes, own_vectors = 2, product_group = 16;
 /// Depth and bytes of the shared memory through which the lanes of a warp share operands.

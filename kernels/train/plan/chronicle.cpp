@@ -167,7 +167,7 @@ class Chronicler {
     remember();
   }
 
-  /// The newest take the places of the oldest.
+  /// The newest people take the places of the oldest.
   void remember() {
     if (people_.size() < remembered_people)
       people_.push_back(host_);

@@ -25,7 +25,7 @@ void each_character(std::string_view text, const std::string& name, F f) {
   }
 }
 
-/// How many characters a text has, and the different ones, ascending.
+/// Number of characters of a text, and the different ones, ascending.
 struct TextStatistics {
   std::size_t count = 0;
   std::vector<char32_t> characters;
@@ -65,7 +65,7 @@ std::uint64_t below(std::uint64_t count, const Philox<std::uint64_t>& random) {
 
 constexpr std::uint64_t batch_stream = 0x62617463;
 
-/// The number of places where a piece may begin: its last target is one further than its input.
+/// The number of places at which a piece may begin: its last target is one further than its input.
 std::uint64_t places_in(std::span<const std::uint16_t> text, int context) {
   return text.size() - static_cast<std::size_t>(context);
 }

@@ -22,7 +22,7 @@ inline constexpr std::size_t min_text = 2000, max_text = 256u << 20;  ///< chara
 /// which byte), is shorter than min_text, has only one character, or more than max_vocabulary different characters.
 std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name);
 
-/// What a step is trained on: [sequence * context + position].
+/// Input and target of a step: [sequence * context + position].
 struct Batch {
   std::vector<std::uint16_t> input, target;  ///< target is the next character
 };

@@ -7,7 +7,7 @@
 namespace attoscope {
 namespace {
 
-/// Two models that differ in how the moments of AdamW are stored alone.
+/// Two models that differ only in the storage of AdamW's moments.
 TrainPlan spike() {
   TrainPlan plan = default_train_plan();
   plan.with_exact = false;

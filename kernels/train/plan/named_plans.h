@@ -14,7 +14,7 @@ struct NamedPlan {
   TrainPlan (*plan)();
 };
 std::span<const NamedPlan> named_plans();
-/// Throws std::invalid_argument that lists the known ones.
+/// The plan of that name. Throws std::invalid_argument that lists the known ones.
 TrainPlan named_plan(std::string_view name);
 
 }  // namespace attoscope

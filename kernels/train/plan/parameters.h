@@ -21,7 +21,7 @@ struct ParameterTensor {
   std::size_t size() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols); }
 };
 
-/// What a layer's tensors are called, in order; `norm_1_bias` and `norm_2_bias` are missing with Norm::rms.
+/// Names of a layer's tensors, in order; `norm_1_bias` and `norm_2_bias` are missing with Norm::rms.
 enum class Weight : std::uint8_t { norm_1_gain, norm_1_bias, W_Q, W_K, W_V, W_O, norm_2_gain, norm_2_bias, W_1, W_2 };
 inline constexpr int layer_weights = 10;
 inline constexpr std::array<std::string_view, layer_weights> weight_names{
@@ -33,7 +33,7 @@ struct Parameters {
   std::vector<ParameterTensor> tensors;
   std::size_t size = 0;  ///< of the flat array, padding included; padding is 0 and stays 0
 
-  /// Index of a layer's tensor, or -1 where the model has none.
+  /// Index of a layer's tensor, or -1 if the model has none.
   int index(int layer, Weight weight) const;
   /// Index of "embedding", "positions", "final norm gain", "final norm bias", "head", or -1.
   int index(std::string_view name) const;

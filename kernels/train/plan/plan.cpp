@@ -86,7 +86,7 @@ void add_reference(const TrainPlan& plan, TrainRuns& all) {
   all.pairs.push_back({"fp16 - bf16", Role::format, half, brain});
 }
 
-/// b with exact attention, and how far a and b are from it.
+/// Adds b with exact attention, and the pairs of a and b with it.
 void add_exact(const TrainPlan& plan, TrainRuns& all) {
   const int exact_run = static_cast<int>(all.runs.size());
   all.runs.push_back({"exact", with_exact_heads(plan.b, plan.model), plan.recipe.seed});
@@ -160,13 +160,13 @@ struct RangeCheck {
   void flag(std::string_view, bool) const {}
 };
 
-/// The number of characters of the plan's text that training sees.
+/// Number of characters of the plan's text in the training part.
 std::size_t trained_characters(const TrainPlan& plan) {
   const std::size_t all = plan.text.corpus->text.size();
   return all - static_cast<std::size_t>(static_cast<double>(all) * plan.recipe.held_out);
 }
 
-/// Throws where what is held out, or the rest, is too short for one sequence.
+/// Throws if the held-out part, or the rest, is too short for one sequence.
 void check_held_out(const TrainPlan& plan) {
   const std::size_t all = plan.text.corpus->text.size(), held_out = held_out_text(plan).size();
   if (held_out == 0 || std::min(held_out, all - held_out) > static_cast<std::size_t>(plan.model.context)) return;

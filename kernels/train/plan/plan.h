@@ -1,4 +1,5 @@
-/// Two copies of a small transformer, trained on the same batches: everything that changes a number, as one comparable value.
+/// A training plan: two copies of a small transformer, trained on the same batches. Everything that changes a number, as one
+/// comparable value.
 #pragma once
 
 #include <array>
@@ -45,9 +46,9 @@ struct Recipe {
   double clip = 1;              ///< largest norm of the gradient; 0: not clipped
   std::uint64_t seed = 1;       ///< of the first weights
   std::uint64_t data_seed = 1;  ///< of the batches
-  double loss_scale = 65536;    ///< to begin with, a power of two; formats with 8 exponent bits or more need none
+  double loss_scale = 65536;    ///< initial scale, a power of two; formats with 8 exponent bits or more need none
   int scale_growth = 200;       ///< steps without overflow after which the loss scale doubles
-  double held_out = 0.1;        ///< the share of the text, its end, that training does not see: the last loss is that on it
+  double held_out = 0.1;        ///< the end of the text, as a share, that training does not see: the last loss is on it
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
@@ -88,12 +89,12 @@ inline constexpr std::array<StepText, grad_step_count> grad_step_texts{{
 }};
 constexpr std::string_view name(GradStep s) { return grad_step_texts[static_cast<std::size_t>(s)].name; }
 
-/// What delta sums: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact
-/// arithmetic; a biased error of a rounded O affects only the first (arXiv 2510.04212).
+/// Terms of delta: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact arithmetic;
+/// a biased error of a rounded O affects only the first (arXiv 2510.04212).
 enum class DeltaFrom : std::uint8_t { output, probabilities };
 inline constexpr std::array<std::string_view, 2> delta_from_names{"output", "probabilities"};
 
-/// Where rounding happens in the backward pass. S and its max are recomputed with the roundings of the forward steps.
+/// Roundings of the backward pass. S and its max are recomputed with the roundings of the forward steps.
 struct GradPrecision {
   std::array<Rounding, grad_step_count> steps{};
   DeltaFrom delta_from = DeltaFrom::output;
@@ -103,13 +104,13 @@ struct GradPrecision {
   friend constexpr bool operator==(const GradPrecision&, const GradPrecision&) = default;
 };
 
-/// A named choice of where the backward pass rounds.
+/// A named choice of the roundings of the backward pass.
 struct GradPolicy {
   std::string_view name, what;
   GradPrecision precision;
 };
 std::span<const GradPolicy> grad_policies();
-/// Throws std::invalid_argument naming it and the known ones.
+/// The policy of that name. Throws std::invalid_argument naming it and the known ones.
 const GradPolicy& grad_policy(std::string_view name);
 /// The name of the policy that equals `precision`, or "".
 std::string_view grad_policy_name(const GradPrecision& precision);
@@ -130,7 +131,7 @@ struct TrainMethod {
   Method method{};
   GradPrecision gradient{};
   Rounding weights{};    ///< of the weights, when an update stores them
-  Rounding optimiser{};  ///< of AdamW's two moments, likewise; the update reads what is stored
+  Rounding optimiser{};  ///< of AdamW's two moments, likewise; the update reads the stored ones
   std::vector<HeadPlace> exact{};
 
   bool is_exact(int layer, int head) const;
@@ -143,21 +144,21 @@ struct TrainMethod {
 enum class TrainKind : std::uint8_t { methods, reference, bisect, replay };
 inline constexpr std::array<std::string_view, 4> train_kind_names{"methods", "reference", "bisect", "replay"};
 
-/// Which pieces of a are made exact one at a time: its rounding steps of the forward pass, of the backward pass, its layers, or
+/// Pieces of a that are made exact one at a time: its rounding steps of the forward pass, of the backward pass, its layers, or
 /// its heads.
 enum class BisectBy : std::uint8_t { step, gradient, layer, head };
 inline constexpr std::array<std::string_view, 4> bisect_names{"step", "gradient", "layer", "head"};
 
-/// The text to train on. The file is read outside kernels/; `corpus` then holds what was read.
+/// The text to train on. The file is read outside kernels/; `corpus` then holds its characters.
 struct TextSource {
   std::string file;                      ///< empty: the text that comes with the program (kernels/train/plan/chronicle.h)
-  std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is a new question
+  std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is another plan
   std::shared_ptr<const Corpus> corpus;  ///< not compared
 
   friend bool operator==(const TextSource& x, const TextSource& y) { return x.file == y.file && x.digest == y.digest; }
 };
 
-/// The whole question.
+/// The whole plan.
 struct TrainPlan {
   TextSource text{};
   ModelShape model{};
@@ -183,7 +184,7 @@ TrainPlan default_train_plan();
 /// Throws std::invalid_argument in one sentence that names the key ("model.width"), the value and what was expected.
 void validate(const TrainPlan& plan);
 
-/// Throws in the same way where the plan's corpus is missing, or a part of it is too short for the model's context.
+/// Throws in the same way if the plan's corpus is missing, or a part of it is too short for the model's context.
 void check_text(const TrainPlan& plan);
 
 /// One of the models that a plan trains.
@@ -195,11 +196,11 @@ struct RunPlan {
   friend bool operator==(const RunPlan&, const RunPlan&) = default;
 };
 
-/// What a pair compares.
+/// Subject of a pair's comparison.
 enum class Role : std::uint8_t { method, initialisation, format, suspect, direct, from_exact };
 inline constexpr std::array<std::string_view, 6> role_names{"method", "initialisation", "format", "suspect", "direct", "exact"};
 
-/// Whose weights are compared: x - y.
+/// Two runs whose weights are compared: x - y.
 struct PairPlan {
   std::string name;  ///< "a - b", "another initialisation", "fp16 - fp32", "O exact", "a - exact"
   Role role = Role::method;
@@ -208,7 +209,7 @@ struct PairPlan {
   friend bool operator==(const PairPlan&, const PairPlan&) = default;
 };
 
-/// Whether kind `kind` may train a model with exact attention beside a and b.
+/// True if kind `kind` may train a model with exact attention beside a and b.
 constexpr bool may_add_exact(TrainKind kind) { return kind == TrainKind::methods || kind == TrainKind::reference; }
 /// `method` with attention that rounds nothing beyond its input, in every layer.
 TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model);

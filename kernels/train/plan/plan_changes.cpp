@@ -79,7 +79,7 @@ const PlanText& at(const std::vector<PlanText>& fields, const std::string& path)
   return *std::ranges::find(fields, path, &PlanText::path);
 }
 
-/// The path of the policy that `path` is a step of; empty: of none.
+/// The path of the policy that contains step `path`; empty: it is no step.
 std::string policy_of(const std::string& path) {
   if (path.find(".precision.") != path.npos) return path.substr(0, 2).append(forward_policy);
   if (path.find(".gradient.") != path.npos) return path.substr(0, 2).append(backward_policy);

@@ -1,4 +1,4 @@
-/// The fields of a training plan and what each may hold, listed once: `validate`, session files and checkpoints read this.
+/// The fields of a training plan with their ranges, listed once: `validate`, session files and checkpoints read this.
 #pragma once
 
 #include "kernels/experiment/experiment_fields.h"

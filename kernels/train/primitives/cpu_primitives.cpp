@@ -17,7 +17,7 @@
 namespace attoscope {
 namespace {
 
-/// How a product is cut: parts of one panel and `rows` rows.
+/// Cut of a product into parts of one panel and `rows` rows.
 struct Cut {
   int panels = 1, bands = 1, rows = 1;
 };

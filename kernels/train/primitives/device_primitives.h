@@ -155,7 +155,7 @@ class DevicePrimitives final : public Primitives<float> {
     }
   }
 
-  /// The first one in a chunk of the gradient that has some.
+  /// The first element that is not finite in a chunk of the gradient that has some.
   std::int64_t first_nonfinite(const float* g, std::int64_t count, std::int64_t chunk, double unscale) {
     const std::int64_t first = chunk * static_cast<std::int64_t>(chunk_size);
     std::vector<float> part(std::min(chunk_size, static_cast<std::size_t>(count - first)));

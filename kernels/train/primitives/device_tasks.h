@@ -1,5 +1,5 @@
-/// The launches of training: a task says how many threads it needs and what each of them does, on a GPU or on the host. Sizes
-/// and orders are those of kernels/train/primitives/primitives.h.
+/// The launches of training: a task has a number of threads and the work of each, on a GPU or on the host. Sizes and orders are
+/// those of kernels/train/primitives/primitives.h.
 #pragma once
 
 #include "kernels/arithmetic/plan_rounder.h"
@@ -148,7 +148,7 @@ struct PositionGradientTask {
   }
 };
 
-/// What every sequence from `first` on adds to the gradient of the embedding, in sums[sequence - first][token][channel], which
+/// Terms of every sequence from `first` on in the gradient of the embedding, in sums[sequence - first][token][channel], which
 /// must be 0 before: a thread computes one channel of a sequence.
 struct EmbeddingSumsTask {
   const std::uint16_t* tokens = nullptr;
@@ -169,7 +169,7 @@ struct EmbeddingSumsTask {
   }
 };
 
-/// What every piece of tokens adds to the gradients of gain and bias, in [piece][channel]; bias_sums is null with Norm::rms.
+/// Terms of every piece of tokens in the gradients of gain and bias, in [piece][channel]; bias_sums is null with Norm::rms.
 struct NormSumsTask {
   NormGradient<float> norm;
   int piece = 1, pieces = 1;

@@ -1,5 +1,5 @@
-// Training on a GPU: the device behind DevicePrimitives. One stream; workspace for what a launch passes to the next; after the
-// first step nothing is allocated any more.
+// Training on a GPU: the device behind DevicePrimitives. One stream; workspace for data passed between launches; nothing is
+// allocated after the first step.
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -79,13 +79,13 @@ class PinnedMemory {
   std::size_t bytes_;
 };
 
-/// Makes a GPU current before anything is made there.
+/// Makes a GPU current before any member is made there.
 struct OnDevice {
   explicit OnDevice(int index) : device(index) { use_device(index); }
   int device;
 };
 
-/// What DevicePrimitives needs of a GPU. Every call makes this GPU current in the calling thread.
+/// The device behind DevicePrimitives. Every call makes this GPU current in the calling thread.
 class Gpu {
  public:
   explicit Gpu(int device)

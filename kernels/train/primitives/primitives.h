@@ -104,7 +104,7 @@ struct GradientSize {
 };
 
 /// A device that trains. One per run; not thread-safe. Calls are executed in order; `download` and calls that return a value
-/// wait. Arrays lie on the device; everything throws DeviceFailure where the device fails.
+/// wait. Arrays lie on the device; everything throws DeviceFailure if the device fails.
 template <class T>
 class Primitives {
  public:
@@ -143,11 +143,11 @@ class Primitives {
   virtual void adam(const AdamStep<T>& step) = 0;
 };
 
-/// On the CPU, by `threads` threads (0: all) with the instruction set called `isa` (empty: the best).
+/// Primitives on the CPU, by `threads` threads (0: all) with the instruction set called `isa` (empty: the best).
 std::unique_ptr<Primitives<float>> cpu_primitives(int threads = 0, std::string_view isa = {});
-/// On a GPU. Throws DeviceFailure, also if the program has no GPU code.
+/// Primitives on a GPU. Throws DeviceFailure, also if the program has no GPU code.
 std::unique_ptr<Primitives<float>> gpu_primitives(int device);
-/// What it needs there.
+/// The code that they need on a GPU.
 CodeFor training_code;
 
 /// An array on a device that lives as long as this object.

@@ -7,7 +7,7 @@
 
 namespace attoscope {
 
-/// What one launch multiplies: every block of C times every piece of k.
+/// One launch of a product: every block of C times every piece of k.
 struct ProductTask {
   const float* a = nullptr;
   std::int64_t a_row = 0, a_col = 0;
@@ -78,7 +78,7 @@ class OperandLoader {
     from_ += advance_;
     k_left_ -= depth;
   }
-  /// Stores what was fetched to stage[k * row + index].
+  /// Stores the fetched numbers to stage[k * row + index].
   ATTOSCOPE_HOST_DEVICE_INLINE void put(float* stage) const {
     float* to = stage + k_ * row + index_;
     const int step = k_step_ * row + index_step_;
@@ -94,7 +94,7 @@ class OperandLoader {
   float held_[count] = {};
 };
 
-/// Which part of C, and of k, a thread block has.
+/// A thread block's part of C, and of k.
 struct ProductPlace {
   int m = 0, n = 0, piece = 0;  ///< in blocks, and pieces
 
@@ -205,7 +205,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void multiply_block(const ProductTask& p, const Pro
   block.each([&](ProductThread<Tile>& thread) { thread.store(p, place); });
 }
 
-/// How many blocks C is divided into.
+/// Number of blocks of C, and of pieces.
 template <class Tile>
 ProductPlace blocks_of(const ProductTask& p) {
   return {(p.m - 1) / Tile::m + 1, (p.n - 1) / Tile::n + 1, p.pieces};

@@ -1,6 +1,6 @@
 /// The row and element operations of training, one function each: the same code for a GPU's thread and a CPU's vectors, hence
-/// the same bits. What they compute, in which order, is written in kernels/train/primitives/primitives.h. V is a number or a
-/// vector of lanes; T its element.
+/// the same bits. kernels/train/primitives/primitives.h defines them and their order. V is a number or a vector of lanes; T its
+/// element.
 #pragma once
 
 #include "kernels/arithmetic/plan_rounder.h"
@@ -72,7 +72,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void each_lanes(std::int64_t count, Each each) {
   }
 }
 
-/// How a single thread computes a row: all chains itself, V at a time. A GPU can spread a row over many threads by a type with
+/// A row computed by a single thread: all chains itself, V at a time. A GPU can spread a row over many threads by a type with
 /// the same members (SharedRow): `total` and `largest` return the same in all of them, `each` splits the row, and one leads.
 template <class V>
 struct SerialRow {
@@ -296,10 +296,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE V gelu_slope(V x) {
   return fused(x * (s * (T(1) - s)), slope, s);
 }
 
-/// The optimiser's array that an element is of.
+/// The optimiser's array that holds an element.
 enum class Stored : int { w, m, v };
 
-/// x as AdamW stores it; `i` is its place in the flat array.
+/// x as AdamW stores it; `i` is its index in the flat array.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE T stored_element(const RounderPlan<T>& plan, T x, std::uint64_t seed, Stored which,
                                               std::int64_t i) {
@@ -336,7 +336,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void adam_step(const AdamStep<T>& s, At at) {
   at.put(s.w, stored(s.weights, next, s.seed, Stored::w, i));
 }
 
-/// What `at_once` chains of a chunk of the gradient add to its size (see kernels/deviation/meter.h); V is double or a vector of
+/// Terms of `at_once` chains of a chunk of the gradient in its size (see kernels/deviation/meter.h); V is double or a vector of
 /// it.
 template <int at_once, class V = double>
 struct ChunkSize {

@@ -1,4 +1,4 @@
-/// The CPU's training code of one instruction set: the parts of the primitives that one thread does.
+/// The CPU's training code of one instruction set: the parts of the primitives for one thread.
 #pragma once
 
 #include <string_view>
@@ -30,7 +30,7 @@ struct TrainLanes {
   void (*gelu)(const float* x, std::int64_t count, const RounderPlan<float>&, float* y) = nullptr;
   void (*gelu_gradient)(const float* x, const float* d_y, std::int64_t count, const RounderPlan<float>&, float* d_x) = nullptr;
   void (*cross_entropy)(const CrossEntropy<float>&, int first, int end) = nullptr;
-  /// The sums of a chunk's chains (kernels/deviation/meter.h); returns how many elements are not finite.
+  /// The sums of a chunk's chains (kernels/deviation/meter.h); returns the number of elements that are not finite.
   std::int64_t (*squares)(const float* g, std::size_t count, std::size_t chunk, double unscale, double* chain) = nullptr;
   void (*adam)(const AdamStep<float>&) = nullptr;
 };
