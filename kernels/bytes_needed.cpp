@@ -1,4 +1,4 @@
-// What an answer takes of memory, and the sentence where there is not so much.
+// Memory that an answer takes, and the error where the machine has less.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,14 +14,14 @@ namespace attoscope {
 
 namespace {
 
-/// Of Q, K and V.
+/// Elements of Q, K and V together.
 double elements(const Problem& p) {
   const std::array<std::size_t, 3> counts = element_counts(p);
   return static_cast<double>(counts[0] + counts[1] + counts[2]);
 }
 
-/// What a method that stores Q, K or V with scales adds: copies, the numbers that they stand for, the golden value on those.
-/// Where Q loses means, each block of rows has a score of its mean with every key, and a column of those numbers.
+/// Bytes that scaled storage of Q, K or V adds: copies, the numbers they stand for, and the golden value on those. With
+/// smooth_Q each block of rows also has a score of its mean with every key, and a column of those numbers.
 double scaled_bytes(const Experiment& e, const Method& m, double rows) {
   if (!m.scaling.stores() || !is_emulated(m.algorithm)) return 0;
   const double n = e.problem.n, n_k = key_count(e.problem), d = e.problem.d, d_v = value_columns(e.problem);

@@ -23,7 +23,7 @@ class CancelledSign final : public StopSign {
     if (cancelled_ && cancelled_()) throw Stopped{};
   }
 
-  /// How much work there is in all, and how much of it each of the next rows is.
+  /// Sets the total work, and the work of each of the next rows.
   void expect(double work) { expected_ = work; }
   void weigh(double row) { weight_ = row; }
   void did(std::size_t rows) const override {
@@ -39,7 +39,7 @@ class CancelledSign final : public StopSign {
   mutable std::atomic<double> done_{0};
 };
 
-/// The same sign for a part of the work, whose time it adds up over all threads.
+/// A StopSign for one part of the work; adds up its time over all threads.
 class PartSign final : public StopSign {
  public:
   void follow(const StopSign& whole) { whole_ = &whole, isa = whole.isa; }

@@ -51,8 +51,8 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// One experiment's answer in the working type T, by the CPU or by an engine; what is known already is not computed again. Who
-/// computes, and what follows where a device fails, is compute.cpp's.
+/// One experiment's answer in the working type T, by the CPU or an engine; known parts are reused. compute.cpp chooses the
+/// device and handles its failure.
 template <class T>
 class Computation {
  public:
@@ -98,7 +98,7 @@ class Computation {
     return std::move(result_);
   }
 
-  /// How far each of these methods is from the golden value, in place of a.
+  /// Deviation from golden of each of these methods, run in place of a.
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
     if (is_fresh_here()) {
       round_inputs();
@@ -122,11 +122,11 @@ class Computation {
   /// A golden row in rows of a or b: double against float, double-double against double.
   static constexpr double golden_work = std::is_same_v<T, double> ? 8 : 2;
 
-  /// Whether the rows fill one core's lanes at most.
+  /// True if the rows fill one core's lanes at most.
   bool is_one_block() const { return static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows; }
 
-  /// A new output's measure, and a copy of it for the next experiment if that will be asked. The values of one that is new
-  /// alone are sorted later, beside its comparisons.
+  /// A new output's measure, and a copy of it if the next experiment may reuse it. If only one output is new, its values are
+  /// sorted later, beside its comparisons.
   struct Found {
     Measured measured;
     Matrix copy;
@@ -137,8 +137,8 @@ class Computation {
     return f;
   }
 
-  /// Golden, then a and b at the same time; all three where a block of rows keeps one core busy. What is measured of each fills
-  /// the gaps between the others' blocks: what takes one thread alone leaves the others to the rest.
+  /// Computes golden, then a and b at the same time; all three at once if one block of rows keeps one core busy. Measuring an
+  /// output fills the gaps between the others' blocks.
   void answer_here(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     Found a, b;
     const bool golden_first = !is_one_block();
@@ -227,7 +227,7 @@ class Computation {
     return clock.lap();
   }
 
-  /// a as it was; the trace too, if it is of the same row.
+  /// Takes the known a, and its trace if that is of the same row.
   void take_known_a(const Operands<T>& x, const Job<double>& golden) {
     result_.traffic = traffic(e_);
     result_.a = known_a_->output;
@@ -248,7 +248,7 @@ class Computation {
     result_.b_parts = known_b_->parts;
   }
 
-  /// The output to keep; null of a method that is not emulated.
+  /// The output to keep; null if the method is not emulated.
   std::unique_ptr<KnownOutput> kept(const Method& m, Found found, const std::optional<ErrorParts>& parts) const {
     if (!is_emulated(m.algorithm)) return nullptr;
     auto known = std::make_unique<KnownOutput>(
@@ -273,7 +273,7 @@ class Computation {
 
   // --- what has to be computed ---
 
-  /// The computed rows of what the experiment's `loaded` holds.
+  /// The computed rows of the loaded output.
   Matrix loaded_rows() const {
     const std::ptrdiff_t d_v = value_columns(e_.problem);
     Matrix m{static_cast<int>(result_.rows.size()), value_columns(e_.problem),
@@ -303,7 +303,7 @@ class Computation {
     result_.a_parts = with_stored_golden(own, part(UpdatePart::a));
   }
 
-  /// The golden value on what the method stores; the deviations come later. None where it stores nothing with scales.
+  /// The golden value on the numbers that the method stores; the deviations come later. None if it stores nothing with scales.
   std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& stop) const {
     if (own.stored() == nullptr) return {};
     ErrorParts parts;
@@ -311,7 +311,7 @@ class Computation {
         golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop));
     return parts;
   }
-  /// How far the golden value on the stored numbers is from golden, and `output` from that.
+  /// Measures storage (stored golden against golden) and arithmetic (`output` against stored golden).
   void measure_parts(std::optional<ErrorParts>& parts, const Measured& output) const {
     if (!parts) return;
     const Measured stored = unsorted(*parts->stored_golden, stop_);
@@ -319,7 +319,7 @@ class Computation {
     parts->arithmetic = deviation(output, stored, e_.format, stop_);
   }
 
-  /// The trace, which an engine does not record: the row is run again on the CPU, with the same bits.
+  /// Traces the row on the CPU, with the same bits: an engine records no trace.
   Trace traced_alone(const Job<T>& a, const Job<double>& golden) const {
     const std::vector<int> row{traced_row(e_.problem)};
     RunRecorder<T> tracer(a, golden, row, row[0], std::is_same_v<T, double>);
@@ -327,7 +327,7 @@ class Computation {
     return tracer.take_trace();
   }
 
-  /// `method` on the inputs `x`; an engine has it in place of `output`.
+  /// Runs `method` on the inputs `x`; an engine stores the result as `output`.
   Matrix emulated(const Method& method, const Operands<T>& x, Output output) {
     const MethodOperands<T> own(e_.problem, method, e_.format, x, stop_);
     const Job<T> j = job(e_.problem, method, e_.format, own.get());
@@ -338,7 +338,7 @@ class Computation {
     return engine_->output(output);
   }
 
-  /// The output of a method that is not emulated. `checks`: that of a real kernel is compared with its emulation.
+  /// The output of a method that is not emulated. `checks`: a real kernel's output is compared with its emulation.
   Matrix given(const Method& method, Output output, bool checks) {
     return method.algorithm == Algorithm::loaded ? loaded_rows() : hardware_rows(method, output, checks);
   }
@@ -426,7 +426,7 @@ class Computation {
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 
-  /// The same on the CPU. What is not sorted is, if that is wanted, while what needs no order is summed.
+  /// The same on the CPU. Unsorted values are sorted, if wanted, while the sums that need no order are computed.
   void compare_here(Measured& golden, Measured& a, Measured& b) {
     struct Pair {
       Deviation& found;
@@ -478,7 +478,7 @@ class Computation {
     truth_->key = golden_key(e_, engine_);
   }
 
-  /// Method a in the engine's queue, with what must live until its answer is there.
+  /// Method a in the engine's queue, with the operands that must live until its answer is there.
   struct AskedA {
     AskedA(const Computation& c, const Operands<T>& x, const Job<double>& golden)
         : own(c.e_.problem, c.e_.a, c.e_.format, x, c.stop_),
@@ -539,7 +539,7 @@ class Computation {
   int row_count() const { return static_cast<int>(result_.rows.size()); }
   std::int64_t element_count() const { return static_cast<std::int64_t>(row_count()) * value_columns(e_.problem); }
 
-  /// From the engine's moments of it; `m` is null where it stays with the engine.
+  /// Builds a measure from the engine's moments; `m` is null if the output stays with the engine.
   Measured measured_by_engine(const Matrix* m, Output output) {
     const Moments& moments = engine_->moments(output);
     return {m,

@@ -52,7 +52,8 @@ Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeC
   return *held.engine;
 }
 
-/// The code that "auto" does not have on these GPUs. What their drivers compiled before is there in a moment, and not missing.
+/// The loader of code that "auto" lacks on these GPUs; null: none is missing. Code that the drivers compiled before loads
+/// within half a second and counts as present.
 CodeLoader* code_missed_by_auto(const std::vector<int>& gpus, const Options& options) {
   using namespace std::chrono_literals;
   CodeLoader* const code = options.engine ? nullptr : missing_code(gpus);
@@ -62,7 +63,7 @@ CodeLoader* code_missed_by_auto(const std::vector<int>& gpus, const Options& opt
   return missing_code(gpus);
 }
 
-/// What "auto" stands for, where there are these GPUs.
+/// The device that "auto" takes if there are these GPUs.
 DeviceChoice auto_choice(const Experiment& e, const std::vector<int>& gpus, const Options& options,
                          const ComputeCache::Held& held) {
   if (has_hardware(e)) return {true, "where the method hardware runs"};
@@ -138,7 +139,7 @@ Answerer with_computation(const Experiment& experiment, const Options& options, 
   return {device_name(options.threads, options.isa), remark, chooses && remark.empty() ? "auto: the CPU, " + choice.why : ""};
 }
 
-/// Keeps what an answer took, for the next choice; one that was partly known tells nothing.
+/// Records an answer's time for the next choice; partly remembered answers are left out.
 void remember_time(ComputeCache::Held& held, const Result& result, bool fresh) {
   const bool warm = !held.on_gpu || std::exchange(held.engine_ran, true);
   const bool whole = result.timing.a > 0 && result.timing.b > 0;

@@ -26,8 +26,8 @@ using Progress = std::function<void(double share)>;
 /// Thrown by `compute` when it was asked to stop.
 struct Stopped {};
 
-/// The latest answer's inputs, golden value and, on the CPU, outputs with their measures: what a change leaves as it was is not
-/// computed again. One per worker; not thread-safe.
+/// The latest answer's inputs, golden value and, on the CPU, outputs with their measures: parts that a change leaves alone are
+/// not computed again. One per worker; not thread-safe.
 class ComputeCache {
  public:
   ComputeCache();
@@ -47,7 +47,7 @@ struct Options {
   Cancelled cancelled{};          ///< none: never
   Progress progress{};            ///< none: progress is not reported
   ComputeCache* cache = nullptr;  ///< none: nothing is reused
-  Wanted wanted{};                ///< what the CPU is to compute of what can be left out
+  Wanted wanted{};                ///< optional parts that the CPU computes
   int threads = 0;                ///< 0: all that the machine has
   std::string isa{};              ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/lanes/job.h
   std::string device = "cpu";     ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/gpu/device.h)
@@ -58,11 +58,11 @@ struct Options {
 /// Throws std::invalid_argument (see `validate`), std::runtime_error where memory cannot suffice, Stopped when cancelled.
 Result compute(const Experiment& experiment, const Options& options = {});
 
-/// How far each of `methods` is from the truth in place of a; inputs, their rounding, the working type and the rows are the
+/// Deviation from golden of each of `methods` in place of a; inputs, their rounding, the working type and the rows are the
 /// experiment's. Costs no more than a's run each: no b, no trace, and no `wasserstein` (NaN). Throws as `compute` does.
 std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const Method> methods, const Options& options = {});
 
-/// How many threads `compute` takes where so many are asked for; 0 asks for all of the machine.
+/// Number of threads that `compute` takes if asked for `threads`; 0 asks for all of the machine.
 int thread_count(int threads);
 
 /// The bytes that `compute` will need beyond what the program holds already.

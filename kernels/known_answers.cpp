@@ -22,7 +22,7 @@ GoldenKey golden_key(const Experiment& e, const Engine* engine) {
 }
 
 OutputKey output_key(const Experiment& e, Method m) {
-  m.block_q = 1;  // rows do not know in which tile they are
+  m.block_q = 1;  // block_q never changes the output
   return {golden_key(e, nullptr), std::move(m), e.format, e.problem.seed};
 }
 

@@ -1,4 +1,4 @@
-/// What `compute` keeps from one experiment to the next, which may change little. For compute.cpp alone.
+/// Answers that `compute` keeps for the next experiment, which may change little. For compute.cpp alone.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,30 @@
 
 namespace attoscope {
 
-/// What the golden value depends on beyond the raw inputs.
+/// Cache key of the golden value, beyond the raw inputs.
 struct GoldenKey {
   Problem problem{.n = 0};
   Format input;
   bool rounds_input = false, stochastic_input = false, in_double = false;
-  const Engine* engine = nullptr;  ///< that holds it too
+  const Engine* engine = nullptr;  ///< computed and holds it; null: the CPU
 
   friend bool operator==(const GoldenKey& x, const GoldenKey& y);
 };
 
-/// That of the experiment, computed by an engine, or where there is none by the CPU.
+/// Cache key of e's golden value on `engine` (null: CPU).
 GoldenKey golden_key(const Experiment& e, const Engine* engine);
 
 /// The inputs as rounded for all methods, and the golden value on them.
 struct Truth {
   GoldenKey key;
-  std::uint64_t generation = 0;  ///< of `inputs` and `operands`, never 0: others have another, wherever they lie
+  std::uint64_t generation = 0;  ///< of `inputs` and `operands`: new whenever these change, never 0
   std::shared_ptr<const Tensors> inputs;
   std::shared_ptr<const Matrix> golden;
   Measured measured;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
 
-/// What an emulated method's output on the CPU depends on.
+/// Cache key of an emulated method's output on the CPU.
 struct OutputKey {
   GoldenKey golden;
   Method method{};
@@ -50,10 +50,10 @@ struct OutputKey {
   friend bool operator==(const OutputKey&, const OutputKey&) = default;
 };
 
-/// That of a method of the experiment.
+/// Cache key of m's output in e.
 OutputKey output_key(const Experiment& e, Method m);
 
-/// An output with what was found of it alone.
+/// An output with its measure and its error.
 struct KnownOutput {
   OutputKey key;
   Matrix output;
@@ -62,7 +62,7 @@ struct KnownOutput {
   std::optional<ErrorParts> parts;
 };
 
-/// What the CPU computed last; of a method that is not emulated nothing is kept.
+/// The CPU's last answer; outputs of methods that are not emulated are not kept.
 struct KnownAnswer {
   std::unique_ptr<KnownOutput> a, b;
   Deviation a_minus_b;
@@ -76,15 +76,15 @@ struct ComputeCache::Held {
   Problem raw_of;
   std::optional<Truth> truth;
   KnownAnswer known;
-  std::uint64_t generations = 0;   ///< of inputs rounded for everybody, so far
+  std::uint64_t generations = 0;   ///< `Truth::generation`s given out so far
   std::vector<int> gpus;           ///< of `engine`
-  std::unique_ptr<Engine> engine;  ///< of GPUs that answered last
-  bool engine_ran = false;         ///< its first run loads code and takes memory, and tells nothing about the next
+  std::unique_ptr<Engine> engine;  ///< of the GPUs that answered last
+  bool engine_ran = false;         ///< false: the first run also loads code and takes memory, so that its time is not recorded
   bool on_gpu = true;              ///< the engine answered last
   MeasuredTimes times;
 };
 
-/// Whether the golden value has to be computed: there is none of this experiment, or it lies elsewhere.
+/// True if no cached golden value fits e on this device.
 bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine);
 
 }  // namespace attoscope

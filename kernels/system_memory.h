@@ -1,9 +1,9 @@
-/// What the machine has left to work in.
+/// Free system memory.
 #pragma once
 
 namespace attoscope {
 
-/// Bytes that the machine can still give, by its own account.
+/// Bytes of memory that the system reports as available.
 double available_bytes();
 
 }  // namespace attoscope
