@@ -1,5 +1,4 @@
-// Whatever a file holds, it is answered soon: read, or refused in a sentence. The bounds are generous: what they keep out takes
-// minutes.
+// Every file is answered soon: read, or refused in a sentence. The bounds are generous: files beyond them take minutes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +33,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing::TemporaryDirectory;
 
-/// Fails where `act` computes for long, however busy the machine is.
+/// Fails if `act` computes for long, however busy the machine is.
 template <class F>
 void soon(F act) {
   const std::clock_t began = std::clock();
@@ -125,7 +124,7 @@ std::string sparse(const TemporaryDirectory& scratch, const std::string& name, c
 }
 constexpr std::uint64_t huge = std::uint64_t{100} << 30;
 
-/// What this process has mapped of the file.
+/// True if this process has mapped the file.
 bool is_mapped(const std::string& path) {
   std::ifstream maps("/proc/self/maps");
   std::string line;

@@ -32,13 +32,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 
-constexpr std::uint64_t first_of_controls = 284713;  // any: what is said holds at all
+constexpr std::uint64_t first_of_controls = 284713;  // any number: the sentences hold at all seeds
 /// Seeds of a control; a build under sanitizers has fewer.
 const int seeds_of_controls = experiments(24);
 
 bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-/// Sentences of a place that give a reason, and belong to no claim with a control and to no listed reason.
+/// Sentences of a place that give a reason and belong to neither a claim with a control nor a listed reason.
 std::vector<std::string> unlisted(const Place& place, const Claims& claims, const std::vector<Reason>& reasons) {
   std::vector<std::string> found;
   for (const std::string& sentence : reasons_in(place)) {
@@ -215,7 +215,7 @@ std::vector<double> truth_of(const Tensors& t, int row, double scale, std::size_
 
 enum class Own { nothing, order, values };
 
-/// The output of a row whose every addition is rounded to bf16, as under all_direct; keys come in `order`, l in tiles of 64.
+/// The output of a row with every addition rounded to bf16, as under all_direct; keys come in `order`, l in tiles of 64.
 std::vector<double> in_bf16_accumulators(const Tensors& t, const std::vector<double>& s,
                                          const std::vector<std::size_t>& order) {
   const double m = std::ranges::max(s);
@@ -232,7 +232,7 @@ std::vector<double> in_bf16_accumulators(const Tensors& t, const std::vector<dou
   return O;
 }
 
-/// The distance of the mean errors of columns from 0, RMS, in standard errors: 1 where rows are independent.
+/// The distance of the mean errors of columns from 0, RMS, in standard errors: 1 if rows are independent.
 double stripes(std::uint64_t seed, Own own) {
   constexpr int n = 512;
   const Experiment e = drawn(InputKind::normal, n, "exact", seed, 1);
@@ -406,8 +406,8 @@ TEST(Causes, AMistakeDoesNotShrinkWithTheBits) {
   EXPECT_NEAR(ratio[1], 1, 0.02);
 }
 
-/// Error of 32 rows over that of the last 32 but one, where each row sees a key too many after the one at which it stands; from
-/// the first key on, or `window` keys.
+/// Error of 32 rows over that of the last 32 but one, if each row sees a key too many after its own; from the first key on, or
+/// `window` keys.
 double early_over_late(std::uint64_t seed, int begin, int window) {
   const Experiment e = drawn(InputKind::normal, 256, "exact", seed, 1);
   const Tensors t = *compute(e).inputs;
@@ -472,7 +472,7 @@ TEST(Causes, RowsOfNvfp4WeightsSumToLessThanOne) {
     EXPECT_LT(std::abs(control[2]), 0.0008) << "P in e4m3, rounded in the same place";
 }
 
-/// fp16 - fp32 over a - b in Wasserstein-1, and how many steps the loss scale of fp16 skipped.
+/// fp16 - fp32 over a - b in Wasserstein-1, and the number of steps that the loss scale of fp16 skipped.
 struct HalfBesideMethods {
   double ratio = 0;
   int skipped = 0;
@@ -509,7 +509,7 @@ TEST(Causes, ASkippedStepPutsFp16AsFarAsTheMethods) {
   }
 }
 
-/// What hw changes of lesson 12's update at a step, as a share of its length.
+/// Direct effect of hw on lesson 12's update at a step, as a share of the update's length.
 TEST(DirectEffects, FallAfterTheFirstStepThenGrow) {
   for (int i = 0; i < experiments(4); ++i) {
     Experiment e = default_experiment();

@@ -1,4 +1,4 @@
-// `attoscope check-gpu`: what it prints and writes of a GPU that stands in, and what it refuses.
+// `attoscope check-gpu`: its output and its files for a stand-in GPU, and its refusals.
 #include "app/commands/check_gpu_command.h"
 
 #include <gmock/gmock.h>

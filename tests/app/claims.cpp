@@ -26,7 +26,7 @@ std::string text_of(const nlohmann::json& entry, const char* key) {
 
 constexpr double far = std::numeric_limits<double>::infinity();
 
-/// Throws where `entry` has a key that no claim has, or no bounds for what it claims.
+/// Throws if `entry` has a key that no claim has, or no bounds for its claim.
 void check_claim(const nlohmann::json& entry, const Claim& c) {
   constexpr std::array known{"in",      "says", "of",      "over",         "at_least",         "at_most",
                              "seeds",   "mean", "without", "without_over", "without_at_least", "without_at_most",
@@ -64,7 +64,7 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
   return std::regex_replace(text, std::regex(pattern), by);
 }
 
-/// The lines of a lesson that are prose: no code, no tables, no headings; of questions what is asked, the explanation and the
+/// The lines of a lesson that are prose: no code, no tables, no headings; of questions the question, the explanation and the
 /// sentences of mistakes.
 std::string prose_of_lesson(const std::string& text) {
   std::string prose;

@@ -1,5 +1,5 @@
-/// The list of what the texts claim (assets/lessons/claims.json), which sentences of a text compare two quantities, and which
-/// give a reason.
+/// The list of the texts' claims (assets/lessons/claims.json), the sentences of a text that compare two quantities, and those
+/// that give a reason.
 #pragma once
 
 #include <limits>
@@ -9,8 +9,9 @@
 
 namespace attoscope::testing {
 
-/// A sentence, and an experiment that shows it: `of`, or `of` over `over`, lies between two numbers at every seed. One that
-/// gives a cause has a second experiment without the cause, `without` over `without_over`; or a test makes both, `controls`.
+/// A sentence, and an experiment that shows it: `of`, or `of` over `over`, lies between two numbers at every seed. A sentence
+/// that gives a cause has a second experiment without the cause, `without` over `without_over`; or a test makes both,
+/// `controls`.
 struct Claim {
   std::string in;        ///< "lessons/08-stable.md", "presets/split_kv.json" or "README.md"
   std::string says;      ///< words that stand there
@@ -25,7 +26,7 @@ struct Claim {
   bool shows_a_cause() const { return !without.empty() || !controls.empty(); }
 };
 
-/// A sentence that the rule finds and no experiment has to show.
+/// A sentence that the rule finds and that needs no experiment.
 struct Exception {
   std::string in, says, why;
 };

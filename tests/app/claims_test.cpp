@@ -1,5 +1,4 @@
-// What the texts claim: every sentence that compares two quantities has an experiment that shows it, and the experiment does,
-// on seeds that nobody chose.
+// Claims of the texts: every sentence that compares two quantities has an experiment that shows it, on seeds that nobody chose.
 #include "tests/app/claims.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::Lt;
 using namespace testing;  // attoscope::testing
 
-/// Rows of Q that a claim looks at: rows are independent, so a part of them says what all say, but for the largest error.
+/// Rows of Q that a claim reads: rows are independent, so some of them suffice for everything but the largest error.
 constexpr int looked_at = 128;
 
 bool needs_all_rows(std::string_view target) {
@@ -48,7 +47,7 @@ double number_at(const std::string& target, std::uint64_t seed, ComputeCache& ca
   return a.points.empty() ? std::nan("") : a.points[0].mean;
 }
 
-/// `of`, or `of` over `over`, at every seed of a claim; their mean alone where it claims that.
+/// `of`, or `of` over `over`, at every seed of a claim; only their mean if the claim is about that.
 std::vector<double> claimed_numbers(const Claim& c, const std::string& of, const std::string& over) {
   ComputeCache cache;
   std::vector<double> numbers;
@@ -159,7 +158,7 @@ TEST(Claims, ThatCannotBeReadAreNamed) {
 }
 
 /// The exact control of rescaling: the same keys in the same order and the same tiles, with each row's last max known from the
-/// start. Mean errors over some rows, with their rescales and without.
+/// start. Mean errors over some rows, with rescales and without.
 struct RescalingControl {
   double with = 0, without = 0;
   bool moves = false;  ///< some max moved in the control, which none should
@@ -219,7 +218,7 @@ RescalingShares rescaling_shares(int n, int block_k) {
   return shares;
 }
 
-/// True if there are seeds enough for means: a build under sanitizers has fewer.
+/// True if there are enough seeds for means: a build under sanitizers has fewer.
 bool has_means(const RescalingShares& shares) { return shares.spread.size() >= 20; }
 
 TEST(RescalingControls, WithTheTrueMaxKnownFromTheStart) {
@@ -244,8 +243,8 @@ TEST(RescalingControls, WithTheTrueMaxKnownFromTheStartInTheTilesOfThePresets) {
   EXPECT_THAT(tiles.spread_without, Each(Gt(1.15)));
 }
 
-/// One key a tile and a state in bf16; without rescales every exponential is measured from the first score of its row, a
-/// constant that is known from the start: the order of all operations stays, and only the multiplications with alpha are gone.
+/// One key a tile and a state in bf16. Without rescales every exponential is measured from the first score of its row, a
+/// constant that is known from the start: the order of all operations stays, without the multiplications by alpha.
 Result one_key_a_tile(InputKind order, std::uint64_t seed, bool rescales) {
   Experiment e = lesson_experiment();
   e.problem.seed = seed;
@@ -257,7 +256,7 @@ Result one_key_a_tile(InputKind order, std::uint64_t seed, bool rescales) {
 }
 
 TEST(RescalingControls, WithoutRescalesTheOrderStillDecides) {
-  constexpr std::uint64_t first = 740213;  // any: what is said holds at all
+  constexpr std::uint64_t first = 740213;  // any number: the claims hold at all seeds
   for (std::uint64_t seed = first; seed < first + 20; ++seed) {
     const Result moving = one_key_a_tile(InputKind::ascending, seed, true),
                  still = one_key_a_tile(InputKind::ascending, seed, false),

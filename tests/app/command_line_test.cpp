@@ -1,4 +1,4 @@
-// The command line: what it understands, and with which sentence and exit code it refuses the rest.
+// The command line: its options, and the sentence and exit code of each refusal.
 #include "app/commands/command_line.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(CommandLine, Help) {
   EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--block-k"));
 }
 
-/// No command has more options under one heading than one takes in at a glance.
+/// No command has more options under one heading than a reader takes in at a glance.
 TEST(CommandLine, HelpGroupsManyOptions) {
   for (const char* const command : {"run", "sweep", "train", "figure"}) {
     const std::string help = attoscope({command, "--help"}).out;

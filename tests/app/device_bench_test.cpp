@@ -1,4 +1,4 @@
-/// `attoscope bench`: the stages that are named, and a sentence where there is no such stage or device.
+/// `attoscope bench`: the named stages, and a sentence if there is no such stage or device.
 #include <nlohmann/json.hpp>
 
 #include "kernels/bench/stages.h"
@@ -39,7 +39,7 @@ TEST(Bench, SaysWhereTheTimeOfAnUpdateGoes) {
     busy += t.busy[i];
   }
   EXPECT_LT(busy, 1.01 * t.total * thread_count(0));
-  EXPECT_GT(busy, 0.7 * t.total);  // where one thread alone had a processor to itself
+  EXPECT_GT(busy, 0.7 * t.total);  // if one thread alone had a processor to itself
 }
 
 TEST(DeviceBench, MeasuresItsOwnLimits) {

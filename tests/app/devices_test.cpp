@@ -1,4 +1,4 @@
-// Devices by name: what is understood, what is refused and in which words, and what the window is told.
+// Devices by name: names that are accepted, refusals and their words, and the window's messages.
 #include "app/words/devices.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
-/// What is said against a device; "" nothing. `Error` is how it must be said.
+/// The sentence against a device; "": none. `Error` is its type.
 template <class Error>
 std::string refusal(const std::string& spec) {
   try {

@@ -1,4 +1,4 @@
-/// Writers on a disk that fills up at a random byte, many times: what they leave is the old files or the new ones, whole.
+/// Writers on a disk that fills up at a random byte, many times: they leave the old files or the new ones, whole.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,14 +17,14 @@
 
 namespace attoscope::testing {
 
-/// Something that writes files, each time others: `write` throws, in a sentence, where it cannot.
+/// A writer of files with new content at each call; `write` throws a sentence if it cannot.
 struct TestedWriter {
   std::string name;
   std::vector<std::string> files;
   std::function<void(int version)> write;
 };
 
-/// Runs a command that must end well; else throws what it said.
+/// Runs a command that must end well; else throws its error.
 inline void succeed(const std::vector<std::string>& command) {
   const Outcome outcome = attoscope(command);
   if (outcome.code != 0) throw std::runtime_error(outcome.err.substr(0, outcome.err.find('\n')));
@@ -36,7 +36,7 @@ inline std::vector<std::string> contents(const std::vector<std::string>& files) 
   return all;
 }
 
-/// Fails where something is left beside one of the files that is no whole file.
+/// Fails if something beside one of the files is no whole file.
 inline void expect_nothing_half(const std::vector<std::string>& files, const std::string& about) {
   for (const std::string& file : files)
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(file).parent_path())) {

@@ -1,4 +1,4 @@
-// `attoscope dot`: every recorded product through files, what it says of itself, and what it refuses.
+// `attoscope dot`: every recorded product through files, its messages and its refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,7 +156,7 @@ TEST(Dot, LongRowsAreThoseOfTheFunction) {
             plain_tensor_core_dot(tensor_core_rule(TensorCore::a2, bf16, SumType::f32), a, b, 0));
 }
 
-/// Refused in a sentence, and nothing was written.
+/// Expects a refusal in a sentence, and no file.
 void expect_nothing_written(const Files& files, const std::vector<std::string>& command, int code,
                             const std::string& sentence) {
   const long before = files.scratch.count();

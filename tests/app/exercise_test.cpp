@@ -1,4 +1,4 @@
-// Exercises of lessons: what is wrong with a block, what is said about an answer, and where the right values come from.
+// Exercises of lessons: faults of a block, answers to a solution, and the source of the right values.
 #include "ui/frame/exercise.h"
 
 #include <gmock/gmock.h>

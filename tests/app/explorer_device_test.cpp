@@ -1,5 +1,4 @@
-// The window's side of devices: the worker computes where the session says, asks anew when that changes, and tells what went
-// wrong.
+// The window's side of devices: the worker computes on the session's device, asks anew when that changes, and reports failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Computes, and remembers what it was to compute on. Nothing but the CPU is there; a GPU can be had that is lost at once.
+/// Computes on the CPU and remembers the device that was asked for; its GPU is lost at once.
 struct StandIn {
   std::mutex mutex;
   std::vector<std::string> asked;
@@ -56,7 +55,7 @@ class ExplorerDevices : public ::testing::Test {
             start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); },
             [this](const std::string& device) { return device == "cpu" || code_.ready() ? nullptr : &code_; }) {}
 
-  /// What the panels are told once the session's question is answered.
+  /// Input of the panels after the session's question is answered.
   PanelInput settled(Session& session) {
     EXPECT_TRUE(testing::eventually([&] {
       explorer_.update(session);
@@ -99,7 +98,7 @@ TEST(DeviceFailures, AreWhatALibraryThrowsOfAGpu) {
   EXPECT_EQ(as_device_failure("The GPU refused to sort", [] { return 7; }), 7);
 }
 
-/// On the CPU rows cost what they cost; on a GPU nothing is gained by less than it holds at a time.
+/// On the CPU rows cost in proportion; on a GPU fewer rows than it holds at a time save nothing.
 TEST(FirstRows, FollowHowTheTimeGrows) {
   const auto rows = [](int n, int rows_at_a_time, int computed = 0) {
     Problem p;
@@ -262,7 +261,7 @@ TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
   EXPECT_EQ(settled(session).choices.no_hardware, why_no_hardware("cpu", 40, bf16));
 }
 
-/// What a closed panel shows is computed once it opens, and not before; the picture asks nothing.
+/// Data of a closed panel is computed after it opens, and not before; the picture asks for nothing.
 TEST_F(ExplorerDevices, ComputesWhatOpenPanelsShow) {
   Session session = small_session("cpu");
   const PanelInput first = settled(session);

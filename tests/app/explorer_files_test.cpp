@@ -1,4 +1,4 @@
-// Files that take longer than a frame: the window's thread goes on meanwhile, shows how far they are, and can stop them.
+// Files that take longer than a frame: the window's thread continues meanwhile, shows the progress, and can stop them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::string long_text(const std::string& name) {
 
 class ExplorerFiles : public ::testing::Test {
  protected:
-  /// Until nothing is read any more, nor computed.
+  /// Waits until nothing is being read or computed.
   PanelInput settled(Session& session) {
     EXPECT_TRUE(testing::eventually([&] {
       explorer_.update(session);
@@ -233,7 +233,7 @@ TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {
   EXPECT_THAT(settled(session).messages.error, HasSubstr("a session without pins"));
 }
 
-/// The experiment on screen gives the number of the page from which its link is.
+/// The experiment on screen gives the number of the link's page.
 TEST_F(ExplorerFiles, ALinkShowsTheSettingOfItsNumber) {
   for (const char* const number :
        {"a.mean_abs?n=64&policy=eager", "b.max_abs?input=example:3&mask=causal&scaling.K=int8/token"}) {

@@ -1,5 +1,5 @@
-// `attoscope figure`: every named figure and every plot of the window end to end, its data recomputed, labels that mean harm,
-// archives that do, and what is left when it fails.
+// `attoscope figure`: every named figure and every plot of the window end to end, its data recomputed, hostile labels and
+// archives, and the files left by failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
-/// A figure of small size; the files are FILE and beside it.
+/// A figure of small size; its files are FILE and beside it.
 Outcome small_figure(const std::string& what, const std::string& file, const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"figure", what, "--out", file, "--quiet", "--no-cache"};
   if (!what.ends_with(".json")) arguments.insert(arguments.end(), {"--n", "64", "--d", "16", "--seeds", "2"});
@@ -237,7 +237,7 @@ TEST(Gnuplot, OneLegendWherePanelsShowTheSameSeries) {
   EXPECT_EQ(occurrences(own, "set key above left"), 2u);
 }
 
-/// What an attribute of an SVG is set to, everywhere.
+/// All values of an attribute in an SVG.
 std::set<double> sizes_of(const std::string& svg, const std::string& attribute) {
   std::set<double> sizes;
   const std::string open = attribute + "=\"";
@@ -375,7 +375,7 @@ TEST(FigureCommand, AFullDiskIsSaidAndLeavesNothing) {
   EXPECT_EQ(scratch.count(), 1);
 }
 
-/// Waits for what becomes of a figure.
+/// Waits for the end of a figure's job.
 JobQueue::Outcome outcome_of(FigureMaker& maker) {
   std::optional<JobQueue::Outcome> outcome;
   if (!eventually([&] { return (outcome = maker.take()).has_value(); })) throw std::runtime_error("no figure was finished");

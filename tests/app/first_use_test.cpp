@@ -1,4 +1,4 @@
-// Commands on a GPU whose driver has to compile their code: what is said meanwhile, and how it ends.
+// Commands on a GPU whose driver has to compile their code: messages meanwhile, and the end.
 #include "app/commands/first_use.h"
 
 #include <gmock/gmock.h>
@@ -22,9 +22,9 @@ using ::testing::HasSubstr;
 using testing::SlowCode;
 using ::testing::StartsWith;
 
-constexpr auto long_enough = 1300ms;  // to be told
+constexpr auto long_enough = 1300ms;  // until a message appears
 
-/// What is written while the parts are loaded after so long.
+/// Messages of a command whose parts are loaded after so long.
 struct Told {
   std::string terminal, plain;
 };

@@ -18,7 +18,7 @@ namespace {
 struct Change {
   std::string key, value;          ///< of a sweep and of a lesson
   std::vector<std::string> paths;  ///< of the window's settings; none: it has no such setting
-  std::string text{};              ///< what these are set to, where it is not `value`
+  std::string text{};              ///< value of these, if it is not `value`
 };
 
 const std::vector<Change>& changes() {
@@ -84,7 +84,7 @@ Experiment by_window(const Experiment& e, const Change& c) {
   return session.experiment;
 }
 
-/// What tells two experiments apart, for the message.
+/// Differences of two experiments, for the message.
 std::string told_apart(const Experiment& x, const Experiment& y) {
   std::string text;
   for (const Difference& d : differences(x, y)) text += d.path + " " + d.x + " | " + d.y + "  ";
@@ -110,7 +110,7 @@ TEST(FrontEnds, TheSameChangeGivesTheSameExperiment) {
   EXPECT_GT(compared, 100);
 }
 
-/// One choice by its path: `--set`, a sweep over a method's field, a lesson, the window.
+/// A single choice by its path: `--set`, a sweep over a method's field, a lesson, the window.
 TEST(FrontEnds, AMethodsOwnFieldIsSetAlike) {
   for (const auto& [path, value] : {std::pair{"b.algorithm", "flash2"}, std::pair{"a.algorithm", "three_pass"},
                                     std::pair{"b.policy", "tile"}, std::pair{"a.policy", "base_all"},
@@ -140,7 +140,7 @@ TEST(FrontEnds, BitsOfTheFormatAreSetAlike) {
   }
 }
 
-/// A fresh `run` describes an experiment instead of changing one: what is not named is as its help says.
+/// A fresh `run` describes an experiment instead of changing one: options that are not named have their defaults.
 TEST(FrontEnds, AFreshRunHasTheUsualPolicyOfItsAlgorithm) {
   for (const auto& [algorithm, policy_name] :
        {std::pair{"flash2", "hw"}, std::pair{"split_kv", "hw"}, std::pair{"three_pass", "base_eager"}}) {

@@ -1,4 +1,4 @@
-// gnuplot that never ends: whoever waits for it can stop.
+// A gnuplot that never ends: waiting for it can be stopped.
 #include "app/figures/gnuplot.h"
 
 #include <gtest/gtest.h>

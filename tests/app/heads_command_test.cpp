@@ -1,4 +1,4 @@
-// `attoscope heads`: every head as `run` answers it, worst first, and a sentence for what cannot be.
+// `attoscope heads`: every head as `run` answers it, worst first, and a sentence for each refusal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

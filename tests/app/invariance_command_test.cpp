@@ -1,4 +1,4 @@
-// `attoscope invariance`: the schedules that are asked for, as `run` answers each, as table, CSV and JSON; and what it refuses.
+// `attoscope invariance`: the schedules that are asked for, as `run` answers each, as table, CSV and JSON; and its refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// `attoscope judge`: PyTorch's outputs pass and say how they round; wrong, ill-shaped and unreadable ones are told in a
-// sentence.
+// `attoscope judge`: PyTorch's outputs pass and show their rounding; wrong, ill-shaped and unreadable ones get a sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +26,7 @@ using ::testing::StartsWith;
 struct PyTorchCase {
   const char* name;
   std::vector<std::string> problem;
-  const char* eager;  ///< what is said of the output that a model writes by hand; "": nothing
+  const char* eager;  ///< the sentence about the output that a model writes by hand; "": none
 };
 
 std::vector<PyTorchCase> pytorch_cases() {
@@ -113,7 +112,7 @@ TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
               AllOf(StartsWith("Wrong: a causal mask where none is wanted.\n"), HasSubstr("If it is meant: --mask causal.")));
 }
 
-/// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is meant.
+/// D is the format of the tensors. Arrays of fp32, from libraries without bf16, may hold its numbers: O then decides.
 TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
   const TemporaryDirectory scratch;
   for (const char* output : {"bf16", "fp32"}) {
@@ -163,7 +162,7 @@ TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
   }
 }
 
-/// Another format or policy is proposed where the errors look like rounding, not where they follow the truth.
+/// Another format or policy is proposed if the errors look like rounding, not if they follow the golden value.
 TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
   const TemporaryDirectory scratch;
   const auto tried = [&](const std::vector<std::string>& kernel) {
@@ -186,7 +185,7 @@ TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
   EXPECT_THAT(advice(saturated), Not(HasSubstr("--")));
 }
 
-/// The last sentence names the smallest mistakes that these tensors show: just above it one is wrong, far below it none.
+/// The last sentence names the smallest mistakes that these tensors show: a mistake just above is found, one far below is not.
 TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
   const TemporaryDirectory scratch;
   const auto scaled = [&](double by) {
@@ -214,8 +213,8 @@ TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
   EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
 }
 
-/// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give passes
-/// in every format, and the same output held to a mask that stands at the other corner is named.
+/// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: outputs of correct kernels pass
+/// in every format, and the same output judged under a mask aligned at the other corner is named.
 TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
   const std::vector<std::vector<std::string>> shapes{{"--n-q", "1", "--n-k", "300"},
                                                      {"--n-q", "24", "--n-k", "200", "--d-v", "40"},
@@ -407,7 +406,7 @@ TEST(JudgeCommand, ReadsBothLayouts) {
   heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
   EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
   heads_first.resize(heads_first.size() - 4);
-  heads_first.back() = scratch / "a_nhd.npy";  // O alone with tokens first
+  heads_first.back() = scratch / "a_nhd.npy";  // only O with tokens first
   EXPECT_EQ(attoscope(heads_first).code, 0);
 }
 

@@ -1,4 +1,4 @@
-// Somebody's output from files: shapes, heads, types, sentences; and `attoscope run --kernel`.
+// Kernel outputs from files: shapes, heads, types, sentences; and `attoscope run --kernel`.
 #include "app/tensors/kernel_output.h"
 
 #include <gmock/gmock.h>
@@ -159,7 +159,7 @@ TEST(KernelOutput, FortranOrderOfNumPyIsReadHeadByHead) {
   EXPECT_THAT(refusal_of(middle, 3, 2), HasSubstr("Fortran order"));
 }
 
-/// What `run` finds as O of a written by hand: the truth, rounded, with whatever `edit` does to it.
+/// O as a file that `run` reads: the golden value, rounded and changed by `edit`.
 std::string saved_output(const TemporaryDirectory& folder, const std::vector<std::string>& options, auto edit) {
   std::vector<std::string> arguments{"run", "--n", "96", "--d", "16", "--save", folder / "saved"};
   arguments.insert(arguments.end(), options.begin(), options.end());

@@ -59,7 +59,8 @@ TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
   }
 }
 
-/// Of a file whose numbers bf16 has: the table takes the largest as the file holds it, a granularity after a's input step.
+/// The table takes the largest magnitude from the file, a granularity after a's input step: equal for files whose numbers bf16
+/// has.
 TEST(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
   const std::string file = assets_directory() + "/examples/grouped.safetensors";
   const json kv = answer_of({"kv", file, "--mask", "causal", "--json", "-"});

@@ -1,4 +1,4 @@
-// Exercises of the lessons: of every kind, each solved by what solves it alone, each answer with a sentence of its own.
+// Exercises of the lessons: one of every kind, each with a single solution, each answer with its own sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -72,7 +72,7 @@ TEST(Html, PartsOfFormulasGoBelowEachOther) {
                 "</span></div>\n");
 }
 
-/// Numbers that nobody computed: 0.5 for every question.
+/// Made-up numbers: 0.5 for every question.
 LessonAnswerPtr half(const LessonQuestion& question) {
   LessonAnswer a{.question = question};
   a.title = "made up";

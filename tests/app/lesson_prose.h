@@ -9,20 +9,21 @@
 
 namespace attoscope::testing {
 
-/// What a lesson says, without its views, live numbers, code spans and sources.
+/// Text of a lesson, without its views, live numbers, code spans and sources.
 struct Prose {
-  std::string words;                  ///< headings, paragraphs, tables, questions and explanations; a blank where something was
+  std::string words;                  ///< headings, paragraphs, tables, questions and explanations; a blank in place of removed
+                                      ///< parts
   std::vector<std::string> formulas;  ///< between dollars
   std::vector<std::string> steps;     ///< the words of each step
 };
 
-/// The value of a line "key: value"; empty where the line has another key.
+/// The value of a line "key: value"; empty if the line has another key.
 inline std::string_view value_after(std::string_view line, std::string_view key) {
   return line.starts_with(key) && line.substr(key.size()).starts_with(": ") ? line.substr(key.size() + 2) : std::string_view();
 }
 
-/// The lines that are read: outside fences, and of questions what is asked and the explanation; not what a lesson needs. Ends
-/// before the sources.
+/// The lines that a reader sees: outside fences; of questions the question and the explanation; without the line of required
+/// lessons. Ends before the sources.
 inline std::vector<std::string> read_lines(std::string_view text) {
   std::vector<std::string> lines;
   bool in_fence = false;
@@ -54,7 +55,7 @@ inline std::string mistakes_in(std::string_view text) {
   return sentences;
 }
 
-/// Takes what stands between `open` and `close` out of `text`, a blank in its place.
+/// Takes the texts between `open` and `close` out of `text`, a blank in place of each.
 inline std::vector<std::string> take_between(std::string& text, std::string_view open, std::string_view close) {
   std::vector<std::string> taken;
   for (std::size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {

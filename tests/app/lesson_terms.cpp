@@ -1,4 +1,4 @@
-// No word before its explanation: each term of the lessons with the step that explains it, and none occurs earlier.
+// Every term of the lessons with the step that explains it: it occurs in no earlier step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Lessons as values: what a text holds, what is wrong with it, what its questions are answered.
+// Lessons as values: the parts of a text, its faults, and the answers to its questions.
 #include "app/explore/lessons.h"
 
 #include <gmock/gmock.h>

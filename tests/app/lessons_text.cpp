@@ -1,4 +1,4 @@
-// What the lessons say: every number is computed, every quiz has one clear answer, formulas and spelling hold.
+// Texts of the lessons: every number is computed, every quiz has one clear answer, formulas and spelling hold.
 // ATTOSCOPE_LESSONS=write writes the computed live numbers into the files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,12 +62,12 @@ std::vector<LessonNumber> numbers_of(const Lesson& lesson) {
   return numbers;
 }
 
-/// Sanitizers look at the small experiments alone.
+/// True for large experiments under sanitizers, which compute only the small ones.
 bool is_left_out(const LessonQuestion& question) {
   return sanitized && question.experiment.problem.n > lesson_experiment().problem.n;
 }
 
-/// The number that a question with a measure has.
+/// The number that answers a question with a measure.
 double number_of(const LessonQuestion& question, ComputeCache& cache) {
   const LessonAnswer a = answer(question, {.cache = &cache});
   EXPECT_THAT(a.problem, IsEmpty());
@@ -78,7 +78,7 @@ double live(std::string_view target) {
   return number_of(parse_live(target), cache);
 }
 
-/// The text with the live number `target`, written as `old`, written anew. Every one of them says the same afterwards.
+/// The text with the live number `target`, written as `old`, written anew. All its occurrences are then the same.
 std::string rewritten(std::string text, const LessonNumber& number, const std::string& now) {
   const std::string link = "](live:" + number.target + ")", old = "[" + number.written + link;
   if (const std::size_t at = text.find(old); at != std::string::npos) text.replace(at, old.size(), "[" + now + link);
@@ -101,7 +101,7 @@ TEST(LessonsText, FourteenLessonsOfFiveToThirteenSteps) {
   }
 }
 
-/// The numbers of a line "Needs lessons 2 and 4. Takes 20 minutes.", or none where it is another.
+/// The numbers of a line "Needs lessons 2 and 4. Takes 20 minutes."; none if it is another line.
 std::vector<std::string> needed(const std::string& line) {
   static const std::regex form("Needs (no other lesson|lesson [0-9]+|lessons [0-9]+ and [0-9]+)[.] Takes [0-9]+ minutes[.]");
   std::vector<std::string> numbers;
@@ -133,7 +133,7 @@ TEST(LessonsText, SayWhichLessonsAndHowManyMinutesTheyNeed) {
   EXPECT_THAT(needed("Needs patience."), IsEmpty());
 }
 
-/// Questions stand on cards, one below the other, and are read one at a time.
+/// True for a step of questions, which stand on cards one below the other and are read one at a time.
 bool asks(const std::string& step) { return step.find("## Check yourself") != std::string::npos; }
 
 TEST(LessonsText, AStepFitsAScreen) {
@@ -188,7 +188,7 @@ std::vector<std::string> listed(const LessonView& view, std::string_view key) {
   return words;
 }
 
-/// What a view with a measure asks; one seed is enough to see that it can be answered.
+/// Question of a view with a measure; one seed is enough to see that it can be answered.
 LessonQuestion question_of(const LessonView& view) {
   LessonQuestion q{.experiment = view.experiment, .measure = std::string(written(view, "measure"))};
   for (const std::string_view key : {"vary", "vary2"})
@@ -225,7 +225,7 @@ TEST(LessonsText, QuizzesHaveOneClearAnswer) {
       ++quizzes;
       EXPECT_FALSE(written(view, "question").empty());
       EXPECT_FALSE(written(view, "explanation").empty());
-      if (!written(view, "equals").empty()) continue;  // FactsAreTrue knows it
+      if (!written(view, "equals").empty()) continue;  // FactsAreTrue checks it
       const LessonQuestion question = question_of(view);
       if (is_left_out(question)) continue;
       const LessonAnswer a = answer(question, {});
@@ -243,7 +243,7 @@ TEST(LessonsText, QuizzesHaveOneClearAnswer) {
   }
 }
 
-/// A number that a lesson says beside its live ones, and what it is.
+/// A number in a lesson that is not live, and its value.
 struct Fact {
   std::string_view lesson, said;
   double value;
@@ -264,7 +264,7 @@ std::vector<double> row_sums(const std::vector<double>& scores) {
   return sums;
 }
 
-/// What `measure` finds in the whole answer to the experiment of a live number's target.
+/// Value of `what` in the whole answer to the experiment of a live number's target.
 double measured(std::string_view target, std::string_view what) {
   const LessonAnswer a = answer({.experiment = parse_live(target).experiment}, {});
   return a.result ? measure(*a.result, what) : std::nan("");
@@ -333,7 +333,7 @@ std::vector<Fact> facts_of_results() {
           {"10", "-0.25", measured(tied, "mean fields.a_ulps")}};
 }
 
-/// The answers of questions that are answered by hand, and what machines and tiles give.
+/// Answers to questions that are solved by hand, and numbers of machines and tiles.
 std::vector<Fact> facts_of_derivations() {
   const DataSheet& a100 = data_sheets[0];
   double sum = 0;
@@ -365,7 +365,7 @@ std::vector<Fact> facts_of_derivations() {
           {"12", "60", double(trained_model.steps)}};
 }
 
-/// What an adder that cuts, with so many bits after the largest exponent, makes of these numbers.
+/// Sum of these numbers by an adder that cuts, with so many bits after the largest exponent.
 double cut_sum(int bits, std::vector<float> numbers, float c) {
   TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
   rule.aligned_bits = bits;
@@ -446,7 +446,7 @@ TEST(LessonsText, FactsAreTrue) {
   for (const Fact& f : facts()) EXPECT_EQ(f.said, live_text(f.said, f.value)) << "lesson " << f.lesson;
 }
 
-/// Numbers that a lesson gives as its own choice: the experiment's, and those that its views and live numbers set.
+/// Numbers that a lesson chooses itself: the experiment's, and those that its views and live numbers set.
 std::set<std::string> chosen_numbers(const Lesson& lesson) {
   const Problem usual = lesson_experiment().problem;
   std::set<std::string> chosen{"0", "1", "2", "3", "4", "5", std::to_string(usual.n), std::to_string(usual.d)};
@@ -466,7 +466,7 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
   return chosen;
 }
 
-/// Numbers quoted from a paper or a data sheet, taken by an example, or held by claims_test.cpp and causes_test.cpp.
+/// Numbers quoted from a paper or a data sheet, taken by an example, or checked by claims_test.cpp and causes_test.cpp.
 constexpr Fact quoted[] = {{"06", "80", 0},   {"07", "1000", 0}, {"08", "1.7", 0}, {"08", "13.6", 0}, {"09", "0.86", 0},
                            {"09", "2026", 0}, {"14", "0.8", 0},  {"14", "1.4", 0}, {"14", "0.05", 0}, {"14", "2.7", 0}};
 
@@ -501,7 +501,7 @@ const std::set<std::string_view> commands{"alpha", "approx", "beta",  "cdot",   
                                           "min",   "qquad",  "quad",  "rceil",      "right",     "sigma", "sqrt",   "sum",
                                           "tau",   "text",   "tilde", "underbrace", "Rightarrow"};
 
-/// What is wrong with a formula, or "".
+/// The fault of a formula, or "".
 std::string fault_of(std::string_view formula) {
   int depth = 0;
   std::ptrdiff_t sides = 0;
@@ -533,7 +533,7 @@ TEST(LessonsText, FormulasAreDrawnEverywhere) {
   EXPECT_THAT(fault_of("a \\, b"), HasSubstr("not drawn"));
 }
 
-/// The text without words that hold a digit, such as bf16 or FlashAttention-2.
+/// The text without words that contain a digit, such as bf16 or FlashAttention-2.
 std::string without_names(const std::string& text) {
   std::istringstream words(text);
   std::string kept;
@@ -542,7 +542,7 @@ std::string without_names(const std::string& text) {
   return kept;
 }
 
-/// The words of `text` that neither British English nor tests/words.txt knows, one a line.
+/// The words of `text` that are neither in British English nor in tests/words.txt, one a line.
 std::string misspelt(const std::string& text) {
   const TemporaryDirectory directory;
   write_file(directory / "text", without_names(text));

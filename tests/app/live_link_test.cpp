@@ -1,4 +1,4 @@
-// The socket on which a running window is told what to open: who is heard, what is refused, and that the newest message wins.
+// The socket that tells a running window what to open: accepted senders, refusals, and the newest message wins.
 #include "app/link/live_link.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ struct Place {
   std::string path = scratch / "link.socket";
 };
 
-/// What the link answers to these bytes, after which nothing more is said; "": nothing.
+/// Answer of the link to these bytes, followed by silence; "": none.
 std::string answer_to(const std::string& path, const std::string& bytes, bool ends = true) {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -75,7 +75,7 @@ TEST(LiveLink, TheNewestMessageWins) {
   EXPECT_GE(published, 50);
 }
 
-/// An event that wakes a window can be lost: what nobody took is told again.
+/// An event that wakes a window can be lost: a message that was not taken is published again.
 TEST(LiveLink, IsToldUntilItIsTaken) {
   const Place place;
   std::atomic<int> published = 0;
@@ -147,7 +147,7 @@ TEST(LiveLink, HostileBytesGetASentence) {
   }
 }
 
-/// A program that says nothing, or not all, does not keep the others waiting for long.
+/// A program that sends nothing, or only a part, does not keep the others waiting for long.
 TEST(LiveLink, ASilentProgramIsLeft) {
   const Place place;
   LiveLink link(place.path, [] {});

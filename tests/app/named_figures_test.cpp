@@ -39,7 +39,7 @@ std::vector<double> plain_truth(const Result& r) {
   return truth;
 }
 
-/// The truth on what the method stores; of its inputs where it stores nothing with scales.
+/// The golden value on the numbers that the method stores; on its inputs if it stores nothing with scales.
 std::vector<double> plain_stored_truth(const Result& r, const Method& m, const std::vector<double>& truth) {
   if (!m.scaling.stores()) return truth;
   const Experiment& e = r.experiment;
@@ -52,7 +52,7 @@ std::vector<double> plain_stored_truth(const Result& r, const Method& m, const s
   return stored;
 }
 
-/// What the figures measure; ulps are those of `main`.
+/// Measures of the figures; ulps are those of `main`.
 DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector<double>& y, const Format& main) {
   DeviationNumbers d;
   const auto count = static_cast<double>(x.size());
@@ -71,7 +71,7 @@ DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector
 }
 
 PointSummary plain_summary(const Experiment& e) {
-  const Result r = compute(e);  // for its inputs and rows alone
+  const Result r = compute(e);  // used for its inputs and rows alone
   const Output a = plain_output(r, e.a), b = plain_output(r, e.b);
   const std::vector<double> truth = plain_truth(r);
   PointSummary s;
@@ -115,7 +115,8 @@ TEST_P(NamedFigures, HaveTheNumbersOfThePlainReference) {
     }
 }
 
-/// Those that sweep; the bytes of `io` are counted from loops in traffic_test, and what is trained in train_desk_test.
+/// Names of the figures that sweep; the bytes of `io` are counted from loops in traffic_test, and trained figures are tested in
+/// train_desk_test.
 std::vector<std::string_view> swept() {
   std::vector<std::string_view> names;
   for (const NamedFigure& f : named_figures())

@@ -41,7 +41,7 @@ struct Head {
     for (int c = 0; c < d; ++c) sum += q[at(i, c)] * k[at(j, c)];
     return sum / std::sqrt(d);
   }
-  /// Over the keys that `sees` shows, P rounded to f before it is multiplied.
+  /// Attention over the keys that `sees` shows, P rounded to f before it is multiplied.
   template <class Sees>
   Values attention(const Format& f, Sees sees, double scale = 1, double extra = 0) const {
     Values o;
@@ -141,7 +141,7 @@ Call written(const TemporaryDirectory& folder, int number) {
   return call;
 }
 
-/// What is compared: the verdict, how far off, the first wrong place and the name.
+/// Compared parts of an answer: the verdict, the ratio, the first wrong place and the name.
 json told(const json& x) {
   return {x["verdict"], x["ratio"], x["first_row"], x["worst_column"], x.contains("slip") ? x["slip"] : json()};
 }

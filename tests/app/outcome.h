@@ -1,4 +1,4 @@
-/// Commands run in this process, and how they ended.
+/// Commands run in this process, and their outcomes.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 
 namespace attoscope::testing {
 
-/// How a command ended.
+/// Outcome of a command.
 struct Outcome {
   int code = -1;
   std::string out, err;

@@ -1,4 +1,4 @@
-/// The point cache of one test, and what lies in it.
+/// The point cache of one test, and its contents.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class OwnCache {
       if (entry.is_regular_file()) found.push_back(entry.path());
     return found;
   }
-  /// What a file's name tells of it: "3f-472.points" has points of 472 bytes.
+  /// Bytes of a point, from the file's name: "3f-472.points" has points of 472 bytes.
   static std::uint64_t point_bytes(const std::filesystem::path& file) {
     const std::string name = file.filename().string();
     return std::stoull(name.substr(name.find('-') + 1));
   }
-  /// How many points are kept.
+  /// Number of points that are kept.
   std::uint64_t points() const {
     std::uint64_t count = 0;
     for (const std::filesystem::path& file : files()) count += std::filesystem::file_size(file) / point_bytes(file);

@@ -1,4 +1,4 @@
-// Where files go.
+// Places of files.
 #include "app/files/paths.h"
 
 #include <gtest/gtest.h>

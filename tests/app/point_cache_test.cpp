@@ -103,7 +103,7 @@ PointSummary worth(double x) {
 
 constexpr std::uint64_t point_bytes = PointPack::record_bytes(44 * 8);
 
-/// How many of the points of these seeds are known.
+/// Number of points of these seeds that are known.
 int known(const PointCache& cache, std::uint64_t begin, std::uint64_t end) {
   int count = 0;
   for (std::uint64_t seed = begin; seed < end; ++seed) {
@@ -150,7 +150,7 @@ TEST(PointCache, IsLimitedWhileItIsWrittenAndSparesTheRunningSweep) {
 
 TEST(PointCache, ASmallSweepDoesNotWaitForALargeCache) {
   const OwnCache own;
-  for (int folder = 0; folder < 256; ++folder) {  // what earlier versions left
+  for (int folder = 0; folder < 256; ++folder) {  // files of earlier versions
     const std::string name = own.directory() + "/" + hex16(static_cast<std::uint64_t>(folder)).substr(14);
     std::filesystem::create_directories(name);
     for (const char* const file : {"/1.json", "/2.json", "/3.json.part-7f-1"}) std::ofstream(name + file) << "{}";
@@ -215,7 +215,7 @@ TEST(PointCache, AReadOnlyDirectoryIsSaidToBeOne) {
   EXPECT_EQ(status, 0);
 }
 
-/// Keeps and finds points as fast as it can, until it is killed.
+/// Keeps and finds points as fast as possible, until it is killed.
 [[noreturn]] void keep_for_ever(const std::string& directory, std::uint64_t limit, unsigned who) {
   PointCache cache(directory, limit);
   for (std::uint64_t i = 0;; ++i) {

@@ -1,4 +1,4 @@
-// Probes: every shipped file says something true, and says it in numbers that are checked.
+// Probes: every shipped file is true, with numbers that are checked.
 #include "app/session/probes.h"
 
 #include <gmock/gmock.h>
@@ -63,7 +63,7 @@ std::set<std::string> plain_numbers(const std::string& sentence) {
   return numbers;
 }
 
-/// True if the number is one of the experiment's own, such as N, or what a check says.
+/// True if the number is one of the experiment's own, such as N, or of a check.
 bool is_accounted_for(const std::string& number, const Probe& probe) {
   for (const Check& check : probe.checks)
     if (check.says == number || check.says == number + " %") return true;

@@ -34,7 +34,7 @@ class StandardError {
   int before_;
 };
 
-/// A terminal that nobody looks at.
+/// A terminal without a reader.
 class PseudoTerminal {
  public:
   PseudoTerminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -49,7 +49,7 @@ class PseudoTerminal {
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
   int descriptor() const { return slave_; }  ///< -1: this machine has none
-  /// What is written there up to `end`; all of it where that does not come.
+  /// Text written there up to `end`; all of it if `end` does not come.
   std::string text_until(std::string_view end) const {
     std::string text;
     pollfd there{.fd = master_, .events = POLLIN, .revents = 0};
@@ -66,7 +66,7 @@ class PseudoTerminal {
   int master_, slave_ = -1;
 };
 
-/// Commands that take more than a moment, each with what its progress line says.
+/// Commands that take more than a moment, each with the text of its progress line.
 struct LongCommand {
   std::vector<std::string> arguments;
   const char* progress;

@@ -46,7 +46,7 @@ Experiment dropped(const Case& c, const std::string& tensor, const char* mask) {
   Experiment e = default_experiment();
   e.problem = with_shape(question(c, mask).problem, files.shape());
   e.problem.input = {.kind = InputKind::tensors, .file = sources(c, tensor).input, .digest = 1, .tensors = files.inputs(0)};
-  const KernelOutput output{.file = tensor + ".npy",  // no file that could be read: the head stands alone
+  const KernelOutput output{.file = tensor + ".npy",  // no readable file: the head stands alone
                             .index = 1,
                             .digest = 1,
                             .type = std::string(type_name(files.type_of_o())),
@@ -57,7 +57,7 @@ Experiment dropped(const Case& c, const std::string& tensor, const char* mask) {
   return with_format(e, format_of_loaded(e));
 }
 
-/// Whether the head lies in files or stands alone, it is judged the same.
+/// Verdict on the head from files and on the head alone, which must be the same.
 CallJudgement verdict(const Case& c, const std::string& tensor, const char* mask) {
   const CallJudgement alone = judge_experiment(dropped(c, tensor, mask)),
                       of_files = judge_call(JudgedFiles(sources(c, tensor)), question(c, mask), {});
@@ -86,14 +86,14 @@ TEST(PyTorch, EagerAttentionSaysWhatItRounds) {
   EXPECT_GT(said, 0);
 }
 
-/// The same outputs where another mask was asked for: wrong, by that name.
+/// The same outputs under another mask: wrong, by the name of that mistake.
 TEST(PyTorch, UnderAnotherMaskIsWrongByName) {
   for (const Case& c : cases)
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
       const bool causal = c.mask == std::string("causal"), full = c.mask == std::string("none");
       const CallJudgement found = verdict(c, tensor, full ? "causal" : "none");
       EXPECT_EQ(found.verdict(), "wrong") << c.name << " " << tensor << ": " << verdict_text(found);
-      if (!causal && !full) continue;  // a window where none is wanted has no name
+      if (!causal && !full) continue;  // a window in place of no mask has no name
       const std::optional<Slip>& slip = found.worst_row().slip;
       ASSERT_TRUE(slip) << c.name << " " << tensor << ": " << verdict_text(found);
       EXPECT_EQ(slip->text, full ? "a missing causal mask" : "a causal mask where none is wanted") << c.name << " " << tensor;

@@ -152,7 +152,7 @@ TEST(RunCommand, SavesMatricesThatCanBeReadAgain) {
   EXPECT_EQ(info.shape.d, 16);
   EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["rows"], 48);
 
-  // What was saved, given back, is the same question: the same answer, bit for bit.
+  // The saved inputs, given back, are the same experiment: the same answer, bit for bit.
   const std::string spec = directory + "/q.npy," + directory + "/k.npy," + directory + "/v.npy";
   const Outcome again = attoscope({"run", "--input", spec, "--json", "-"});
   ASSERT_EQ(again.code, 0) << again.err;
@@ -201,7 +201,7 @@ TEST(RunCommand, ASignalStopsTheRunAndLeavesNothing) {
   EXPECT_EQ(scratch.count(), 0);
 }
 
-/// A decimal comma and grouped thousands, for as long as it lives: in C++ streams, and in C where such a locale is installed.
+/// A decimal comma and grouped thousands, for as long as it lives: in C++ streams, and in C if such a locale is installed.
 class CommaLocale {
  public:
   CommaLocale() : c_(std::setlocale(LC_ALL, nullptr)), cpp_(std::locale::global(std::locale(std::locale(), new Punctuation))) {

@@ -1,4 +1,4 @@
-// Where sessions are kept: the file that is open, the last session, the recent ones; and that nothing is lost on the way.
+// Places of sessions: the open file, the last session, the recent ones; and nothing is lost on the way.
 #include "app/session/session_store.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ struct Desk {
   SessionStore store{places, session, ""};
 
   Desk() { store.observe(session); }
-  /// Another window that begins with what this one shows.
+  /// Another window that begins with this one's session.
   SessionStore window(const std::string& document = {}) const { return {places, session, document}; }
   void open(const std::string& path) {
     std::vector<std::string> remarks;
@@ -96,7 +96,7 @@ TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {
   EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "second.json");
   EXPECT_FALSE(desk.store.files(desk.session).unsaved);
   const Session second = desk.session;
-  desk.session = first;  // what undo does
+  desk.session = first;  // as undo does
   EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "first.json");
   desk.store.save(desk.session);
   EXPECT_EQ(read(desk.folder / "second.json").experiment.problem.n, 16) << "the other file is left alone";

@@ -1,4 +1,4 @@
-// Sessions: what is written is read back, and what cannot be used is named.
+// Sessions: written ones are read back, and unusable parts are named.
 #include "app/session/session.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using testing::sentence_of;
 using testing::TemporaryDirectory;
 
-/// A pin in which nothing is as usual.
+/// A pin with no default value.
 Pin unusual_pin(int number) {
   Pin pin;
   pin.name = "pin \"" + std::to_string(number) + "\" \xc3\xa4";
@@ -38,7 +38,7 @@ Pin unusual_pin(int number) {
   return pin;
 }
 
-/// A session in which nothing is as usual.
+/// A session with no default value.
 Session unusual() {
   Session s;
   Problem& p = s.experiment.problem;

@@ -22,8 +22,8 @@ namespace {
 using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
-/// SIGINT is left to those who ask for it, in every thread of this program: the signal goes to the process, and whichever of
-/// its threads lets it through would end all.
+/// Blocks SIGINT in every thread of this program but those that ask for it: the signal goes to the process, and the first
+/// thread that lets it through would end all.
 class WithoutSigint : public ::testing::Environment {
  public:
   void SetUp() override {

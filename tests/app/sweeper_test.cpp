@@ -43,7 +43,7 @@ Session long_session() {
   return s;
 }
 
-/// Updates until `done(view)`; false where it never is.
+/// Updates until `done(view)`; false if it never is.
 template <class Done>
 bool until(Sweeper& sweeper, const Session& session, Done done, bool explore_computes = false) {
   return eventually([&] {
@@ -328,11 +328,11 @@ TEST(Sweeper, ExploreComesFirst) {
   sweeper.handle(request(SweepRequest::run), s);
   ASSERT_TRUE(until(sweeper, s, [](const SweepView& v) { return v.progress.done > 2; }));
   s.view.workspace = Workspace::explore;
-  s.experiment.problem.n = 96;  // what is dragged in Explore does not disturb the sweep
+  s.experiment.problem.n = 96;  // dragging in Explore does not disturb the sweep
   ASSERT_TRUE(until(sweeper, s, [](const SweepView& v) { return v.progress.waits; }, true));
   const std::size_t in_progress = std::thread::hardware_concurrency(), held = sweeper.view().progress.done + in_progress;
   Experiment point = long_session().experiment;
-  for (std::size_t i = 0; i < 4 * in_progress; ++i) {  // in which time it would compute as many
+  for (std::size_t i = 0; i < 4 * in_progress; ++i) {  // long enough to compute as many
     compute(point);
     sweeper.update(s, true);
   }

@@ -1,5 +1,5 @@
-// Pictures on the GPU: the same whether their pixels are sent, made where they are painted, or written by somebody else into
-// the texture; and what happens when that fails.
+// Pictures on the GPU: the same if their pixels are sent, made where they are painted, or written by somebody else into the
+// texture; and the effects of failures.
 #include "app/window/texture.h"
 
 #include <epoxy/gl.h>
@@ -29,7 +29,7 @@ using namespace testing;  // attoscope::testing
 
 constexpr int width = 160, height = 120, rows = 300, cols = 40;
 
-/// What ended, in order.
+/// Names of textures and shares that ended, in order.
 std::vector<std::string> ended;
 void end_texture(unsigned name) { ended.push_back("texture " + std::to_string(name)); }
 struct StandInShare {
@@ -74,7 +74,7 @@ TEST(SharedPair, EndsSharingBeforeTheTextureWhateverHappensToIt) {
   EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
 }
 
-/// What a stand-in for a GPU was asked to do.
+/// Calls to a stand-in for a GPU.
 struct Log {
   int shared = 0, alive = 0, painted = 0;
   bool refuses = false, breaks = false, serves = true;
@@ -135,7 +135,7 @@ class TexturePictures : public ::testing::Test {
     return image;
   }
 
-  /// What is on screen after a frame that paints the image.
+  /// Pixels of the screen after a frame that paints the image.
   std::vector<std::uint8_t> shown(Texture& texture, const PixelImage& image) {
     ImGui::GetIO().DisplaySize = {width, height};
     ImGui_ImplOpenGL3_NewFrame();

@@ -1,6 +1,6 @@
 // Two windows, a window and a sweep, two trainings, on the same files and under random kills: nothing is lost and nothing
-// mixed. ATTOSCOPE_SECONDS=60: for so long instead of ten seconds. This program begins no thread, so that what it forks may
-// begin some.
+// mixed. ATTOSCOPE_SECONDS=60 runs for a minute instead of ten seconds. This program starts no thread, so that its forks may
+// start some.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,13 +35,13 @@ using namespace testing;  // attoscope::testing
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-/// Of each of the three tests.
+/// Time of each of the three tests.
 std::chrono::duration<double> time_to_run() {
   const char* const wanted = std::getenv("ATTOSCOPE_SECONDS");
   return std::chrono::duration<double>((wanted == nullptr ? 10.0 : std::atof(wanted)) / 3);
 }
 
-/// A process of our own; it ends without what the test program does at its end.
+/// Forks a process that runs `work`; it ends without the clean-up of the test program.
 pid_t begun(const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -62,7 +62,7 @@ int ended(pid_t process) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Keeps two of each kind of process at work, kills them one after the other at random moments, and calls `between` then with
+/// Keeps two of each kind of process at work, kills them one after the other at random moments, and then calls `between` with
 /// their index. All end with it.
 void under_kills(const std::vector<std::function<int()>>& kinds, Dice& dice, int longest_ms,
                  const std::function<void(std::size_t)>& between) {
@@ -94,7 +94,7 @@ void expect_no_parts(const fs::path& folder) {
 /// A window's states are numbered by its seed: window * stride + state.
 constexpr std::uint64_t stride = 1000000;
 
-/// The newest state of each window that a session holds, itself or, as names of pins, of the sessions that it goes on from.
+/// The newest state of each window that a session holds, itself or, as names of pins, of the sessions that it continues.
 std::map<std::uint64_t, std::uint64_t> states_of(const Session& session) {
   std::map<std::uint64_t, std::uint64_t> newest;
   const auto note = [&](std::uint64_t seed) {
@@ -106,10 +106,10 @@ std::map<std::uint64_t, std::uint64_t> states_of(const Session& session) {
   return newest;
 }
 
-/// A window that goes on from the last session, changes it again and again, and tells every state that it has kept.
+/// A window that continues the last session, changes it again and again, and reports every state that it has kept.
 int live_in_a_window(const SessionStore::Places& places, std::uint64_t window, int told) {
   std::vector<std::string> remarks;
-  SessionStore store(places, Session(), "");  // before it reads: what is newer than it knows, it does not write over
+  SessionStore store(places, Session(), "");  // before it reads: it does not write over newer states than it knows
   const bool is_first = !fs::exists(places.last);
   Session session = is_first ? Session() : read_session(places.last, remarks);
   if (!remarks.empty()) return 3;
@@ -151,7 +151,7 @@ TEST(TwoOfEverything, TwoWindowsLoseNoSession) {
   for (const auto& entry : fs::directory_iterator(folder / "")) {
     const std::string name = entry.path().filename().string();
     if (name.find(".json") == std::string::npos || name.starts_with("recent.json") || name.ends_with(".writer")) continue;
-    if (name.find(".part-") != std::string::npos) continue;  // of a killed writer whose number another process has by now
+    if (name.find(".part-") != std::string::npos) continue;  // a killed writer whose number another process has by now
     std::vector<std::string> remarks;
     for (const auto& [of, state] : states_of(read_session(entry.path().string(), remarks)))
       found[of] = std::max(found[of], state);
@@ -166,7 +166,7 @@ const std::vector<std::string> sweep_command{
     "sweep",   "--n", "64",        "--d", "16",     "--vary", "block_k=8:64:x2", "--vary", "format=bf16,fp16",
     "--seeds", "60",  "--threads", "2",   "--quiet"};
 
-/// The command with more; its exit code, what it says on standard error where that is not 0.
+/// The command with more words; its exit code, and its standard error if that is not 0.
 int run_command(std::vector<std::string> command, const std::vector<std::string>& more) {
   command.insert(command.end(), more.begin(), more.end());
   const Outcome outcome = attoscope(command);
@@ -204,7 +204,7 @@ TEST(TwoOfEverything, AWindowAndTwoSweepsShareTheirPoints) {
     return [&folder, name] { return run_command(sweep_command, {"--out", folder / name}); };
   };
   under_kills({sweep("one"), sweep("two"), sweep_in_a_window}, dice, 300, [&](std::size_t) {
-    if (dice.one_in(6)) {  // all points are there after a while: some are made anew
+    if (dice.one_in(6)) {  // all points are there after a while: makes some anew
       std::error_code ignored;
       for (const auto& file : fs::directory_iterator(default_point_cache(), ignored))
         if (dice.one_in(3)) fs::remove(file.path(), ignored);

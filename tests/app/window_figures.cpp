@@ -53,7 +53,7 @@ class Plots : public ::testing::TestWithParam<Plot> {
     ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1);
     scratch_.write("text.txt", made_text(3000));
   }
-  /// With a plan to be trained, too.
+  /// A session with a plan to be trained, too.
   Session session() const {
     Session s = plotted();
     s.train = tiny_training(scratch_ / "text.txt");
@@ -88,7 +88,7 @@ TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   EXPECT_EQ(bytes_of_file(scratch_ / "one.json"), bytes_of_file(scratch_ / "two.json"));
 }
 
-/// One row, one key: a plot, or one sentence about why there is none.
+/// One row, one key: a plot, or one sentence that says why there is none.
 TEST_P(Plots, OfOneTokenIsAPlotOrASentence) {
   Session s = session();
   s.experiment.problem.n = s.experiment.problem.d = 1;
@@ -122,7 +122,7 @@ std::vector<Plot> all_plots() {
 INSTANTIATE_TEST_SUITE_P(Window, Plots, ::testing::ValuesIn(all_plots()),
                          [](const auto& tested) { return std::string(plot_names[static_cast<std::size_t>(tested.param)]); });
 
-/// The series called so.
+/// The series of that label.
 const Series& series(const Figure& f, const std::string& label) {
   for (const FigurePanel& p : f.panels)
     for (const Series& s : p.series)
@@ -169,7 +169,7 @@ std::map<std::pair<double, double>, std::string> cells_of(const Figure& f) {
   return cells;
 }
 
-/// The strip's figures show all tiles, whatever the window shows; the shown ones where that is chosen.
+/// The strip's figures show all tiles, whatever the window shows; only the shown ones if that is chosen.
 TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
   Session s = plotted();
   s.view.tiles = {1.5, 3.5};
@@ -190,7 +190,7 @@ TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
   }
 }
 
-/// A figure of the strip follows b where a is a loaded output: b's numbers and name, in b's colour.
+/// A figure of the strip follows b if a is a loaded output: b's numbers and name, in b's colour.
 TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
   Session s = plotted();
   s.experiment.b = s.experiment.a;

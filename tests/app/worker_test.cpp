@@ -25,7 +25,7 @@ using testing::eventually;
 using Poll = std::function<bool()>;
 using Squarer = Worker<int, int>;
 
-struct Gave {};  // what work throws when it was asked to stop
+struct Gave {};  // thrown by work that was asked to stop
 constexpr int attempts = 1000;
 
 /// The next answer.
@@ -327,7 +327,7 @@ TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
   }
 }
 
-/// How the oldest job ended.
+/// Outcome of the oldest job.
 JobQueue::Outcome outcome_of(JobQueue& jobs) {
   std::optional<JobQueue::Outcome> outcome;
   EXPECT_TRUE(eventually([&] { return (outcome = jobs.take()).has_value(); }));

@@ -31,7 +31,7 @@ Session of_seed(int seed) {
   return session;
 }
 
-/// A figure of one curve that another version has other values of.
+/// A figure of one curve; each version has other values.
 Figure curve(int version) {
   Series s;
   s.label = "curve";
@@ -46,7 +46,7 @@ Figure curve(int version) {
   return figure;
 }
 
-/// PATH leads nowhere, so that there is no gnuplot: its picture is no business of this program's disk.
+/// PATH leads nowhere, so that there is no gnuplot: its picture does not use the limited disk.
 class WithoutGnuplot {
  public:
   WithoutGnuplot() : path_(std::getenv("PATH")) { ::setenv("PATH", "/nowhere", 1); }

@@ -50,7 +50,7 @@ class Stored {
             bytes);
   }
 
-  /// The first sentence of the verdict on what a correct kernel gives for K and V multiplied so: factor(head, token).
+  /// The verdict on a correct kernel's output for K and V multiplied by factor(head, token).
   using Factor = std::function<double(int head, int token)>;
   json verdict(const Factor& factor_of_k, const Factor& factor_of_v) const {
     std::vector<double> k, v;
