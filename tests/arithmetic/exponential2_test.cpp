@@ -96,7 +96,7 @@ void expect_ends_of_the_range() {
 TEST(Exponential2, WholeNumbersAreExactAndFloatEndsWhereItMust) { expect_ends_of_the_range<float>(); }
 TEST(Exponential2, WholeNumbersAreExactAndDoubleEndsWhereItMust) { expect_ends_of_the_range<double>(); }
 
-/// What exponential.h promises of degree 1 to 5.
+/// Errors that exponential.h promises for degree 1 to 5.
 constexpr double promised[] = {3.9e-2, 2.1e-3, 8.8e-5, 2.9e-6, 1.6e-7};
 
 TEST(Exponential2, PolynomialsHaveTheRelativeErrorsThatAreWrittenDown) {

@@ -29,7 +29,7 @@ double ulps_off(const Format& f, Wide y, Wide truth) {
   return static_cast<double>(std::fabs(y - truth) / ulp(f, static_cast<double>(truth)));
 }
 
-/// exp in double, about half an ulp of double off. Most floats are so small that three terms of the series hold more.
+/// exp in double, about half an ulp of double off. Most floats are so small that three terms of the series are closer.
 double truth(float x) {
   const double wide = x;
   return std::fabs(x) < 0x1p-18f ? 1 + (wide + wide * wide / 2) : std::exp(wide);
@@ -46,7 +46,7 @@ constexpr float smallest_argument = -103.9f, largest_argument = 88.72283f;  // b
   }
   return worst;
 }
-/// The same machine code as every processor has, and with its fma instruction: the same bits, but six times as fast.
+/// The same code compiled for every processor, and with the fma instruction: the same bits, but six times as fast.
 Worst worst_anywhere(std::uint64_t begin, std::uint64_t end, std::uint32_t sign) { return worst_among(begin, end, sign); }
 [[gnu::target("fma")]] Worst worst_with_fma(std::uint64_t begin, std::uint64_t end, std::uint32_t sign) {
   return worst_among(begin, end, sign);

@@ -42,7 +42,7 @@ std::uint64_t first_of_next(const std::vector<double>& numbers, std::size_t code
   return std::bit_cast<std::uint32_t>(static_cast<float>(middle)) + std::uint64_t{code % 2 == 0};
 }
 
-/// Of the floats whose bit patterns lie in [begin, end), and their negatives, how many does `round` not take to +-expected?
+/// Number of floats with bit patterns in [begin, end), and their negatives, that `round` does not take to +-expected.
 std::uint64_t wrong_floats(const Format& f, float expected, std::uint64_t begin, std::uint64_t end) {
   std::uint64_t wrong = 0;
   for (std::uint64_t u = begin; u < end; u += exhaustive_step) {
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Round, Exhaustive, ::testing::Values(bf16, fp16, tf32, 
   return wrong;
 }
 
-/// By the processor's own word: not every compiler's __builtin_cpu_supports knows it.
+/// True if the processor says that it has f16c; not every compiler's __builtin_cpu_supports knows it.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -16,7 +16,7 @@ using testing::Dice;
 using testing::same;
 using testing::small_experiment;
 
-/// The numbers of f next to x, further from 0 and nearer to it; both x where it is a number of f.
+/// The numbers of f next to x, further from 0 and nearer to it; both are x if it is a number of f.
 template <class T>
 struct Neighbours {
   T nearer, further;
@@ -70,7 +70,7 @@ TEST(RoundStochastic, KeepsWhatTheFormatHoldsAndTreatsTheRestAsRoundDoes) {
       EXPECT_TRUE(same(round_stochastic(f, x, dice.bits()), round(f, x))) << name(f) << ' ' << x;
 }
 
-/// How many standard errors the mean of many roundings of x is from x.
+/// Distance of the mean of many roundings of x from x, in standard errors.
 template <class T>
 double bias(const Format& f, T x, Dice& dice) {
   const Neighbours<T> n = neighbours(f, x);
@@ -136,7 +136,7 @@ Experiment stochastic_experiment(const char* policy_name) {
 TEST(Stochastic, ChangesTheNumbersAndFollowsTheSeed) {
   for (const char* name : {"hw", "eager", "all_tile", "all_direct"}) {
     Experiment e = stochastic_experiment(name);
-    e.problem.input = testing::given(*compute(e).inputs);  // now the seed is the dice's alone
+    e.problem.input = testing::given(*compute(e).inputs);  // the seed is now that of the dice alone
     const Result r = compute(e), again = compute(e, {.threads = 1});
     EXPECT_EQ(r.digests.a, again.digests.a) << name;
     EXPECT_EQ(r.digests.golden, again.digests.golden) << name;

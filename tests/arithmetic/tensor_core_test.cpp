@@ -1,4 +1,4 @@
-// The tensor cores' rule: every recorded product, wrong parameters, numbers that are none, and the same from first principles.
+// The tensor cores' rule: every recorded product, wrong parameters, NaN and infinities, and the same from first principles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TensorCoreRule rule_of(const RecordedProducts& p) {
   return tensor_core_rule(parse_tensor_core(p.gpu), parse_format(p.format), parse_sum_type(p.result));
 }
 
-/// Rows that `dot` does not give as they were recorded.
+/// Number of rows for which `dot` does not give the recorded result.
 template <class Dot>
 int missed_rows(const RecordedProducts& p, Dot dot) {
   int missed = 0;
@@ -68,7 +68,7 @@ std::vector<const RecordedProducts*> sets_with_halves() {
   return sets;
 }
 
-/// The 32 products of a row in another order: the i-th comes to the place to[i].
+/// The 32 products of a row in another order: the i-th moves to to[i].
 template <class Place>
 std::vector<float> moved(std::span<const float> x, Place to) {
   std::vector<float> y(x.size());
@@ -76,7 +76,7 @@ std::vector<float> moved(std::span<const float> x, Place to) {
   return y;
 }
 
-/// Halves of other products, the halves in the other order, and c in another place: hundreds of 1,000 rows are others.
+/// Halves of other products, the halves in the other order, and c in another place change hundreds of 1,000 rows.
 TEST(Recorded, OtherHalvesAndAnotherPlaceOfCMissHundredsOfRows) {
   const auto lower_first = [](std::size_t i) { return i % 16 / 2 * 4 + i / 16 * 2 + i % 2; };  // 0-15, then 16-31
   const auto even_first = [](std::size_t i) { return i / 4 * 4 + i % 2 * 2 + i % 4 / 2; };  // 0, 2, 4, ..., then 1, 3, 5, ...
@@ -99,8 +99,8 @@ TEST(Recorded, OtherHalvesAndAnotherPlaceOfCMissHundredsOfRows) {
   }
 }
 
-/// Whether a bit more or less of the aligned significands is to be seen in a set: not where the result has far fewer bits, nor
-/// where products of few bits lie close together.
+/// True if a bit more or less of the aligned significands changes a set: not if the result has far fewer bits, nor if products
+/// of few bits lie close together.
 bool shows_a_bit(const RecordedProducts& p) {
   const bool few_bits_of_result = p.result == "f16" && (p.format == "fp16" || p.gpu != "ada"),
              few_bits_of_products = p.gpu == "b200" && p.format[0] == 'e';
@@ -169,7 +169,7 @@ TEST(Rule, OfHopper) {
       "recorded for K up to 32; beyond, model, not recorded");
 }
 
-/// rtx50 is known from a published model alone, whatever is asked.
+/// The rule of rtx50 comes from a published model alone, for all formats.
 TEST(Rule, OfRtx50IsNeverRecorded) {
   for (const Format& f : {fp16, bf16, tf32, e4m3, e5m2})
     for (const SumType sums : {SumType::f32, SumType::f16})
@@ -342,7 +342,7 @@ TEST(Block, CarriesItsResultIntoTheNext) {
   EXPECT_EQ(blocks[2].result, plain_tensor_core_dot(rule, ones, ones, 0.5F));
 }
 
-/// How random products are made: what they are likely to meet.
+/// Kinds of random products, by the special cases that they meet.
 enum class Kind { normal, any_bits, near_cancellation, few };
 
 float any_number(Dice& dice, const Format& f, int reach) {
@@ -359,7 +359,7 @@ float number_of(Dice& dice, const Format& f, Kind kind) {
   return round(f, static_cast<float>(dice.one_in(2) ? -x : x));
 }
 
-/// Random products of one rule: how many of its two functions' sums differ from those of first principles.
+/// Number of random products of one rule for which one of its two functions differs from first principles.
 int differing(const TensorCoreRule& rule, std::uint64_t count, std::uint64_t seed) {
   Dice dice(seed);
   int differing = 0;
@@ -377,7 +377,7 @@ int differing(const TensorCoreRule& rule, std::uint64_t count, std::uint64_t see
   return differing;
 }
 
-/// ATTOSCOPE_PRODUCTS is how many of each format; a release has a million.
+/// Products of each format, from ATTOSCOPE_PRODUCTS; a release has a million.
 std::uint64_t products_of_a_format() {
   const char* const wanted = std::getenv("ATTOSCOPE_PRODUCTS");
   return wanted == nullptr ? (sanitized ? 2'000 : 40'000) : std::strtoull(wanted, nullptr, 10);
@@ -393,7 +393,7 @@ std::vector<TensorCoreRule> rules_of(const Format& f) {
   return rules;
 }
 
-/// The fast function where a factor or c is no number, infinite, or 0.
+/// The fast function for a factor or c that is NaN, infinite, or 0.
 TEST(Random, SpecialNumbersAreThoseOfThePlainFunction) {
   const std::array<float, 8> numbers{0, -0.0F, 1, -1, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 2e38F};
   Dice dice(11);
