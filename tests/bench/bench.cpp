@@ -8,7 +8,7 @@
 namespace attoscope {
 namespace {
 
-/// Times `stage`; beside the time: GFLOP/s, percent of its limit, the nanoseconds of one element.
+/// Times `stage`; beside the time: GFLOP/s, percent of its limit, nanoseconds of one element.
 void time_stage(benchmark::State& state, const Stage& stage, const MachineLimits& limits) {
   stage.call();  // the first touches memory
   for (auto _ : state) stage.call();

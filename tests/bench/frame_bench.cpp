@@ -1,6 +1,6 @@
-/// What a frame of all panels costs the UI thread without OpenGL, at N = 4096: attoscope_frame_bench [--benchmark_filter=zoom].
+/// Cost of a frame of all panels on the UI thread without OpenGL, at N = 4096: attoscope_frame_bench [--benchmark_filter=zoom].
 /// The goal is 3 ms, for a page of a lesson 4 ms. "new answer" is the one frame after an answer, in which the panels take it
-/// in. "read" is what the window's own thread reads of text, at most 50 ms.
+/// in. "read" is the reading of text by the window's own thread, at most 50 ms.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr double goal_ms = 3;
 
-/// ImGui and ImPlot with the program's fonts and nobody to draw them.
+/// ImGui and ImPlot with the program's fonts and no renderer.
 class NullBackend {
  public:
   NullBackend() {
@@ -121,7 +121,7 @@ Session large_session() {
   return session;
 }
 
-/// Times `draw`, one frame a call, in a scene that begins with what `edit` makes of the large session.
+/// Times `draw`, one frame a call, in a scene that begins with the large session changed by `edit`.
 void add(const std::string& name, const std::function<void(Session&)>& edit,
          const std::function<void(Scene&, int frame)>& move) {
   benchmark::RegisterBenchmark(name.c_str(),
@@ -198,7 +198,7 @@ void add_sweep(const std::string& name, bool heat_map, bool names, std::size_t c
       });
 }
 
-/// A session's text, as long as one that the window's own thread reads: `part` again and again.
+/// A session's text, as long as the window's own thread reads: `part` repeated.
 std::string long_session(const std::string& before, const std::string& part, const std::string& after) {
   std::string text = R"({"schema": "attoscope.session/1", )" + before;
   while (text.size() + part.size() + after.size() + 1 < quick_text) text += part;
@@ -206,7 +206,7 @@ std::string long_session(const std::string& before, const std::string& part, con
   return text + after + "}";
 }
 
-/// What the window's own thread reads: the longest texts that are not given to another, and the shipped lessons. At most 50 ms.
+/// Adds reading by the window's own thread: the longest texts that it reads itself, and the shipped lessons. At most 50 ms.
 void add_reading() {
   const std::pair<const char*, std::string> texts[]{{"read/empty pins", long_session(R"("pins": [)", "{},", "]")},
                                                     {"read/numbers", long_session(R"("pins": [)", "1e-300,", "]")},

@@ -1,8 +1,8 @@
-/// From a moved slider to its picture: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with real panels,
-/// real answers and real pixels, but no display: glFinish stands for the swap. Frames of 60 Hz are counted that end before the
-/// picture is there, once of the first rows and once of all; idle, and beside as many threads of other programs as there are
-/// processors. A frame costs the window what its panels take; what OpenGL takes is told apart, which without a graphics card is
-/// the CPU's.
+/// Latency from a moved slider to its picture: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with real
+/// panels, real answers and real pixels, but no display: glFinish stands for the swap. Counts the frames of 60 Hz that end
+/// before the picture is there, once of the first rows and once of all; idle, and beside as many threads of other programs as
+/// there are processors. The time of a frame is given apart for panels and for OpenGL, which without a graphics card is the
+/// CPU's.
 #include <epoxy/gl.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
-/// What stands for events of the operating system: the worker's call.
+/// A stand-in for events of the operating system: the worker's call.
 class Bell {
  public:
   void ring() {
@@ -54,12 +54,13 @@ class Bell {
   bool rung_ = false;
 };
 
-/// How long one answer took to be seen, in ms: its first rows, and all; and a frame meanwhile, by the window and by OpenGL.
+/// Delay of one answer until it is seen, in ms: its first rows, and all; and the time of a frame meanwhile, by the window and
+/// by OpenGL.
 struct Lag {
   double first = 0, all = 0, panels = 0, pixels = 0;
 };
 
-/// Other programs: each thread takes what it is given.
+/// A stand-in for other programs: each thread computes all the time.
 class Load {
  public:
   explicit Load(unsigned threads) {
@@ -156,7 +157,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Frames of 60 Hz until something is on screen that is there after so long.
+/// Number of 60 Hz frames until a picture that is ready after so long is on screen.
 int frames_of(double ms) { return static_cast<int>(std::ceil(ms * 60 / 1000)); }
 
 void report(int width, int height, int n, bool loaded) {
