@@ -1,4 +1,4 @@
-// The READMEs: short where they must be, and what they name is there.
+// The READMEs: short where they must be, and the files that they name exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,10 +41,10 @@ std::string prose_of(const fs::path& file) {
   return prose;
 }
 
-/// The text without what stands between backticks.
+/// The text without code between backticks.
 std::string without_code(const std::string& text) { return std::regex_replace(text, std::regex("`[^`\n]*`"), ""); }
 
-/// What group 1 of the expression holds, wherever it matches.
+/// Texts of group 1 of the expression, wherever it matches.
 std::vector<std::string> matches(const std::string& text, const char* expression) {
   const std::regex regex(expression);
   std::vector<std::string> found;
@@ -52,7 +52,7 @@ std::vector<std::string> matches(const std::string& text, const char* expression
   return found;
 }
 
-/// The files of a folder whose names fit a pattern with at most one `*`.
+/// True if files of a folder fit a pattern with at most one `*`.
 bool any_fits(const fs::path& pattern) {
   const std::string name = pattern.filename().string();
   const std::size_t star = name.find('*');
@@ -65,19 +65,19 @@ bool any_fits(const fs::path& pattern) {
   });
 }
 
-/// Whether a part of the path stands for any name: "NAME", "NN", "ROOM".
+/// True if a part of the path is a placeholder: "NAME", "NN", "ROOM".
 bool stands_for_any_file(std::string_view path) {
   return path.find("NAME") != path.npos || path.find("NN") != path.npos || path.find("ROOM") != path.npos;
 }
 
-/// Whether `path` is written as one of the tree: it begins with a top folder, or ends like a source file.
+/// True if `path` is written like one of the tree: it begins with a top folder, or ends like a source file.
 bool names_a_file(const std::string& path) {
   const std::string first = path.substr(0, path.find('/'));
   if (path.find('/') != path.npos && std::ranges::find(top_folders, first) != top_folders.end()) return true;
   return std::ranges::any_of(std::array{".cpp", ".h", ".cu", ".cmake"}, [&](const char* end) { return path.ends_with(end); });
 }
 
-/// From the root, or from the README's folder.
+/// True if the path exists from the root, or from the README's folder.
 bool exists_beside(const fs::path& readme, const std::string& path) {
   return any_fits(path) || any_fits(readme.parent_path() / path);
 }
@@ -126,7 +126,7 @@ TEST(Readme, OfATopFolderListsItsRooms) {
   }
 }
 
-/// The test itself: it sees what is not there.
+/// The test itself: it finds missing files.
 TEST(Readme, ComparisonSeesWhatIsMissing) {
   EXPECT_EQ(matches("see [a](b/c.md) and [d](e)", R"(\]\(([^)#]+)\))"), (std::vector<std::string>{"b/c.md", "e"}));
   EXPECT_TRUE(names_a_file("kernels/no/such.h"));

@@ -1,5 +1,5 @@
 // The pictures of the documentation show the window as it is: each session of assets/screenshots/sessions is drawn again and
-// compared with the picture that was kept.
+// compared with the kept picture.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string folder = "assets/screenshots/";
 
-/// A tab or a word that is missing is seen; what the picture's few colours change is not.
+/// A missing tab or word is found; differences by the picture's few colours are not.
 constexpr PictureTolerance with_same_fonts{.mean = 1, .block = 4};
 /// The program's name in the upper left corner, in pixels, tells whether both were drawn with the same version of the fonts.
 constexpr int title_width = 80, title_height = 24, title_tolerance = 48;
@@ -33,7 +33,7 @@ std::vector<std::string> session_names() {
   return names;
 }
 
-/// The picture that was kept; empty where it is missing, or is a GIF and there is no ImageMagick.
+/// The kept picture; empty if it is missing, or is a GIF and there is no ImageMagick.
 Picture kept_picture(const std::string& name, const TemporaryDirectory& directory) {
   if (name != moving) return read_picture(folder + name + ".png");
   const std::string frame = directory / "frame.png";
