@@ -24,7 +24,7 @@ class Bytes {
   }
   int between(int low, int high) { return low + static_cast<int>(bits(2) % static_cast<std::uint64_t>(high - low + 1)); }
   bool flag() { return bits(1) % 2 == 1; }
-  /// Small and plain, or any bits.
+  /// Returns small plain numbers, or any bits.
   double number() {
     const std::uint64_t kind = bits(1);
     return kind % 4 == 0 ? std::bit_cast<double>(bits(8)) : static_cast<double>(static_cast<std::int16_t>(bits(2))) / 256;
@@ -105,7 +105,7 @@ Tensors tensors_of(Bytes& bytes, const AttentionShape& shape) {
   return t;
 }
 
-/// Small enough for a thousand a second, and without what only files and GPUs have.
+/// An experiment small enough for a thousand a second, without files and GPUs.
 Experiment experiment_of(Bytes& bytes) {
   Experiment e = default_experiment();
   ByteFields fields(bytes);

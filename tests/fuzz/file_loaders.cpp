@@ -1,4 +1,4 @@
-// What is read of files: tensors, archives, checkpoints. The files lie in memory.
+// Loaders of files: tensors, archives, checkpoints. The files lie in memory.
 #include <algorithm>
 
 #include "app/files/zip.h"
@@ -18,7 +18,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// The same bytes under every name that tells how they are read.
+/// The same bytes under every name whose ending selects a reader.
 const MemoryFile& file() {
   static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.zip", "x"});
   return only;
@@ -87,7 +87,7 @@ std::vector<std::string> kernel_outputs() {
           npy(npy_header("<f4", "(2, 4, 2)"), bytes)};
 }
 
-/// The first byte says in which layout the heads are, or that their shapes tell it.
+/// The first byte selects the layout of the heads, or leaves it to their shapes.
 void load_judged_calls(std::string_view bytes) {
   if (bytes.empty()) return;
   const bool is_list = is_npy(bytes.substr(1));
@@ -131,7 +131,7 @@ std::vector<std::string> judged_calls() {
 
 namespace {
 
-/// All that is done with files of many heads.
+/// Every function on files of many heads.
 void read_calls(const std::string& spec) {
   is_kernel_output(spec);
   holds_kernel_output(spec);
@@ -157,7 +157,7 @@ constexpr std::array<const char*, 9> folder_files{
     "q.npy", "k.npy",      "v.npy", "o.npy", "1.safetensors", "call/inputs.safetensors", "call/outputs.safetensors",
     "x.npz", "k_scale.npy"};
 
-/// Files one after the other: which of those, two bytes of length, as many bytes.
+/// Files one after the other: the number of the file, two bytes of length, as many bytes.
 std::string folder_bytes(const std::vector<std::pair<int, std::string>>& files) {
   std::string bytes;
   for (const auto& [which, content] : files) bytes += static_cast<char>(which) + little_endian(content.size(), 2) + content;
@@ -199,7 +199,7 @@ std::vector<std::string> folders() {
           folder_bytes({{4, safetensors(good_header(), 72)}, {7, archives().front()}})};
 }
 
-/// The first byte says whether a matrix or a vector is wanted.
+/// The first byte selects a matrix or a vector.
 void load_npy_numbers(std::string_view bytes) {
   if (bytes.empty()) return;
   const std::string path = file().holding(bytes.substr(1), "x.npy");
@@ -221,7 +221,7 @@ std::vector<std::string> zip_archives() {
           zip_bytes({{"a/f.json", "{}"}}), zip_bytes({{"f.json", "{}"}, {"g.json", "{}"}}), zip_bytes({{"f.gp", ""}})};
 }
 
-/// Half of them with the size and the digest that they should have: else nothing behind these would be read.
+/// Half of them get the size and the digest that they should have: else the parts behind these would never be read.
 void load_checkpoints(std::string_view bytes) {
   constexpr std::size_t least = 23 + 3 * 8;
   std::string whole(bytes);
@@ -238,7 +238,7 @@ std::vector<std::string> checkpoints() {
     const TrainRecord record = made_up_record(kind, dice);
     write_checkpoint(scratch / "c", record, made_up_state(record, dice));
     seeds.push_back(bytes_of_file(scratch / "c"));
-    seeds.back().back() = '\0';  // sealed again by load_checkpoints, whatever was changed
+    seeds.back().back() = '\0';  // load_checkpoints seals it again
   }
   return seeds;
 }

@@ -1,4 +1,4 @@
-// What libFuzzer calls: one loader, named by ATTOSCOPE_LOADER; or the corpora written into the folder ATTOSCOPE_SEEDS.
+// Entry of libFuzzer: one loader, named by ATTOSCOPE_LOADER; or the corpora written into the folder ATTOSCOPE_SEEDS.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

@@ -33,7 +33,7 @@ constexpr std::array<Loader, 16> table{{
     {"compute", checked<compute_experiment>, experiment_bytes},
 }};
 
-/// A std::invalid_argument is a std::logic_error too: what this program throws on purpose, and what it may not.
+/// Expects one printable sentence of limited length.
 void check_sentence(const std::string& sentence) {
   constexpr std::size_t longest = 4000;
   expect_that(!sentence.empty() && sentence.size() <= longest && printable(sentence) == sentence,

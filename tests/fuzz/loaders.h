@@ -1,5 +1,4 @@
-/// What the program reads, each as one function of bytes: libFuzzer calls it with bytes that it makes up, the suite with what
-/// is kept here.
+/// The program's readers, each as one function of bytes: libFuzzer calls it with its own bytes, the suite with the kept ones.
 #pragma once
 
 #include <span>
@@ -9,12 +8,12 @@
 
 namespace attoscope::testing {
 
-/// `load` reads bytes as the program would. Nothing at all, or a sentence in a std::runtime_error or std::invalid_argument, is
-/// well; it throws std::logic_error where the sentence is none, or where what was read is not what it should be.
+/// `load` reads bytes as the program would. It may succeed, or throw a sentence in a std::runtime_error or
+/// std::invalid_argument; it throws std::logic_error if the sentence is none, or if the value read is wrong.
 struct Loader {
   std::string_view name;
   void (*load)(std::string_view bytes);
-  std::vector<std::string> (*seeds)();  ///< what the program itself writes or understands, small
+  std::vector<std::string> (*seeds)();  ///< small texts that the program itself writes or reads
 };
 
 /// All of them.
@@ -22,10 +21,10 @@ std::span<const Loader> loaders();
 /// The one of that name; null: there is none.
 const Loader* loader(std::string_view name);
 
-/// Throws std::logic_error with `what` where it does not hold.
+/// Throws std::logic_error with `what` unless `holds`.
 void expect_that(bool holds, const std::string& what);
 
-/// Runs `read`; where it refuses, the reason must be one printable sentence.
+/// Runs `read`; if it refuses, the reason must be one printable sentence.
 void refused_in_a_sentence(void (*read)(std::string_view), std::string_view bytes);
 
 // The functions of the table.

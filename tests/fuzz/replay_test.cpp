@@ -1,4 +1,4 @@
-// Corpora, what was found once, and a few thousand changes of both: the same functions that libFuzzer calls.
+// Corpora, earlier findings, and a few thousand changes of both: the same functions that libFuzzer calls.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 const fs::path reproducers = "tests/fuzz/reproducers";
 
-/// Files that were found to do harm, by their names.
+/// Files that once did harm, by their names.
 std::map<std::string, std::string> found_for(std::string_view loader) {
   std::map<std::string, std::string> files;
   std::error_code none;

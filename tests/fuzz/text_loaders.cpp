@@ -1,4 +1,4 @@
-// What is read of text: sessions, figures, points, what is typed, lessons.
+// Loaders of text: sessions, figures, points, typed text, lessons.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -39,7 +39,7 @@ void each_may_refuse(std::string_view text, Read... read) {
   (refused_in_a_sentence(read, text), ...);
 }
 
-/// What is read of `text` and written is read again as the same.
+/// Expects that the value read from `text`, written, is read again as the same.
 template <class Read, class Write>
 void expect_again(std::string_view text, Read read, Write write) {
   const auto first = read(text);
@@ -192,7 +192,7 @@ void try_exercise(const LessonView& view) {
   for (const std::string& said : sentences) expect_that(printable(said) == said, "no sentence for people: " + printable(said));
 }
 
-/// Over a few names: it has a value, and the same one within parentheses.
+/// An expression over a few names has a value, and the same one within parentheses.
 void load_expressions(std::string_view bytes) {
   const std::vector<std::string> names{"s", "m_old", "m", "l_old", "α", "m'", "m~", "V_t"};
   const std::vector<double> values{1.5, -2, 3, 0, 0.25, -1, 7, 1e300};
@@ -242,7 +242,7 @@ void read_linked_session(const std::string& text) {
   expect_that(parse_session(short_session_text(session), remarks) == session, "a short text of another session");
 }
 
-/// What a program says to a window, and the window to it; a link that is clicked.
+/// Messages between a program and a window, and a link that is clicked.
 void load_links(std::string_view bytes) {
   if (bytes.starts_with(link_scheme)) {
     const LinkMessage message = parse_link_url(bytes);
