@@ -1,4 +1,4 @@
-/// attoscope_gpu_check: whether a GPU gives the CPU's bits, whether the tensor-core kernel is as close to the truth as its
+/// attoscope_gpu_check: checks that a GPU gives the CPU's bits, that the tensor-core kernel is as close to the truth as its
 /// emulation, and whether the memory checker is content. Needs no library but what attoscope_kernels needs.
 ///   attoscope_gpu_check [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize] [--lose]
 /// --device cpu rehearses: the CPU is compared with itself. --quick takes a sample. --sanitize runs nothing but the memory
@@ -80,7 +80,7 @@ class Tally {
   std::string name_;
 };
 
-/// Where a GPU was asked for, the CPU must not have stood in silently.
+/// Fault of an answer whose GPU was silently replaced by the CPU.
 std::string wrong_device(const Result& r, const std::string& device) {
   return device != "cpu" && r.device.starts_with("cpu") ? "computed on " + r.device + ": " + r.remark : "";
 }
@@ -169,7 +169,7 @@ void check_pictures(const std::string& device, Tally& tally) {
   }
 }
 
-/// Rows split over every GPU there is, and over one in both orders where there are two.
+/// Rows split over all GPUs, and over pairs in both orders if there are two.
 void check_several_gpus(Tally& tally) {
   const std::vector<DeviceInfo>& gpus = cuda_devices();
   if (gpus.size() < 2) {
@@ -191,7 +191,7 @@ void check_without_memory(const std::string& device, Tally& tally) {
   tally.note(!there.device.starts_with("cpu") || !there.remark.empty(), "the CPU took over without a remark");
 }
 
-/// Against golden and the emulation, with their own error as the yardstick; twice the same bits.
+/// Compares with golden and the emulation, with their own error as the yardstick; two runs must give the same bits.
 void check_hardware(const std::vector<Experiment>& experiments, const std::string& device, Tally& tally) {
   for (const Experiment& e : experiments) {
     std::string fault;
@@ -216,7 +216,7 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
   }
 }
 
-/// The tensor-core kernel cut along keys; without --quick, also with so many heads that 32 bits do not count their numbers.
+/// Cuts the tensor-core kernel along keys; without --quick, also uses so many heads that 32 bits do not count their numbers.
 void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
   const int gpu = devices_of(x.device).front();
   tally.section("the tensor-core kernel, cut along keys");
@@ -230,7 +230,8 @@ void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats
   for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
 }
 
-/// Where only the sums of products are rounded: the bits of a plain attention by the rule that the products' own check finds.
+/// Compares the kernel, if only the sums of products are rounded, with a plain attention by the rule that the products' own
+/// check finds.
 void check_rules(int gpu, const std::vector<Format>& formats, bool quick, Tally& tally) {
   tally.section("the tensor-core kernel by a written rule");
   for (const Format& format : formats) {
@@ -264,7 +265,7 @@ std::string sanitizer() {
   return std::system("command -v compute-sanitizer >/dev/null 2>&1") == 0 ? "compute-sanitizer" : "";
 }
 
-/// This program's sample under the memory checker and the race checker, in processes of their own.
+/// Runs this program's sample under the memory checker and the race checker, in processes of their own.
 void sanitize(const std::string& device, Tally& tally) {
   const std::string tool = sanitizer();
   if (tool.empty()) {
@@ -292,7 +293,7 @@ void print_digests(const std::string& device) {
   }
 }
 
-/// How an update's time grows with its rows: hardly, until the GPU is full. What Explore shows first follows that.
+/// Prints the growth of an update's time with its rows, small until the GPU is full. Explore's first rows follow it.
 void print_growth_with_rows(const std::string& device) {
   std::vector<DeviceInfo> gpus;
   for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
@@ -310,7 +311,7 @@ void print_growth_with_rows(const std::string& device) {
   }
 }
 
-/// No launch is to hold the GPU for long, at any length; the first of a run are guesses.
+/// Checks that no launch holds the GPU for long, at any length; the first launches of a run are guesses.
 void check_launches(const std::string& device, Tally& tally) {
   for (const int n : {4096, 16384}) {
     Experiment e = default_experiment();
@@ -334,7 +335,7 @@ void check_launches(const std::string& device, Tally& tally) {
   }
 }
 
-/// The GPU is lost while it computes and while it trains; nothing can be asked of it in this process afterwards.
+/// Loses the GPU while it computes and while it trains; nothing can be asked of it in this process afterwards.
 void check_lost(const std::string& device, Tally& tally) {
   tally.section("a GPU that is lost");
   Experiment e = default_experiment();
@@ -374,8 +375,7 @@ void compare_devices(const Arguments& x, Tally& tally) {
   tally.section("stopped runs");
   check_stopping(x.device, tally);
   tally.section("training");
-  const bool sample =
-      x.quick || x.device == "cpu";  // held against itself the CPU has nothing to show that many steps show better
+  const bool sample = x.quick || x.device == "cpu";  // compared with itself, the CPU gains nothing from more steps
   for (const TrainAnswer& answer : compare_training(x.device, sample)) tally.note(answer.fault, [&] { return answer.name; });
 }
 
@@ -424,7 +424,7 @@ int checked(const Arguments& x) {
   return tally.finish();
 }
 
-/// False where a word is none of the options.
+/// False if a word is none of the options.
 bool parsed(int argc, char** argv, Arguments& x) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -449,7 +449,7 @@ bool parsed(int argc, char** argv, Arguments& x) {
 
 int main(int argc, char** argv) {
   using namespace attoscope::gpu_check;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stays, should the time be over
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // keeps the output if the time runs out
   Arguments x;
   if (!parsed(argc, argv, x)) {
     std::fprintf(stderr,

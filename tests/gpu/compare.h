@@ -7,10 +7,10 @@
 
 namespace attoscope::gpu_check {
 
-/// What differs, named with both values: the first of digests, summaries, recurrence, rescale map; empty: nothing.
+/// The first difference of digests, summaries, recurrence and rescale map, with both values; empty: none.
 std::string difference(const Result& x, const Result& y);
 
-/// The same of two summaries called `name`. `wasserstein` counts only where both have one.
+/// The same of two summaries called `name`. `wasserstein` counts only if both have one.
 std::string difference(const std::string& name, const Deviation& x, const Deviation& y);
 
 }  // namespace attoscope::gpu_check

@@ -19,8 +19,8 @@ std::vector<Experiment> many_rows();
 /// A few small ones of every kind, for a tool that makes everything slow.
 std::vector<Experiment> sample_of_all();
 
-/// What the tensor-core kernel takes: types, head dimensions, tiles, masks, odd lengths, chosen rows; a is its emulation on a
-/// GPU of this compute capability.
+/// Experiments that the tensor-core kernel takes: types, head dimensions, tiles, masks, odd lengths, chosen rows; a is its
+/// emulation on a GPU of this compute capability.
 std::vector<Experiment> hardware_ones(std::span<const Format> formats, int major, int minor);
 
 }  // namespace attoscope::gpu_check

@@ -1,4 +1,4 @@
-/// What takes a GPU away from somebody else: all but a little of its memory, or all of it for good.
+/// Takes a GPU away from other work: all but a little of its memory, or all of it for good.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ class Hog {
   virtual ~Hog() = default;
 };
 
-/// Takes what GPU `device` has left, but for about `spare` bytes. Plain allocations, freed with the hog.
+/// Takes the free memory of GPU `device` but for about `spare` bytes. Plain allocations, freed with the hog.
 std::unique_ptr<Hog> hog(int device, std::size_t spare);
 
 /// Runs a kernel that traps: from then on every call on the GPU fails in this process, as if it were lost.

@@ -1,6 +1,6 @@
-// attoscope_gpu_interop: are the pictures that a GPU makes where its matrices lie the CPU's, bit for bit: in memory, in a
-// texture of OpenGL, on screen? The last line is "N passed, N failed"; without a GPU, or where it does not draw, it says what
-// was SKIPPED.
+// attoscope_gpu_interop: checks that pictures made by a GPU from its own matrices are the CPU's, bit for bit: in memory, in a
+// texture of OpenGL, on screen. The last line is "N passed, N failed"; without a GPU, or if it does not draw, it names the
+// SKIPPED parts.
 #include <epoxy/gl.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Size {
   int width, height;
 };
 
-/// Counts, and names what fails.
+/// Counts checks, and names those that fail.
 class Verdict {
  public:
   void expect(bool truth, const std::string& what) {
@@ -80,7 +80,7 @@ std::vector<CellRect> rects(const Result& r) {
   return {{0, 0, rows, cols}, {rows * 0.31, cols * 0.17, rows * 0.62, cols * 0.9}, {-3, -2, rows + 5, cols / 2}};
 }
 
-/// The picture as the painters are given it.
+/// The picture as the painters get it.
 PixelImage described(const Result& r, const std::vector<float>& values, Field field, const CellRect& cells, Size size) {
   PixelImage image{.width = size.width, .height = size.height};
   image.source = {&values, r.golden->rows, r.golden->cols, cells, field, r.on_device};
@@ -117,7 +117,7 @@ class FloatTexture {
 
 constexpr Size sizes[] = {{1, 1}, {33, 64}, {701, 397}};
 
-/// Every field of a result at every zoom: sampled by the GPU into memory and, where it draws, into a texture.
+/// Checks every field of a result at every zoom: sampled by the GPU into memory and, if it draws, into a texture.
 void check_pixels(const Held& held, const ShareTexture* share, Verdict& verdict) {
   const Result& r = *held.result;
   for (int f = 0; f < field_count; ++f) {
@@ -156,7 +156,7 @@ std::vector<std::uint8_t> shown(Offscreen& screen, Gui& gui, Texture& texture, c
   return screen.read().rgb;
 }
 
-/// The same picture on screen both ways while it is moved and resized, and what painting costs.
+/// Checks the picture on screen both ways while it is moved and resized, and times the painting.
 void check_screen(Offscreen& screen, Gui& gui, const Held& held, Verdict& verdict) {
   const Result& r = *held.result;
   const std::vector<float> values = field_values(r, Field::a_error);
@@ -192,7 +192,7 @@ double painting_ms(const Held& held, const ShareTexture& share) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / 200;
 }
 
-/// What frames of the window cost while a worker computes on the same GPU: the median and the longest of two seconds.
+/// Times frames of the window while a worker computes on the same GPU: the median and the longest of two seconds.
 void time_frames_beside_a_worker(Offscreen& screen, Gui& gui, const Held& held, int gpu) {
   using Clock = std::chrono::steady_clock;
   std::atomic<bool> over{false};
@@ -261,7 +261,7 @@ int run() {
 }  // namespace attoscope
 
 int main() try {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stays, should the time be over
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // keeps the output if the time runs out
   return attoscope::run();
 } catch (const std::exception& error) {
   std::printf("FAILED: %s\n0 passed, 1 failed\n", error.what());

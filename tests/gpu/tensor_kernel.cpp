@@ -32,7 +32,7 @@ HardwareLaunch question(int n, int d, int count, bool causal, const Format& form
                          *raw_inputs(problem), rows, StopSign{});
 }
 
-/// Why two outputs are not the same bits; empty: they are.
+/// The difference between two outputs; empty: they have the same bits.
 std::string difference(std::span<const float> x, std::span<const float> y) {
   std::int64_t differing = 0, nans = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -43,7 +43,7 @@ std::string difference(std::span<const float> x, std::span<const float> y) {
   return differing == 0 ? "" : std::to_string(differing) + " of " + std::to_string(x.size()) + " numbers of O differ";
 }
 
-/// The first head's numbers of the same kind in all heads.
+/// The first head's numbers, copied for all heads.
 std::vector<std::uint8_t> repeated(const std::vector<std::uint8_t>& head, int heads) {
   std::vector<std::uint8_t> all;
   all.reserve(head.size() * static_cast<std::size_t>(heads));

@@ -1,4 +1,4 @@
-/// Training on a GPU: the CPU's bits, and how fast.
+/// Training on a GPU: the CPU's bits, and its speed.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace attoscope::gpu_check {
 
-/// One comparison, and where its bits differ or what went wrong; empty: they are the same.
+/// One comparison, and its difference or error; empty: the bits are the same.
 struct TrainAnswer {
   std::string name, fault;
 };
@@ -15,10 +15,10 @@ struct TrainAnswer {
 /// Every primitive, products in the sizes of real models, and steps of training, on the CPU and on `device`.
 std::vector<TrainAnswer> compare_training(const std::string& device, bool quick);
 
-/// A training whose GPU is lost after some steps, by `lose`: the CPU goes on with its own bits, and says so.
+/// Trains on a GPU that is lost after some steps, by `lose`: the CPU continues with its own bits, and the record says so.
 TrainAnswer compare_lost_training(const std::string& device, const std::function<void()>& lose);
 
-/// Prints how long the operations of a model of 6 layers x 384, context 256, take for a batch of 64, and its steps a second.
+/// Prints the times of the operations of a model of 6 layers x 384, context 256, for a batch of 64, and its steps a second.
 void print_training_speed(const std::string& device);
 
 }  // namespace attoscope::gpu_check
