@@ -1,5 +1,5 @@
-/// Methods whose products are added by tensor cores: the bits of a plain transcription on every instruction set, what is
-/// refused, and what a flush is.
+/// Methods whose products are added by tensor cores: the bits of a plain transcription on every instruction set, refusals, and
+/// the flush.
 #include "kernels/experiment/accumulators.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using testing::same;
 
 constexpr std::array<Format, 5> factors{fp16, bf16, tf32, e4m3, e5m2};
 
-/// Numbers that leave the domain of fast sums now and then: tiny and huge ones, zeros, what is not finite.
+/// Numbers that leave the domain of fast sums now and then: tiny and huge ones, zeros, NaN and infinities.
 double element(Dice& dice, int kind) {
   if (kind == 0) return dice.normal();
   if (kind == 1) return dice.one_in(3) ? 0 : std::ldexp(dice.normal(), dice.between(-40, 40));
@@ -83,7 +83,7 @@ Experiment random_accumulators(Dice& dice) {
 
 TEST(Accumulators, HaveTheBitsOfThePlainTranscriptionOnEveryInstructionSet) {
   std::set<Accumulator> seen;
-  // on until each was seen, where sanitizers make the experiments few
+  // until each accumulator was seen, since experiments under sanitizers are few
   for (int seed = 1; seed <= experiments(200) || (seed <= 200 && seen.size() < accumulator_names.size()); ++seed) {
     Dice dice(static_cast<std::uint64_t>(77000 + seed));
     const Experiment e = random_accumulators(dice);
@@ -196,7 +196,7 @@ TEST(Flush, IsIgnoredWhereTheAlgorithmDecides) {
   }
 }
 
-/// What `validate` says; "": nothing.
+/// The sentence of `validate`; "": none.
 std::string refusal(const Experiment& e) {
   try {
     validate(e);

@@ -1,4 +1,4 @@
-/// What the algorithms and their options owe one another and the truth, whatever plain:: says.
+/// Relations of the algorithms and their options to one another and to the golden value, independent of plain::.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using testing::small_experiment;
 constexpr Algorithm algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1,
                                     Algorithm::flash2,     Algorithm::flash4,   Algorithm::split_kv};
 
-// --- exact steps are the truth ----------------------------------------------------------------------------------------
+// --- exact steps give the golden value --------------------------------------------------------------------------------
 
 /// A change of the problem or the method that a correct algorithm follows.
 struct Change {
@@ -93,9 +93,9 @@ TEST(Algorithms, WithExactStepsAreTheTruthToTheWorkingTypesRounding) {
   std::cout << "worst: " << worst << " epsilon\n";
 }
 
-// --- algorithms that are one ------------------------------------------------------------------------------------------
+// --- algorithms that are equal ----------------------------------------------------------------------------------------
 
-/// Holds a of random experiments to the bits of b, which is a after `change`.
+/// Expects of random experiments that a has the bits of b, which is a after `change`.
 void expect_same_bits(int first_seed, const std::function<void(Experiment&)>& prepare,
                       const std::function<void(Method&)>& change) {
   for (int seed = first_seed; seed < first_seed + experiments(160); ++seed) {

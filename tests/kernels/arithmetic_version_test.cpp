@@ -37,7 +37,7 @@ std::uint64_t joined(std::uint64_t hash, const Deviation& d) {
   return hash;
 }
 
-/// Of all numbers that are kept of a point.
+/// Hash of all numbers that are kept of a point.
 std::uint64_t hash_of(const Result& r) {
   std::uint64_t hash = 1;
   for (const std::uint64_t digest : {r.digests.golden, r.digests.a, r.digests.b}) hash = joined(hash, digest);

@@ -1,4 +1,4 @@
-// Code that is loaded part by part: in order, each part once, stopped between two of them, gone on with, and failed.
+// Code that is loaded part by part: in order, each part once, with stops between two of them, continued, and failed.
 #include "kernels/gpu/code_loader.h"
 
 #include <gmock/gmock.h>
@@ -122,7 +122,7 @@ TEST(CodeLoader, ItsEndWaitsForThePresentPartAlone) {
   EXPECT_THAT(slow.begun(), ElementsAre("first"));
 }
 
-/// Asked to stop from the third check on.
+/// Stops from the third check on.
 struct SoonStopped final : StopSign {
   void check() const override {
     if (++checks > 2) throw DeviceFailure("stopped");

@@ -1,4 +1,4 @@
-/// compute() against the plain reference, bit for bit, and what must not change a bit.
+/// compute() against the plain reference, bit for bit, and changes that must not change a bit.
 #include "kernels/compute.h"
 
 #include <gtest/gtest.h>
@@ -247,7 +247,7 @@ TEST(Compute, CarriesTheQuestionAndTheDevice) {
 }
 
 struct Refusal {
-  std::string what;  ///< how the message begins
+  std::string what;  ///< begin of the message
   std::function<void(Experiment&)> spoil;
 };
 

@@ -28,7 +28,7 @@ Matrix row(std::vector<double> values) {
   return matrix(1, count, std::move(values));
 }
 
-/// How far x is from y.
+/// Deviation of x from y.
 Deviation between(const Matrix& x, const Matrix& y, const Format& format = bf16) {
   return deviation(measured(x), measured(y), format);
 }
@@ -251,9 +251,9 @@ TEST(Deviation, CountsDifferencesAndFloorsBeyondDouble) {
   EXPECT_EQ(std::reduce(same_size.ulps.counts.begin(), same_size.ulps.counts.end()), 2);
 }
 
-// --- what a comparison is made of -------------------------------------------------------------------------------------
+// --- parts of a comparison --------------------------------------------------------------------------------------------
 
-/// Numbers of every size and sign, NaN and infinities among them where `wild`.
+/// Numbers of every size and sign, with NaN and infinities if `wild`.
 std::vector<double> any_numbers(Dice& dice, std::size_t count, bool wild) {
   std::vector<double> x(count);
   for (double& v : x) {

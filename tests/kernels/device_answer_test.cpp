@@ -1,4 +1,4 @@
-// What is said of GPUs from what the CUDA runtime told of them.
+// Sentences about GPUs from the CUDA runtime's answers.
 #include "kernels/gpu/device_answer.h"
 
 #include <gmock/gmock.h>
@@ -108,7 +108,7 @@ TEST(DeviceAnswer, UnderWaylandAnyGpuMayDraw) {
   EXPECT_THAT(drawing({silent, silent}, false), ElementsAre(false, false));
 }
 
-/// The code that runs is known by its numbers: where the program does not hold it, the driver made it.
+/// The architecture of running code is known: if the program does not hold it, the driver compiled it.
 TEST(DeviceAnswer, TellsWhatTheDriverCompiled) {
   EXPECT_TRUE(is_compiled_by_driver({120, 90}, "80-real,90"));
   EXPECT_TRUE(is_compiled_by_driver({120, 120}, "90-real,120-virtual")) << "only as PTX";

@@ -1,4 +1,4 @@
-// What `auto` chooses from what the CPU and a GPU took, and what a worker learns of them.
+// Choices of `auto` from the times of the CPU and a GPU, and the times that a worker records.
 #include "kernels/gpu/device_choice.h"
 
 #include <gmock/gmock.h>
@@ -136,7 +136,7 @@ TEST(DeviceChoice, WaitsForADriverOnlyWhereNoCpuCouldAnswerBefore) {
   EXPECT_FALSE(choose_while_compiling({.cpu_ms = 30, .gpu_ms = 1, .cpu_at_best_ms = 10}, gpu, most).gpu);
 }
 
-/// A GPU that never runs anything: whoever chooses it is told that it failed.
+/// A GPU that never runs anything: using it fails.
 std::unique_ptr<Engine> no_engine() { throw DeviceFailure("The GPU was lost."); }
 
 TEST(Auto, AGpuThatFailsIsNoChoice) {

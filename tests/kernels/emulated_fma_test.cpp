@@ -1,4 +1,4 @@
-/// What stands in for fma where an instruction set has none, against the library's fma and against the same lines for a number.
+/// The emulated fma of an instruction set without one, against the library's fma and against the same code for a number.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ using testing::same;
 
 static_assert(Lane<DoubleV>::emulates_fma && Lane<FloatV>::emulates_fma, "tests are compiled without fma");
 
-/// Anything, short fractions, the ends of the format, and numbers from its middle.
+/// Any number, short fractions, the ends of the format, and numbers from its middle.
 template <class T>
 T factor(Dice& dice) {
   using Bits = typename Layout<T>::Bits;
@@ -86,7 +86,7 @@ void expect_fma() {
 TEST(EmulatedFma, GivesTheLibrarysBitsInFloat) { expect_fma<float>(); }
 TEST(EmulatedFma, GivesTheLibrarysBitsInDouble) { expect_fma<double>(); }
 
-/// Near multiples of ln 2 and of halves of it, short fractions, tiny numbers, anything.
+/// Numbers near multiples of ln 2 and of halves of it, short fractions, tiny numbers, any number.
 template <class T>
 T exponent(Dice& dice) {
   switch (dice.between(0, 7)) {
@@ -108,7 +108,7 @@ bool is_normal(T x) {
   return x > 0 && std::isnormal(x);
 }
 
-/// Of u in (0, 1], which the drawing of inputs takes, and of anything.
+/// Compares logarithms of u in (0, 1], as in the drawing of inputs, and of any number.
 template <class T>
 void expect_logarithms() {
   using V = typename Lanes<T>::V;
@@ -188,7 +188,7 @@ void expect_doubt(int n) {
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInFloat) { expect_doubt<float>(18); }
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInDouble) { expect_doubt<double>(27); }
 
-/// P.V of a block, as it stands in the lanes.
+/// P.V of a block, as in the lanes.
 template <class T>
 struct Question {
   int columns, depth, first_key;
@@ -245,7 +245,7 @@ Question<T> question(Dice& dice) {
   return q;
 }
 
-/// Of so many questions, those that are answered at all: by chains of fma, bit for bit.
+/// Compares the products that are computed without emulation, of so many questions, with chains of fma, bit for bit.
 template <class T>
 void expect_products(int questions) {
   constexpr int rows = Lanes<T>::rows;

@@ -1,4 +1,4 @@
-// What an experiment's fields may hold: sessions, options and kernels know the same ranges, and read back what they write.
+// Ranges of an experiment's fields: sessions, options and kernels share them, and read back what they write.
 #include "kernels/experiment/experiment_fields.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST(ExperimentFields, ASinkIsANumberOrNull) {
   EXPECT_TRUE(nlohmann::json::parse(session_text(Session()))["experiment"]["problem"]["sink"].is_null());
 }
 
-/// A value just outside a range, in JSON, its key, and what is expected.
+/// A value just outside a range, in JSON, its key, and the expected range.
 struct Outside {
   const char *key, *value, *expected;
 };

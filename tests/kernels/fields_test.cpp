@@ -1,4 +1,4 @@
-/// What the heat map shows: field values by their formulas, and sampling that hides no cell.
+/// Fields of the heat map: values by their formulas, and sampling that hides no cell.
 #include "kernels/deviation/fields.h"
 
 #include <gtest/gtest.h>
@@ -180,7 +180,7 @@ double by_formula(const Result& r, Field field, int row, int col) {
   return nan;
 }
 
-/// The same where a stores K and V with scales.
+/// The same if a stores K and V with scales.
 Result stored_result() {
   Experiment e = small_result().experiment;
   e.a.algorithm = Algorithm::flash2;

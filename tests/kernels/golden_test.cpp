@@ -58,7 +58,7 @@ TEST(Golden, OfAnFp64ExperimentIsTheTruthRoundedOnce) {
   for (int seed = 1; seed <= 60; ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed));
     const Result r = compute(of_kind(dice, dice.any(drawn), fp64));
-    const long double below_one_column = 1e-26L * largest_value(*r.inputs);  // where columns cancel
+    const long double below_one_column = 1e-26L * largest_value(*r.inputs);  // for columns that cancel
     for_each_element(r, [&](double golden, long double truth) {
       const auto ulps =
           static_cast<double>((std::fabs(golden - truth) - below_one_column) / ulp(fp64, static_cast<double>(truth)));

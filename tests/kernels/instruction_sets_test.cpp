@@ -63,7 +63,7 @@ TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
   EXPECT_GE(compared, experiments(300));
 }
 
-/// Element i of a stream, by the same lines for a number.
+/// Element i of a stream, by the same code for a number.
 double normal_number(std::uint64_t seed, std::uint32_t stream, std::uint64_t i) {
   const auto p = philox<std::uint64_t>(i / 2, i / 2 >> 32, stream, seed);
   const double square = -2 * logarithm(1 - unit_interval<double>(p.x[0], p.x[1])), radius = std::sqrt(square > 0 ? square : 0);
@@ -89,7 +89,7 @@ TEST(InstructionSets, DrawAnyPieceOfAStreamWithTheBitsOfItsNumbers) {
   }
 }
 
-/// The rows of `some` as `all` has them.
+/// Expects that the rows of `some` are those of `all`.
 void expect_rows_of(const Result& some, const Result& all) {
   const auto same_rows = [&](const Matrix& x, const Matrix& y) {
     for (std::size_t i = 0; i < some.rows.size(); ++i)
@@ -119,11 +119,11 @@ TEST(InstructionSets, GiveOneRowAndFewRowsTheBitsThatTheyHaveAmongMany) {
       e.problem.n = dice.between(70, 140);
       e.problem.n_k = dice.one_in(10)  ? dice.between(4096, 5000)
                       : dice.one_in(2) ? dice.between(1, 300)
-                                       : 0;  // of many, a lone row's q.k come first
+                                       : 0;  // for many keys, q.k of a lone row are computed first
       e.problem.d = dice.between(1, 140);
       e.problem.d_v = dice.one_in(2) ? dice.between(1, 140) : 0;
       e.problem.rows = 0;
-      e.a.scaling = e.b.scaling = {};  // these say what d may be
+      e.a.scaling = e.b.scaling = {};  // scales restrict d
       if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 2);
       const Result all = compute(e);
       e.problem.rows = dice.one_in(2) ? 1 : dice.between(1, 20);

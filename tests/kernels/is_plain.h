@@ -11,7 +11,8 @@
 
 namespace attoscope::testing {
 
-/// Whether `output`, of `method` in the result, is what plain:: makes of the result's inputs; else where it is not.
+/// Success if `output`, of `method` in the result, is the output of plain:: on the result's inputs; else a failure that names
+/// the place.
 inline ::testing::AssertionResult is_plain(const Result& r, const Method& method, const Matrix& output) {
   const std::vector<plain::Row> rows = plain::attend(r.experiment, method, *r.inputs, r.rows);
   for (int row = 0; row < output.rows; ++row)

@@ -1,4 +1,4 @@
-// The double loop, step by step: its bytes are those of traffic(), its operations those of the tiles that it visits.
+// The double loop, step by step: its bytes are those of traffic(), its operations those of the visited tiles.
 #include "kernels/experiment/loop_steps.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How far the work is: never backwards by much, complete at the end, and nobody is asked to listen.
+// Progress of work: never backwards by much, complete at the end, and optional.
 #include <gtest/gtest.h>
 
 #include <algorithm>

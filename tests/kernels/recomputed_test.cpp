@@ -1,4 +1,4 @@
-// What a change of an experiment makes `compute` do again; and what it does not do again is as if it had.
+// Parts that `compute` does again after a change of an experiment; reused parts are as if computed anew.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace {
 using testing::Dice;
 using testing::expect_same_answer;
 
-/// The parts of an answer that were computed for it.
+/// The parts of an answer that were computed, not reused.
 std::string computed(const Timing& t) {
   std::string parts;
   for (const auto& [ms, name] : {std::pair{t.golden, "golden"}, std::pair{t.a, "a"}, std::pair{t.b, "b"}})
@@ -28,7 +28,7 @@ std::string computed(const Timing& t) {
   return parts;
 }
 
-/// A change, and what it costs.
+/// A change with its cost.
 struct Change {
   const char* name;
   std::function<void(Experiment&)> change;
@@ -106,7 +106,7 @@ TEST(Recomputed, IsWhatTheTableOfControlsSays) {
   }
 }
 
-/// What is left out changes nothing else, and costs its part alone once it is wanted.
+/// An optional part that is left out changes nothing else, and costs its own time alone when it is wanted.
 TEST(Recomputed, IsWhatWasNotWantedBefore) {
   using enum UpdatePart;
   const Experiment e = testing::small_experiment(bf16, 150, 12);

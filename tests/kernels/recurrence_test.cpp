@@ -1,4 +1,4 @@
-/// What the recurrence must obey whatever the format: policies, known ratios, limits, invariances.
+/// Laws of the recurrence in every format: policies, known ratios, limits, invariances.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using testing::Dice;
 
 Experiment small(Format format = fp32, int n = 101, int d = 24) { return testing::small_experiment(format, n, d); }
 
-/// Where the policies of section 3 round, and their flags, in the words of the design.
+/// Roundings of the policies of section 3, and their flags, in the words of the design.
 struct PolicyText {
   const char *name, *steps;
   Algorithm algorithm;

@@ -1,4 +1,4 @@
-// What follows when one thing of an experiment is changed.
+// Consequences of changing one thing of an experiment.
 #include "kernels/experiment/rules.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Rules, RoundingsOfOnesOwnStay) {
   Method expected = own;
   expected.algorithm = Algorithm::three_pass;
   EXPECT_EQ(with_algorithm(own, Algorithm::three_pass), expected);
-  const Method crossed = method(Algorithm::flash2, "base_hw");  // a policy of the other family was wanted here
+  const Method crossed = method(Algorithm::flash2, "base_hw");  // a policy of the other family
   EXPECT_EQ(with_algorithm(crossed, Algorithm::flash4).precision, crossed.precision);
 }
 

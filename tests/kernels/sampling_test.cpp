@@ -22,7 +22,7 @@ using namespace testing;  // attoscope::testing
 constexpr float outside = -3e38f;
 constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 
-/// A number, now and then one that a picture must not lose or confuse.
+/// A number, now and then one that a picture must not lose or confuse: NaN, infinity, an outlier.
 double spotted(Dice& dice) {
   if (!dice.one_in(30)) return dice.normal();
   return dice.any(std::array{nan, -nan, infinity, -infinity, 0.0, -0.0, 1e300, -1e300, 1e-300, 1000.0, -1000.0, 5e-324});
@@ -34,7 +34,7 @@ Matrix spotted_matrix(Dice& dice, int rows, int cols) {
   return m;
 }
 
-/// Golden, a and b that nobody computed; some cells of a are golden's.
+/// Golden, a and b, made up; some cells of a are golden's.
 Result result_of(Dice& dice, int rows, int cols) {
   Result r;
   r.experiment = default_experiment();
@@ -58,7 +58,8 @@ SampleTask task_of(const Result& r, Field field, const CellRect& rect, int width
           outside};
 }
 
-/// What the kernel does, a block after the other: its threads from the last to the first, since no order is promised.
+/// Pixels by the kernel's code, one block after the other: its threads run from the last to the first, since no order is
+/// promised.
 std::vector<float> pixels_by_threads(const SampleTask& task, int threads) {
   std::vector<float> pixels(static_cast<std::size_t>(task.width) * task.height, 7);
   for (int block = 0; block < task.height; ++block) {
@@ -85,7 +86,7 @@ int first_difference(const std::vector<float>& x, const std::vector<float>& y) {
   return -1;
 }
 
-/// Expects the kernel to give the CPU's pixels for every field.
+/// Expects the kernel's code to give the CPU's pixels for every field.
 void expect_same_pixels(const Result& r, const CellRect& rect, int width, int height, int threads) {
   for (int f = 0; f < field_count; ++f) {
     const auto field = static_cast<Field>(f);

@@ -1,4 +1,4 @@
-/// Large sizes: whoever asks to stop is heard at once, and memory stays within bounds.
+/// Large sizes: stops take effect at once, and memory stays within bounds.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,10 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// What is allowed where other programs share the cores; alone it is below 20 ms.
+/// Allowed time while other programs share the cores; alone it is below 20 ms.
 constexpr double patience_ms = testing::sanitized ? 1000 : 100;
 
-/// Milliseconds that compute() takes to stop when asked to after `delay`; below 0 where it had ended before.
+/// Milliseconds that compute() takes to stop when asked to after `delay`; below 0 if it had ended before.
 double time_to_stop(const Experiment& e, std::chrono::milliseconds delay) {
   std::atomic<bool> cancelled = false;
   std::atomic<Clock::time_point> asked{};
@@ -38,7 +38,7 @@ double time_to_stop(const Experiment& e, std::chrono::milliseconds delay) {
   return -1;
 }
 
-/// Asks again and again, ever later, so that inputs, golden value, a and b are all interrupted.
+/// Stops later and later, so that inputs, golden value, a and b are all interrupted.
 void expect_quick_stops(const char* what, const Experiment& e, const std::vector<std::chrono::milliseconds>& delays,
                         double limit_ms = patience_ms) {
   double worst = 0;
@@ -81,7 +81,7 @@ TEST(Cancelling, A65536TokenRunStopsSoon) {
   expect_quick_stops("N=65536, d=128, 4096 rows, golden value in double-double", e, {500ms, 1000ms}, limit_ms);
 }
 
-/// The most bytes that the process has held.
+/// The peak memory of the process, in bytes.
 double peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,4 +1,4 @@
-/// Storage with scales: against the plain implementation, at its edges, and what it owes the truth.
+/// Storage with scales: against the plain implementation, at its edges, and its relations to the golden value.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(Scaling, ChangesPartByPart) {
   EXPECT_THROW(with_part(Scaling{}, "element", "int8"), std::invalid_argument);
 }
 
-// --- what leaves attention as it is ------------------------------------------------------------------------------------
+// --- changes that leave attention as it is ----------------------------------------------------------------------------
 
 TEST(Scaling, TransformsAloneLeaveAttentionAsItIs) {
   for (const bool exp2 : {false, true})
@@ -130,7 +130,7 @@ TEST(Scaling, ErrorIsThatOfStorageAndThatOfTheArithmetic) {
   EXPECT_FALSE(r.b_parts);
 }
 
-/// softmax over the numbers that plain:: says are stored.
+/// Expects the golden value of the stored numbers to be the softmax over plain::'s stored numbers.
 TEST(Scaling, StoredGoldenIsTheTruthOfWhatIsStored) {
   for (const char* name : {"sage2", "sage3", "nvfp4", "kv_int4", "fa3_fp8_hadamard"}) {
     Experiment e = default_experiment();
@@ -152,7 +152,7 @@ TEST(Scaling, StoredGoldenIsTheTruthOfWhatIsStored) {
 
 // --- all heads of a tensor ------------------------------------------------------------------------------------------------
 
-/// Inputs whose other heads have these largest magnitudes; `asked` counts how often somebody wants to know one.
+/// Inputs whose other heads have these largest magnitudes; `asked` counts the calls for one.
 Experiment beside_others(std::array<double, 3> largest, int& asked) {
   Experiment e = testing::small_experiment(bf16, 70, 16);
   Tensors t = Tensors::shaped(AttentionShape::square(70, 16));
@@ -285,7 +285,7 @@ TEST(Scaling, ScalesAreThoseOfTheirRules) {
   EXPECT_EQ(scale_of("e4m3/token/most:2", 254), 127);
 }
 
-/// Every block of rows that loses its mean keeps a score of it with every key.
+/// Smoothing adds a score of every block of rows with every key, which counts as memory.
 TEST(Scaling, ThatTakesMoreMemoryThanThereIsIsRefused) {
   Experiment e = default_experiment();
   e.problem.n = 1 << 18;

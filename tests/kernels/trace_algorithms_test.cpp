@@ -1,4 +1,4 @@
-/// What the trace must show of each algorithm, on questions small enough to know the answer.
+/// The trace of each algorithm, on questions small enough to know the answer.
 #include <gtest/gtest.h>
 
 #include <algorithm>

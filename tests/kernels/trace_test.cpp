@@ -1,4 +1,4 @@
-/// The trace of one row and the counts over all: what compute() tells of the recurrence is what the plain reference did.
+/// The trace of one row and the counts over all rows: those of compute() are those of the plain reference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ using testing::small_experiment;
 
 double norm(const std::vector<double>& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
 
-/// As EXPECT_NEAR, relative, NaN equal to NaN and infinity to itself.
+/// EXPECT_NEAR, relative; NaN equals NaN, and infinity itself.
 void expect_close(double x, double y, const char* what) {
   if (same(x, y)) return;
   EXPECT_NEAR(x, y, 1e-9 * std::fabs(y) + 1e-14) << what;
 }
 
-/// max |output - golden of the same keys|; not finite where one of them is not, NaN where there is no O yet.
+/// max |output - golden of the same keys|; not finite if one of them is not, NaN if there is no O yet.
 double error_so_far(const Result& r, const plain::Tile& tile, int row) {
   if (tile.output.empty()) return std::numeric_limits<double>::quiet_NaN();
   const std::vector<long double> golden = plain::softmax(r.experiment.problem, *r.inputs, row, tile.seen);
@@ -86,7 +86,7 @@ double as_score(const Experiment& e, double m, double unit) {
   return works_in_double(e) ? m * unit : static_cast<double>(static_cast<float>(m) * static_cast<float>(unit));
 }
 
-/// Whether P is what its largest number stands for; in blocks, no number is too large for its scale.
+/// True if P is saturated at the largest number of its format; in blocks, no number is too large for its scale.
 bool is_saturated(const Experiment& e, double before, double P) {
   const Scaling& s = e.a.scaling.P;
   const Rounding& r = e.a.precision[Step::P];

@@ -1,4 +1,4 @@
-/// Traffic against tile loops that add up what they move, and against walks that touch every element.
+/// Traffic against tile loops that add up the moved elements, and against walks that touch every element.
 #include "kernels/experiment/traffic.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Moved {
   std::int64_t tiles = 0, skipped = 0;
 };
 
-/// Whether one of the rows sees one of the keys [key0, key1), counted from the last where they are reversed.
+/// True if one of the rows sees one of the keys [key0, key1), counted from the last if they are reversed.
 bool sees_a_key(const Problem& p, bool reversed, int row0, int row1, int key0, int key1) {
   for (int row = row0; row < row1; ++row) {
     Keys keys = visible_keys(p, row);
@@ -89,7 +89,7 @@ TEST(TilesForMemory, FollowFlashAttention1) {
   expect_tiles(1, 64, 1, 1);
 }
 
-/// HBM that counts: every element loaded or stored is one touch.
+/// HBM with a counter: every element loaded or stored is one touch.
 class Hbm {
  public:
   void move(int row0, int row1, int columns) {
@@ -217,7 +217,7 @@ TEST(OnChip, HoldsTheTilesOfOneStep) {
 TEST(OnChip, TheFourTilesOfThePapersRuleShareM) {
   for (const int d : {16, 64, 128})
     for (int quarter = 1; quarter <= 64; ++quarter) {
-      const int elements = 4 * d * quarter;  // what the rule divides without a rest
+      const int elements = 4 * d * quarter;  // divisible by the rule without a rest
       Experiment e;
       e.problem.n = 1 << 20;
       e.problem.d = d;
