@@ -1,4 +1,4 @@
-// Attribution: the runs it consists of are those of `compute`, and its sums are what they are said to be.
+// Attribution: its runs are those of `compute`, and its sums are as documented.
 #include "kernels/questions/attribution.h"
 
 #include <gmock/gmock.h>
@@ -105,7 +105,7 @@ TEST(Attribution, KeepsTheWorkingTypeWhereTheOnlyWideStepIsMadeExact) {
   e.a.precision[Step::l] = to_format(fp64);
   Experiment none = e;
   none.a = bare(e.a);
-  none.b.precision[Step::l] = to_format(fp64);  // so that it still works in double
+  none.b.precision[Step::l] = to_format(fp64);  // forces double
   expect_same(attribute(e).floor, error_of(none));
 }
 
@@ -128,7 +128,7 @@ TEST(Attribution, ErrorsOfLeavesOutOnlyWasserstein) {
   EXPECT_TRUE(std::isnan(cheap.wasserstein));
 }
 
-/// How often work asks whether it is still wanted: how much of it there is, the same on every machine.
+/// Number of polls for cancellation by the work: a measure of its amount, the same on every machine.
 template <class F>
 int amount(F work) {
   std::atomic<int> asked = 0;

@@ -48,13 +48,13 @@ void expect_row(const Clipping& c, const Trace& trace, std::size_t sampled, std:
 
 TEST(Clipping, CountsWhatTheTraceOfEveryRowCounts) {
   int saturated = 0, underflowed = 0;
-  // on until enough was counted, where sanitizers make the experiments few
+  // until enough was counted, since experiments under sanitizers are few
   for (int seed = 1; seed <= experiments(60) || (seed <= 300 && (saturated <= 100 || underflowed <= 100)); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 300);
     Experiment e = random_experiment(dice);
     if (dice.one_in(2)) make_clipping_likely(e, dice);
     if (e.a.algorithm == Algorithm::two_pass) continue;
-    e.problem.traced_row = 0;  // with a subset of rows it decides which these are
+    e.problem.traced_row = 0;  // with a subset of rows it decides the subset
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
     const int most = dice.between(1, e.problem.n + 3);
     const Clipping c = clipping(e, most, {.threads = dice.between(1, 2)});

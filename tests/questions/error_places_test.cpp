@@ -1,4 +1,4 @@
-// Where an error is, in words.
+// Places of errors, in words.
 #include "kernels/slips/error_places.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Formulas that a reader types: their values, what is refused and where, and the same as C++ computes.
+// Formulas that a reader types: their values, refusals with their places, and the same as C++ computes.
 #include "kernels/questions/expression.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-/// The check of a GPU: which numbers are put to it, what they come to in registers, and what is said of GPUs that add by each
-/// rule, by none, wrongly in one place, or not at all. The reference's plain rule stands in for a GPU.
+/// The check of a GPU: its questions, their registers, and the words about GPUs that add by each rule, by none, wrongly in one
+/// place, or not at all. The reference's plain rule stands in for a GPU.
 #include "kernels/questions/gpu_check.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using ::testing::Not;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
 
-/// What a GPU that adds by this rule answers.
+/// Answers of a GPU that adds by this rule.
 std::vector<float> answers_by(const TensorCoreRule& rule, const ProductQuestions& q) {
   std::vector<float> sums(static_cast<std::size_t>(q.count));
   in_parallel(sums.size(), [&](std::uint64_t begin, std::uint64_t end) {
@@ -41,7 +41,7 @@ std::vector<float> answers_of(TensorCore gpu, const ProductQuestions& q) {
   return answers_by(tensor_core_rule(gpu, q.kind.factors, q.kind.sums), q);
 }
 
-/// Capability 10 * major + minor; computes as the CPU does.
+/// A GPU with the capability 10 * major + minor that computes as the CPU does.
 CheckedGpu gpu_that(int capability, std::function<std::vector<float>(const ProductQuestions&)> products) {
   return {.info = {0, "NVIDIA Test", capability / 10, capability % 10, 0},
           .digests = [](const Experiment& e, const Options& options) { return compute(e, options).digests; },
@@ -51,7 +51,7 @@ CheckedGpu gpu_of_kind(int capability, TensorCore gpu) {
   return gpu_that(capability, [gpu](const ProductQuestions& q) { return answers_of(gpu, q); });
 }
 
-/// The same without digests, which take most of the time.
+/// A check without digests, which take most of the time.
 GpuCheck check_of(CheckedGpu gpu, int count = 1300,
                   std::vector<ProductKind> kinds = {product_kinds.begin(), product_kinds.end()}) {
   gpu.digests = [](const Experiment& e, const Options&) {
@@ -113,7 +113,7 @@ TEST(ProductQuestions, SumsAreRowsTimesColumns) {
   EXPECT_EQ(q.case_of(sum), ProductCase::wide);
 }
 
-/// Two rules differ in many of the sums, or a GPU of the one would pass for one of the other.
+/// Two rules differ in many of the sums, or a GPU of one rule would pass for one of the other.
 TEST(ProductQuestions, TellEveryTwoRulesApart) {
   for (const ProductKind& kind : product_kinds) {
     const ProductQuestions q = product_questions(kind, 4, 1280, 1);
@@ -129,9 +129,9 @@ TEST(ProductQuestions, TellEveryTwoRulesApart) {
   }
 }
 
-// --- what is computed from them ---------------------------------------------------------------------------------------
+// --- computations -----------------------------------------------------------------------------------------------------
 
-/// What a code of f stands for, from the definition.
+/// The number of a code of f, from the definition.
 double value_of(const Format& f, std::uint32_t code) {
   const auto mantissa = static_cast<int>(code & ((1U << f.mantissa_bits) - 1));
   const auto exponent = static_cast<int>(code >> f.mantissa_bits & ((1U << f.exponent_bits) - 1));
@@ -222,7 +222,7 @@ TEST(Products, EveryRuleIsListedOnce) {
   }
 }
 
-/// What ptxas makes of mma.sync of 8 bits for Hopper, written plainly: two instructions of fp16 from 0, then an addition.
+/// Code of ptxas for mma.sync of 8 bits on Hopper, written plainly: two instructions of fp16 from 0, then an addition.
 float two_halves(std::span<const float> a, std::span<const float> b, float c) {
   const TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
   for (std::size_t at = 0; at < a.size(); at += 32) {
@@ -236,7 +236,7 @@ float two_halves(std::span<const float> a, std::span<const float> b, float c) {
   return c;
 }
 
-/// What was recorded of B200's products of 8 bits does not tell the recorded rule from products of fp16.
+/// Recorded products of 8 bits on B200 do not distinguish the recorded rule from products of fp16.
 TEST(Products, RecordedOnB200AreAlsoThoseAsFp16) {
   int sets = 0;
   for (const RecordedProducts& p : recorded_products()) {
@@ -252,7 +252,7 @@ TEST(Products, RecordedOnB200AreAlsoThoseAsFp16) {
   EXPECT_EQ(sets, 2);
 }
 
-// --- what is said of a GPU --------------------------------------------------------------------------------------------
+// --- words about a GPU ------------------------------------------------------------------------------------------------
 
 TEST(GpuCheck, NamesEveryGpuThatAddsAsOneOfThese) {
   const std::map<TensorCore, int> capabilities{{TensorCore::a100, 80},  {TensorCore::a2, 86},    {TensorCore::ada, 89},

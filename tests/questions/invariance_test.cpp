@@ -1,5 +1,5 @@
 // One method under several schedules: the counts are those of outputs that were computed one by one, and a row parts in the
-// tile in which the cause lies.
+// tile of the cause.
 #include "kernels/questions/invariance.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ std::int64_t differing(const Matrix& x, const Matrix& y, int first_row, int rows
   return count;
 }
 
-/// The answer's numbers are those of outputs computed one by one; returns how many schedules had other bits.
+/// Expects the answer's numbers to be those of outputs computed one by one; returns the number of schedules with other bits.
 int expect_as_computed_alone(const Experiment& e) {
   const Invariance found = invariance(e);
   const Result reference = computed_alone(e, found.runs[0].schedule);
@@ -101,7 +101,7 @@ TEST(Invariance, WorksInDoubleAndWithTensorCores) {
   EXPECT_GT(expect_as_computed_alone(wide), 0);
   Experiment cores = decode(256);
   cores.format = fp16;
-  cores.a.precision[Step::output] = exact;  // which would hide small differences
+  cores.a.precision[Step::output] = exact;  // rounding would hide small differences
   cores.a.accumulator = {Accumulator::h100, Accumulator::h100};
   EXPECT_GT(expect_as_computed_alone(cores), 0);
 }
@@ -224,7 +224,7 @@ TEST(Invariance, SentenceSaysWhichMayBeMixedAndNoMore) {
 }
 
 TEST(Invariance, SentenceNamesSumsThatAreNotTheFirstOnes) {
-  Experiment e = exact_sums();  // whatever adds them up
+  Experiment e = exact_sums();  // all accumulators give the exact sums
   e.format = bf16;
   e.a.precision = policy("hw").precision;
   const ScheduleLists lists{

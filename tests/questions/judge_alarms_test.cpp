@@ -234,7 +234,7 @@ TEST(JudgeAlarms, ApproximateTanh) {
       }
 }
 
-/// Partial outputs stored in D, O stored before its division, P or O cut off instead of rounded.
+/// Partial outputs stored in D, O stored before its division, P or O cut off instead of rounded, are not called wrong.
 TEST(JudgeAlarms, StoredElsewhere) {
   Alarms alarms("stored elsewhere");
   for (std::uint64_t seed = 1; seed <= 4; ++seed)
@@ -256,8 +256,8 @@ TEST(JudgeAlarms, StoredElsewhere) {
       }
 }
 
-/// Mistakes where tolerances are wider: with a soft cap, a sink, ALiBi; each moves an element by more than twice what rounding
-/// does.
+/// Mistakes in settings with wider tolerances, a soft cap, a sink, ALiBi; each moves an element by more than twice its
+/// rounding.
 TEST(JudgeAlarms, NoMistakePassesForAnotherRounding) {
   int planted = 0, passed = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed)

@@ -1,4 +1,4 @@
-// The mistakes that kernels are reported to have: none of any size passes, most are called by their names, none by another's.
+// The mistakes that kernels are reported to have: none of any size passes, most get their own names, none gets another's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace planted;
 
 bool matches(const std::string& text, const char* pattern) { return std::regex_search(text, std::regex(pattern)); }
 
-/// What is said of one fault.
+/// Verdict on one fault.
 struct Answer {
   bool rounded = false, named = false, misnamed = false, placed = false;
   std::string name, place;
@@ -42,7 +42,7 @@ Answer answer_to(const PlantedFault& fault, std::uint64_t seed) {
   return a;
 }
 
-/// The correct kernel of each call passes, so that what is seen is the fault.
+/// The correct kernel of each call passes, so that findings come from the fault.
 TEST(JudgeFaults, WithoutTheFaultNothingIsSeen) {
   int wrong = 0, calls = 0;
   for (const PlantedFault& fault : planted_faults()) {
@@ -87,7 +87,7 @@ TEST(JudgeFaults, AreSeenAndNamed) {
   EXPECT_LE(misnamed, 1);
 }
 
-/// On tensors that no pattern was written for.
+/// Tensors of other seeds than those that the patterns were written for.
 TEST(JudgeFaults, AreNotCalledByOtherNamesOnOtherTensors) {
   if (testing::sanitized) return;
   const char* seeds = std::getenv("ATTOSCOPE_SEEDS");

@@ -1,4 +1,4 @@
-// Mistakes that are fitted, not listed: a scale, an l that is off, keys that count another number of times.
+// Mistakes that are fitted, not listed: a scale, a wrong l, keys that count another number of times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using namespace planted;
 using ::testing::HasSubstr;
 
-/// A row's weights exp(S - m), with what a mistaken kernel makes of them, and of their sum.
+/// Changes of a row's weights exp(S - m), and of their sum, by a mistaken kernel.
 struct Mistake {
   std::function<double(int i, int j, bool sees)> count = [](int, int, bool sees) { return sees ? 1.0 : 0.0; };
   std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
@@ -89,7 +89,7 @@ TEST_P(JudgeFits, KeysThatCountOtherwise) {
          "hidden keys 0 to 31 count 1 time");
 }
 
-/// Noise has no name.
+/// Noise gets no name.
 TEST_P(JudgeFits, NothingIsFittedToNoise) {
   const Problem p = problem(200, 64, causal);
   testing::Dice dice(3);

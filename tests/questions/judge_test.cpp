@@ -1,4 +1,4 @@
-// Correct outputs that must never be failed, and planted faults of which none that matters may pass.
+// Correct outputs that must never be failed, and planted faults that matter, of which none may pass.
 #include "kernels/judge/judge.h"
 
 #include <gtest/gtest.h>
@@ -88,8 +88,7 @@ TEST(Judge, NoCorrectOutputFails) {
   std::printf("correct outputs: %d, of which failed: %d\n", outputs, failed);
 }
 
-/// Small, equal, large and tiny numbers: what is right passes, what is not does not, and where nothing can be said that is
-/// said.
+/// Small, equal, large and tiny numbers: right outputs pass, wrong ones do not, and undecidable ones are reported as such.
 TEST(Judge, OddTensors) {
   const auto all = [](double q, double k, double v) {
     constexpr int rows = 8, columns = 4;
@@ -113,7 +112,7 @@ TEST(Judge, OddTensors) {
   }
 }
 
-/// Faults of what was written, not of what was computed.
+/// Faults of writing, not of computing.
 using OutputFault = std::function<void(Values&, const Values& truth)>;
 struct WrittenFault {
   const char* text;
@@ -209,8 +208,8 @@ std::vector<Planted> further_kernels() {
           {"padding one too many", {Mask::Kind::padding, 9}, with_mask({Mask::Kind::padding, 10}), ""}};
 }
 
-/// How large a fault is: how many times what rounding to f leaves of the largest element it changes; for faults that
-/// change all a little, of the root mean square.
+/// Size of a fault: its largest change of an element over the largest rounding error to f; for faults that change all elements
+/// a little, of the root mean square.
 double size_of_fault(const Values& faulty, const Values& correct, const Values& truth) {
   double rounding = 0, largest = 0, square = 0, most = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
@@ -223,7 +222,7 @@ double size_of_fault(const Values& faulty, const Values& correct, const Values& 
   return std::max(largest / (2 * most), std::sqrt(square / rounding));
 }
 
-/// Counts of what was planted, and of what passed.
+/// Counts of planted faults, and of those that passed.
 struct Passed {
   int planted = 0, small = 0, passed = 0, small_passed = 0;
   std::vector<std::string> texts{};
@@ -239,7 +238,7 @@ struct Passed {
   }
 };
 
-/// A problem, what a correct kernel gives, and the truth.
+/// A problem, the output of a correct kernel, and the golden value.
 struct Right {
   Problem p;
   Values correct, truth;

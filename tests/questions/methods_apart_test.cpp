@@ -1,4 +1,4 @@
-// Two methods against each other: counts are those of their digested bits, and a row parts in the tile in which the cause lies.
+// Two methods against each other: counts are those of their digested bits, and a row parts in the tile of the cause.
 #include "kernels/questions/methods_apart.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ Experiment two_gpus() {
 /// Tensors in which everything that is added up is exact but in one tile of keys.
 Experiment parting_in(int tile, bool in_scores) {
   Experiment e = two_gpus();
-  e.a.precision[Step::output] = e.b.precision[Step::output] = exact;  // which would hide small differences
+  e.a.precision[Step::output] = e.b.precision[Step::output] = exact;  // rounding would hide small differences
   Tensors t{.n = n, .n_k = n, .d = d, .d_v = d, .q = std::vector<double>(n * d, 1), .k = std::vector<double>(n * d), .v = t.k};
   std::vector<double>& values = in_scores ? t.k : t.v;
   for (int key = tile * block; key < (tile + 1) * block; ++key)

@@ -13,7 +13,7 @@ using Part = Values Tensors::*;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// An online loop over tiles of keys, each of whose steps may be another.
+/// An online loop over tiles of keys, with steps that a fault can replace.
 struct Loop {
   Tensors t;
   Problem p;
@@ -27,7 +27,7 @@ struct Loop {
   std::function<double(double)> exp = [](double x) { return std::exp(x); };
   std::function<double(double)> round_l = [](double x) { return x; }, round_O = [](double x) { return x; };
   std::function<double(double)> round_P{};
-  double first_O = 0;  ///< what the accumulator holds before the first tile
+  double first_O = 0;  ///< initial accumulator, before the first tile
   std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
 
   explicit Loop(const Call& call) : t(call.own()), p(call.p), f(call.f) {
@@ -162,7 +162,7 @@ void copy_keys(Tensors& t, int first, int end, const Tensors& other, int from, b
     for (int c = 0; v && c < t.d_v; ++c) t.v[at(j * t.d_v + c)] = other.v[at((from + j - first) * t.d_v + c)];
   }
 }
-/// More keys behind the last.
+/// Appends keys behind the last.
 void append_keys(Tensors& t, const Tensors& other, int first, int count) {
   t.k.insert(t.k.end(), other.k.begin() + first * t.d, other.k.begin() + (first + count) * t.d);
   t.v.insert(t.v.end(), other.v.begin() + first * t.d_v, other.v.begin() + (first + count) * t.d_v);
@@ -188,7 +188,7 @@ void rotate(Values& x, int rows, int d, bool interleaved, const std::function<do
 }
 double own_position(int i) { return i; }
 
-/// A call whose Q and K are rotated by their positions, in halves, and a kernel that rotates them itself, otherwise.
+/// A call whose Q and K are rotated by their positions, in halves, and a kernel that rotates them itself, wrongly.
 PlantedFault rope(const char* kind, const char* name, const std::function<void(Tensors& unrotated)>& wrongly, int n = 240) {
   const Setting s{.n = n, .mask = causal};
   return {kind, name, "",

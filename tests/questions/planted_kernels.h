@@ -1,4 +1,4 @@
-/// Kernels with a mistake that are computed as kernels are: every one rounds where a method rounds.
+/// Kernels with a mistake that round as kernels do, at the places of a method.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace attoscope::planted {
 
-/// A mistake as another problem, or other tensors, than what was asked for.
+/// A mistake as a change of the problem or its tensors.
 using Edit = std::function<void(Problem&, Tensors&)>;
-/// The size that the mistakes below are made for.
+/// The size of the mistakes below.
 inline constexpr int kernel_n = 250, kernel_d = 64, kernel_tile = 64, kernel_tail = kernel_n / kernel_tile * kernel_tile;
 
-/// What a method gives, rounded where it rounds, once `edit` made its problem another one.
+/// Output of a method, with its roundings, on the problem changed by `edit`.
 Values emulated(const Problem& p, const Method& method, const Format& f, const Edit& edit = {});
 
 Method method(std::string_view name, int tile_size);
@@ -24,7 +24,7 @@ void copy_row(std::vector<double>& x, int from, int to);
 
 Edit scaled(double scale);
 Edit with_mask(Mask mask);
-/// Rows of V that `from` names in the last, partial tile; what it reads was not yet changed.
+/// Replaces rows of V in the last, partial tile by those that `from` names, as they were before.
 Edit tail_of_V(std::function<int(int)> from);
 Edit copied_row(int from, int to);
 
@@ -32,7 +32,7 @@ struct Planted {
   const char* kernel;
   Mask mask;
   Edit edit;
-  const char* name;  ///< what it must be called
+  const char* name;  ///< its right name
 };
 
 std::vector<Planted> planted_kernels();

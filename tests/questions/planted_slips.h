@@ -1,4 +1,4 @@
-/// Plain kernels with a slip planted in them, and what the judge says of their outputs.
+/// Plain kernels with a slip planted in them, and the judge's verdicts on their outputs.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ using Values = std::vector<double>;
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What a kernel sees, as the experiment rounds it.
+/// The problem and tensors as the experiment rounds them for a kernel.
 struct Seen {
   Tensors t;
   Problem p;
@@ -65,20 +65,20 @@ using Entry = std::function<double(int, int)>;
 Values softmax(const Seen& x, const Entry& score, const Entry& value, double extra_l = 0);
 Values softmax(const Seen& x, const Entry& score);
 Values right(const Seen& x);
-/// Everything visible, by another mask.
+/// Attention under another mask: `sees` shows a key.
 Values masked(const Seen& x, const std::function<bool(int, int)>& sees);
 Values rescored(const Seen& x, const Entry& S);
 
 /// An online loop over tiles of keys that forgets to rescale O or l.
 Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l);
 
-/// What an online loop takes for the max.
+/// The wrong max of an online loop.
 enum class Max { P_of_the_tile_before, never_after_the_first_tile, alpha_one_tile_late, never_stored };
 
-/// An online loop over tiles of keys that works with a max that is out of date.
+/// An online loop over tiles of keys with an outdated max.
 Values stale_max(const Seen& x, int tile, Max kind);
 
-/// The formats that slips are planted in: under sanitizers one.
+/// The formats of planted slips: under sanitizers one.
 std::vector<Format> planted_formats();
 
 /// The output as stored.
@@ -86,7 +86,7 @@ std::shared_ptr<const Values> stored(Values o, const Format& f);
 
 Experiment with_output(const Problem& p, Values o, const Format& f = bf16);
 
-/// What the judge says of an output that is stored in `f`, and the slip that it names where it is wrong.
+/// The judge's verdict on an output that is stored in `f`, and the slip that it names if it is wrong.
 struct Said {
   HeadJudgement head;
   std::optional<Slip> slip;

@@ -1,4 +1,4 @@
-// The sum behind a cell has the kernel's own bits: its blocks end in what the kernel's O, or S, is made of.
+// The sum behind a cell has the kernel's own bits: its blocks end in the numbers of the kernel's O, or S.
 #include "kernels/questions/product_sum.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using testing::Dice;
 
-/// Products added up on GPUs, nothing rounded but what enters them, so that the sum can be seen in O, and O in the output.
+/// Products added up on GPUs, with nothing rounded but their factors, so that the sum can be seen in O, and O in the output.
 Experiment experiment(Dice& dice, Algorithm algorithm, int flush) {
   Experiment e;
   e.problem.n = dice.between(1, 150);
@@ -114,7 +114,7 @@ TEST(ProductSum, OfQKIsTheKernelsScore) {
   }
 }
 
-/// 8 bits with sums in fp16: every block is there as its two halves, and ends in the kernel's score or O.
+/// 8 bits with sums in fp16: every block has its two halves, and ends in the kernel's score or O.
 TEST(ProductSum, OfHalves) {
   Dice dice(5);
   for (int i = 0; i < 60; ++i) {

@@ -1,4 +1,4 @@
-/// The check that bits do not depend on how they were computed: that it runs every way, and that it can fail.
+/// The check that bits do not depend on the way they were computed: it runs every way, and it can fail.
 #include "kernels/questions/same_bits.h"
 
 #include <gmock/gmock.h>

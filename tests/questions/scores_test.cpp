@@ -81,7 +81,7 @@ TEST(Scores, AreNaNExactlyWhereARowDoesNotSeeTheKey) {
 /// P of the plain reference times the later alphas over the final l, for algorithms with one run and O divided once.
 TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
   int compared = 0;
-  // on until enough was compared, where sanitizers make the experiments few
+  // until enough was compared, since experiments under sanitizers are few
   for (int seed = 1; seed <= experiments(300) || (seed <= 300 && compared <= 500); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 7000);
     Experiment e = random_experiment(dice);
@@ -107,7 +107,7 @@ TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
   EXPECT_GT(compared, 500);
 }
 
-/// Roundings of everything that P.V's terms pass on their way into the weights, and of nothing behind them.
+/// Rounds every term of P.V up to the weights, and nothing after them.
 void round_up_to_P(Method& m, Dice& dice) {
   m.precision = Precision{};
   for (const Step s : {Step::input, Step::S, Step::m, Step::shifted, Step::e, Step::P, Step::alpha, Step::l, Step::tile_sum})

@@ -1,4 +1,4 @@
-/// What lesson 11 says of the rows that a mistake changes: each is planted, at seeds that nobody chose.
+/// Lesson 11's statements about the rows that a mistake changes: each is planted, at seeds that nobody chose.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int rows = 256, columns = 32, tile = 16;
 
 /// Calls check(problem, inputs) at 20 seeds.
 void at_seeds(Mask mask, const std::function<void(const Problem&, const Seen&)>& check, int n = rows) {
-  constexpr std::uint64_t first = 580219;  // any
+  constexpr std::uint64_t first = 580219;  // any number
   for (std::uint64_t seed = first; seed < first + 20; ++seed) {
     SCOPED_TRACE(seed);
     const Problem p = problem(n, columns, mask, seed);
@@ -62,7 +62,7 @@ double share(const std::vector<bool>& all) {
   return count / static_cast<double>(all.size());
 }
 
-/// Whether the max of a row moves after its first tile of keys.
+/// True for rows whose max moves after their first tile of keys.
 std::vector<bool> moves(const Seen& x) {
   std::vector<bool> all;
   for (int i = 0; i < x.t.n; ++i) {

@@ -1,5 +1,5 @@
-// Slips planted by plain kernels where there are other numbers of keys than of queries, or of columns of V than of Q and K:
-// decode steps, chunks of a prompt, groups of heads.
+// Slips planted by plain kernels with other numbers of keys than of queries, or of columns of V than of Q and K: decode steps,
+// chunks of a prompt, groups of heads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,7 +136,7 @@ TEST(SlipsOfShapes, FiniteMaskValues) {
   expect_found(p, hidden(-1e4), Kind::mask, "a finite mask value");
   expect_found(p, hidden(-5e4), Kind::mask, "a finite mask value");
   expect_found(p, added(-1e4), Kind::mask, "added to hidden scores");
-  // and so it is where the scores themselves are as low: -16000 or so
+  // the same with scores that are as low, -16000 or so
   Tensors t = drawn(120, 32);
   for (std::size_t i = 0; i < t.q.size(); i += 32) t.q[i] = 4, t.k[i] = -4;
   Problem low = problem(120, 32, causal);

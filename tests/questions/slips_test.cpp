@@ -30,7 +30,7 @@ void expect_slip(const Said& d, Kind kind, const std::string& words) {
   EXPECT_NE(d.slip->text.find(words), std::string::npos) << d.text();
   EXPECT_LE(d.slip->ratio, 5) << d.text();
 }
-/// Planted in bf16, in fp16 and in fp32: found in all.
+/// Expects the slip to be found in bf16, in fp16 and in fp32.
 void expect_found(const Problem& p, const Values& o, Kind kind, const std::string& words) {
   for (const Format& f : planted_formats()) {
     SCOPED_TRACE(name(f));
@@ -148,12 +148,12 @@ TEST(Slips, Tiles) {
   expect_found(none, counted, Kind::tail, "counted in l (tiles of 64 keys)");
 }
 
-/// The exact output of a slip that was found is what the kernel with this slip gave, in every row.
+/// The exact output of a found slip is the output of the kernel with this slip, in every row.
 TEST(Slips, TheirOutputsCanBeSeen) {
   const Problem p = problem();
   const Seen x = seen(p);
   Values turned = right(x);
-  std::copy(turned.begin() + 32, turned.end(), turned.begin());  // the last row stays: a shift does not say what is there
+  std::copy(turned.begin() + 32, turned.end(), turned.begin());  // the last row stays: a shift has no row to put there
   for (const Values& o : {stale(x, 32, false, true), masked(x, [](int, int j) { return j < 192; }), turned}) {
     const Result r = compute(with_output(p, o, bf16));
     const Said d = said_of(p, o);
@@ -236,7 +236,7 @@ TEST(Slips, MultiplesOfTheTruth) {
     }
 }
 
-/// What a kernel gives that saw its inputs in another format than the truth did: the question is wrong, not the kernel.
+/// A kernel that saw its inputs in another format than the golden value: the question is wrong, not the kernel.
 TEST(Slips, InputsInAnotherFormat) {
   for (const auto& [own, asked] :
        {std::pair{fp16, bf16}, std::pair{fp32, bf16}, std::pair{fp32, fp16}, std::pair{bf16, fp16}}) {
@@ -349,7 +349,7 @@ TEST(Slips, BIsLookedAtWhereItIsTheLoadedOne) {
   EXPECT_FALSE(has_loaded(default_experiment()));
 }
 
-/// Every policy's own output, in bf16 and fp16, at several shapes and masks: some are outside the line, none has a slip.
+/// Every policy's own output, in bf16 and fp16, at several shapes and masks: some are beyond the limit, none has a slip.
 TEST(Slips, NoCleanOutputIsSuspected) {
   int outside = 0;
   for (const Format& f : {bf16, fp16})

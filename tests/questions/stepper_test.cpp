@@ -1,4 +1,4 @@
-/// The steps that a student follows: what compute() says of the same row, bit for bit, and the truth beside it.
+/// The steps that a student follows: compute()'s numbers of the same row, bit for bit, and the exact ones beside them.
 #include "kernels/questions/stepper.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ StepQuestion random_question(Dice& dice) {
   return q;
 }
 
-/// The last step of every tile in which the state is complete: what the trace tells of.
+/// The last step of every tile in which the state is complete, as in the trace.
 std::vector<const RowStep*> tile_ends(const Steps& s) {
   std::vector<const RowStep*> ends;
   for (const RowStep& step : s.steps) {
@@ -124,7 +124,7 @@ TEST(Stepper, EveryOAndPIsThatOfThePlainReference) {
   }
 }
 
-/// Rows of Q and K, and what may be done with them before and after their products.
+/// A question with rows of Q and K, and changes before and after their products.
 StepQuestion random_scaled_question(Dice& dice) {
   StepQuestion q = random_question(dice);
   q.algorithm = dice.any(all_algorithms);
@@ -147,7 +147,7 @@ StepQuestion random_scaled_question(Dice& dice) {
   return q;
 }
 
-/// Everything that the lanes report of the followed row, and that the plain reference does.
+/// Compares all reports of the lanes and of the plain reference about the followed row.
 void expect_the_lanes_bits(const StepQuestion& q) {
   const Experiment e = step_experiment(q);
   SCOPED_TRACE(describe(e));
@@ -224,7 +224,7 @@ TEST(Stepper, NamedScaledKernelsAreSteppedWithTheirBits) {
     }
 }
 
-/// What is shown of storage is what the lanes multiply, and leads to their S where fma adds it up.
+/// Stored numbers are those that the lanes multiply, and give their S if fma adds them up.
 TEST(Stepper, StoredNumbersGiveTheScores) {
   Dice dice(87);
   int seen = 0;
@@ -317,7 +317,7 @@ TEST(Stepper, ExactNumbersAreInTheUnitsOfTheKernel) {
   expect_near(q);
 }
 
-/// What the steps leave in one of the state's numbers must be what the last rounding of that name made.
+/// The steps leave each of the state's numbers as its last rounding made it.
 TEST(Stepper, AddsAsATensorCoreDoes) {
   for (const Algorithm algorithm : algorithms)
     for (const Accumulator a : {Accumulator::f64, Accumulator::v100, Accumulator::h100, Accumulator::b200_f16}) {
@@ -401,7 +401,7 @@ TEST(Stepper, PassesAndReads) {
   }
 }
 
-/// By hand, as a lesson tells it: the tenth score is 6, the old sum shrinks by exp(4.75 - 6).
+/// A step by hand, as in a lesson: the tenth score is 6, the old sum shrinks by exp(4.75 - 6).
 TEST(Stepper, OneElementByHand) {
   const Steps s = steps(question(Algorithm::flash2, {2.5, 1.25, 3, 0.5, 4.75, 1, 2, 3.5, 0.25, 6}, "exact", 1));
   const auto tenth =

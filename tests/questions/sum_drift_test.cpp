@@ -1,4 +1,4 @@
-// The accumulator of P.V on tensor cores: how far it is off, and what that depends on.
+// The accumulator of P.V on tensor cores: its error, and the dependence on its settings.
 #include "kernels/questions/sum_drift.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,8 @@ TEST(SumDrift, IsHardlyThereOnOtherGpusAndFormats) {
   EXPECT_LT(sum_drift({.format = bf16, .n = 32768}), 1e-3);
 }
 
-/// The same from the plain function, with numbers of the standard library: the experiment, not its code, shows the drift.
+/// The same from the plain function, with numbers of the standard library: the drift belongs to the arithmetic, not to the
+/// code.
 TEST(SumDrift, IsThatOfThePlainRule) {
   const TensorCoreRule rule = tensor_core_rule(TensorCore::h100, e4m3, SumType::f32);
   Dice dice(5);

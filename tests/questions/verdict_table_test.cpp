@@ -1,5 +1,5 @@
-// Planted kernels and correct ones, and what must be said of each. Nothing that is said may be wrong; a slip that a kernel's
-// own rounding hides may stay unexplained, but it may not get another name.
+// Planted kernels and correct ones, with their verdicts. No verdict may be wrong; a slip that a kernel's own rounding hides may
+// stay unexplained, but it may not get another name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace planted;
 
 constexpr int n = kernel_n, d = kernel_d, tile = kernel_tile;
 
-/// Says what is wrong with a verdict that may name `words` and nothing else; it must where `must`.
+/// The fault of a verdict that may name `words` and nothing else, and that must if `must`.
 std::string mistake(const Said& found, const std::string& words, bool must) {
   if (found.slip && found.slip->text.find(words) == std::string::npos) return "another name: " + found.text();
   if (found.slip && found.head.rounded) return "named, but not called wrong: " + found.text();
@@ -72,8 +72,8 @@ TEST(VerdictTable, OneWrongRowStandsOut) {
     }
 }
 
-/// Every policy, format, mask and kind of input at several sizes and tiles: no correct output has a slip, and none that rounds
-/// as kernels do is doubted.
+/// Every policy, format, mask and kind of input at several sizes and tiles: no correct output has a slip, and none with a
+/// kernel's usual roundings is doubted.
 TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
   constexpr std::tuple<int, int, int> shapes[]{{200, 64, 32}, {193, 40, 64}, {256, 16, 128}, {131, 32, 16}};
   int shape = 0;
