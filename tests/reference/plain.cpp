@@ -31,7 +31,7 @@ class Attention {
     answer_.score_unit = static_cast<double>(steps.score_unit());
   }
 
-  /// 0 where the row sees no key.
+  /// The row's output; 0 if the row sees no key.
   Row answer() {
     answer_.output.assign(static_cast<std::size_t>(steps_.d_v), 0.0);
     if (places_.empty()) return answer_;
@@ -77,7 +77,7 @@ class Attention {
     return tile;
   }
 
-  /// m and what it was; alpha.
+  /// The former m, the new m and alpha.
   struct Move {
     T old, m, alpha;
     bool moved;
@@ -224,7 +224,7 @@ class Attention {
     return x;
   }
 
-  /// The output from O, which holds P.V.
+  /// The output from O, which is P.V.
   std::vector<double> finished(Values& O) const {
     std::vector<double> out;
     for (int col = 0; col < steps_.d_v; ++col) {

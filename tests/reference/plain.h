@@ -1,6 +1,6 @@
-/// Section 3 of the design as plainly as it can be written: one query at a time, double loops, nothing shared with kernels/
-/// but the value types and the scalar exp, 2^x, ln and soft-capping, which *are* their definitions. Slow; the tests hold
-/// compute() against it. Stochastic rounding is not in it.
+/// Section 3 of the design as plainly as it can be written: one query at a time, double loops, nothing shared with kernels/ but
+/// the value types and the scalar exp, 2^x, ln and soft-capping, which *are* their definitions. Slow; the tests compare
+/// compute() with it. Without stochastic rounding.
 #pragma once
 
 #include <vector>
@@ -17,16 +17,17 @@ T nearest(const Format& f, T x);
 struct Tile {
   int tile = 0;         ///< index, from the first key taken on
   Keys seen{};          ///< keys that the state holds: those since the row's, or the run's, first
-  double max_true = 0;  ///< largest S so far; -infinity where all are NaN
+  double max_true = 0;  ///< largest S so far; -infinity if all are NaN
   double m = 0, alpha = 1, l = 0;
   std::vector<double> O;                  ///< empty in two_pass, which has none yet
   std::vector<double> output;             ///< rounded, if the loop ended here
-  std::vector<double> S, e, before_P, P;  ///< of the tile's keys; before_P: what P is rounded from. two_pass: P is e
+  std::vector<double> S, e, before_P, P;  ///< of the tile's keys; before_P: the numbers that P is rounded from. two_pass: P is
+                                          ///< e
   bool moved = false;
   bool restarts = false;  ///< the first of its run
 };
 
-/// What a method makes of one row of Q. three_pass has one tile: all keys. A row without keys has zeros and no tile.
+/// A method's answer for one row of Q. three_pass has one tile: all keys. A row without keys has zeros and no tile.
 struct Row {
   std::vector<double> output;
   std::vector<Tile> tiles;
@@ -42,7 +43,7 @@ std::vector<Row> attend(const Experiment& experiment, const Method& method, cons
 std::vector<Row> attend_without_rescales(const Experiment& experiment, const Method& method, const Tensors& inputs,
                                          const std::vector<int>& rows);
 
-/// Attention of `row` over `keys` without roundings of ours: in 113 bits where the compiler has them, else in 64.
+/// Attention of `row` over `keys` without our roundings: in 113 bits if the compiler has them, else in 64.
 std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, int row, Keys keys);
 
 }  // namespace attoscope::plain

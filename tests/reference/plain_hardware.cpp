@@ -40,8 +40,8 @@ std::vector<float> numbers(const std::vector<std::uint8_t>& codes, const Format&
   return x;
 }
 
-/// Which key of a tile stands at which place of the products: of 8 bits the PTX manual's fragments hold four keys a register,
-/// two of each of two neighbouring eights.
+/// Keys of a tile in the order of the products: of 8 bits the PTX manual's fragments hold four keys a register, two of each of
+/// two neighbouring eights.
 std::vector<int> key_order(int keys, bool of_8_bits) {
   std::vector<int> order;
   for (int first = 0; first < keys; first += 16)

@@ -1,4 +1,4 @@
-/// What the tensor-core kernel computes, plainly, for questions in which only the sums of products are rounded.
+/// The tensor-core kernel's computation, plainly, for questions in which only the sums of products are rounded.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace attoscope::plain {
 
 /// A question whose scores are small integers and whose scale times log2 e is 1, so that every exponential is a power of two,
-/// and every sum of them exact, whatever exp2 a GPU has; V is N(0,1).
+/// and every sum of them exact, with any GPU's exp2; V is N(0,1).
 struct IntegerScores {
   Format format = bf16;
   int n = 100, d = 64;
@@ -24,7 +24,7 @@ HardwareLaunch integer_scores(const IntegerScores& x);
 /// The same as an experiment: a is the kernel's emulation with these sums, its output not rounded.
 Experiment integer_experiment(const IntegerScores& x, Accumulator sums);
 
-/// O of such a question, one head, where products are added by the rule.
+/// O of such a question, one head, with products added by the rule.
 std::vector<float> hardware_output(const HardwareLaunch& x, const ProductRule& rule);
 
 }  // namespace attoscope::plain

@@ -12,7 +12,7 @@
 namespace attoscope::plain {
 namespace {
 
-/// The largest finite number of f: the last mantissa of the top exponent, or the one before it where that is NaN.
+/// The largest finite number of f: the last mantissa of the top exponent, or the one before it if that is NaN.
 long double largest_number(const Format& f) {
   const bool top_exponent_holds_numbers = f.top_code_nan && f.mantissa_bits > 0;
   const int top = (1 << (f.exponent_bits - 1)) - (top_exponent_holds_numbers ? 0 : 1);

@@ -104,7 +104,7 @@ class Head {
   }
   Values line(const Values& x, int row) const { return {x.begin() + row * d_, x.begin() + (row + 1) * d_}; }
   T of(const Values& x, int row, int col) const { return x[static_cast<std::size_t>(row * d_ + col)]; }
-  /// The place of (row, key) where only visible pairs are kept.
+  /// The index of (row, key) in arrays of visible pairs.
   static std::size_t pair(int row, int key) { return static_cast<std::size_t>(row * (row + 1) / 2 + key); }
 
   template <class AnyStep>
@@ -175,7 +175,7 @@ class Head {
     }
   }
 
-  /// P of a row as the backward pass makes it again.
+  /// P of a row as the backward pass recomputes it.
   Values weights(int row) const {
     const T m = heads_.m[statistics_ + row], l = heads_.l[statistics_ + row], L = m + logarithm(l);
     Values P;

@@ -12,7 +12,7 @@
 namespace attoscope::plain {
 namespace {
 
-/// Which scale an element of a tensor has.
+/// The scale of an element of a tensor, by its two indices.
 using Owner = std::pair<int, int>;
 Owner owner_of(const Scaling& s, ScaledTensor t, int row, int column) {
   const bool along_rows = t == ScaledTensor::V;
@@ -82,7 +82,7 @@ T rounded(const Rounding& r, const Format& main, T x) {
   return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, main), x);
 }
 
-/// Replaces x by what is stored; returns the scale of every element that is not in the operand, or nothing.
+/// Replaces x by the stored numbers; returns the scale of every element that is not in the operand, or nothing.
 template <class T>
 std::vector<T> store(std::vector<T>& x, int n, int d, const Scaling& s, ScaledTensor t, const Format& main, T all_heads) {
   if (!s.is_on()) return {};

@@ -1,5 +1,5 @@
-/// Scaled storage as plainly as it can be written: the nearest element is looked up among all that there are, and which numbers
-/// share a scale is asked for every number anew.
+/// Scaled storage as plainly as it can be written: the nearest element is looked up among all elements, and the group of a
+/// number is found anew for every number.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ const std::vector<double>& numbers_of(const Element& e);
 template <class T>
 T nearest(const Element& e, T x, Tie tie = Tie::even);
 
-/// Q, K and V as stored, with what comes after the products; row-major.
+/// Q, K and V as stored, with the factors and offsets after the products; row-major.
 template <class T>
 struct Stored {
   std::vector<T> q, k, v;
@@ -25,12 +25,12 @@ struct Stored {
   std::vector<T> bias;                    ///< n x n_k, added to S; empty: none
   std::vector<T> o_factor, o_offset;      ///< of a column of O; empty: none
 };
-/// `all_heads`: the largest magnitudes of Q, K and V over all heads, 0 where there is no other.
+/// `all_heads`: the largest magnitudes of Q, K and V over all heads, 0 if there is no other.
 template <class T>
 Stored<T> stored(const std::vector<T>& q, const std::vector<T>& k, const std::vector<T>& v, const AttentionShape& shape,
                  const Method& method, const Format& main, std::uint64_t seed, const std::array<T, 3>& all_heads = {});
 
-/// The exact output of `row` over `keys` on the numbers that are stored, without sink, soft-capping and ALiBi.
+/// The exact output of `row` over `keys` on the stored numbers, without sink, soft-capping and ALiBi.
 std::vector<double> truth_of_stored(const Problem& problem, const Stored<float>& s, int row, Keys keys);
 
 /// P as its scaling rounds it: of the keys of one tile, the first of them its `index`-th. `e` may hold fewer than the tile.

@@ -1,5 +1,5 @@
-/// The steps that the plain algorithms are made of, in working type T. Keys are taken by ascending place; the place of a key is
-/// its index, or counts from the last key where the method reverses them.
+/// The steps of the plain algorithms, in working type T. Keys are taken by ascending place; the place of a key is its index, or
+/// counts from the last key if the method reverses them.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Steps {
 
   const int d, d_v;     ///< columns of Q and K, of V
   const int n;          ///< keys
-  const int first_key;  ///< where query 0 stands
+  const int first_key;  ///< key of query 0
   const Problem& problem;
   const Method& method;
   const bool exp2;
@@ -52,7 +52,7 @@ class Steps {
     return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, main_), x);
   }
 
-  /// What S times it is a score.
+  /// Factor that turns S into a score.
   T score_unit() const { return folded_ ? static_cast<T>(scale_of(problem)) * score_factor() : T{1}; }
 
   /// The places that a row sees.
@@ -110,7 +110,7 @@ class Steps {
     return S;
   }
 
-  /// The largest S, NaN never; moved away from its ties where the method mitigates them.
+  /// The largest S, NaN never; moved away from its ties if the method mitigates them.
   T tile_max(const std::vector<T>& S) const {
     T t = -infinity;
     for (const T s : S) t = s > t ? s : t;
@@ -127,7 +127,7 @@ class Steps {
 
   /// exp of a difference of maxima, unrounded.
   T factor(T difference) const { return exp2 ? exponential2(difference * c()) : exponential(difference); }
-  /// What turns a difference of S into a power of two.
+  /// Factor that turns a difference of S into an exponent of two.
   T log2_scale() const { return exp2 ? c() : static_cast<T>(log2_e); }
 
   /// P of a tile's e; the first of them is its `index`-th.
@@ -153,7 +153,7 @@ class Steps {
     return rounded(Step::l, l + rounded(Step::e, exponential2(x) * lift()));
   }
 
-  /// ln of what l would be without 2^p_exponent, and m in scores.
+  /// ln of l without 2^p_exponent, plus m in scores.
   T log_sum_exp(T m, T l) const {
     T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
     if (carries_P_factor()) lifted = lifted + static_cast<T>(std::log(method.scaling.P.factor));
@@ -186,7 +186,7 @@ class Steps {
   std::vector<T> all_rounded(const std::vector<double>& x) const {
     return all_rounded(Step::input, std::vector<T>(x.begin(), x.end()));
   }
-  /// Of Q, K and V: the largest magnitudes of all heads as the method gets them; 0 where there is no other head.
+  /// The largest magnitudes of Q, K and V of all heads as the method gets them; 0 if there is no other head.
   std::array<T, 3> largest_of_all(const Tensors& inputs) const {
     std::array<T, 3> largest{};
     for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V})
@@ -201,14 +201,14 @@ class Steps {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(col);
   }
   int key(int place) const { return method.reverse_keys ? n - 1 - place : place; }
-  /// Whether e and l carry the factor of P: in the exponent of 2, or as a factor of exp.
+  /// True if e and l carry the factor of P: in the exponent of 2, or as a factor of exp.
   bool carries_P_factor() const { return method.scaling.P.is_on() && method.scaling.P.shifts; }
   T shift() const { return carries_P_factor() && exp2 ? static_cast<T>(std::log2(method.scaling.P.factor)) : T{0}; }
   T lift() const {
     const T power = std::ldexp(T{1}, method.p_exponent);
     return carries_P_factor() && !exp2 ? power * static_cast<T>(method.scaling.P.factor) : power;
   }
-  /// The scales of Q and K where each has one.
+  /// The scales of Q and K if each has one.
   T score_factor() const {
     return stored_.uniform && !stored_.row_factor.empty() ? stored_.row_factor[0] * stored_.key_factor[0] : T{1};
   }
@@ -248,7 +248,7 @@ class Steps {
     return sum;
   }
 
-  /// A balanced tree over as many leaves as the next power of two; where there is no term, a branch is nothing.
+  /// A balanced tree over as many leaves as the next power of two; a branch without terms is empty.
   T pairwise(Step step, const std::vector<T>& a, const std::vector<T>& b, int first) const {
     std::vector<std::optional<T>> level(static_cast<std::size_t>(first));
     for (std::size_t i = 0; i < a.size(); ++i) level.push_back(rounded(step, a[i] * b[i]));

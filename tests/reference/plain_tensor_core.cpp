@@ -48,7 +48,8 @@ double aligned_sum(const std::vector<Term>& terms, int bits) {
   return std::ldexp(sum, largest - bits);
 }
 
-/// A block with an infinity or a NaN: what is not finite, added as IEEE 754 says; NaN is the hardware's. None: all are finite.
+/// Sum of a block with an infinity or a NaN: the terms that are not finite, added as IEEE 754 says; NaN is the hardware's.
+/// None: all are finite.
 std::optional<float> special(std::span<const float> a, std::span<const float> b, float c) {
   std::vector<float> wild;
   if (!std::isfinite(c)) wild.push_back(c);
@@ -59,7 +60,7 @@ std::optional<float> special(std::span<const float> a, std::span<const float> b,
   return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffU) : sum;
 }
 
-/// The terms of one block, and c where it is inside, aligned, added and rounded; `f` is the factors' format.
+/// The terms of one block, and c if it is inside, aligned, added and rounded; `f` is the factors' format.
 float block(const TensorCoreRule& rule, const Format& f, std::span<const float> a, std::span<const float> b, float c) {
   if (const auto wild = special(a, b, c)) return *wild;
   std::vector<Term> terms;

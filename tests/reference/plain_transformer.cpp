@@ -149,7 +149,7 @@ class Transformer {
     return y;
   }
 
-  /// What causal attention of one head makes for token t.
+  /// Causal attention of one head for token t.
   Vector attention(const Tokens& q, const Tokens& k, const Tokens& v, std::size_t t, int head) const {
     const int d = shape_.head_dimension();
     const auto part = [&](const Vector& x) { return Vector(x.begin() + head * d, x.begin() + (head + 1) * d); };

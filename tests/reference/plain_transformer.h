@@ -1,5 +1,5 @@
 /// The transformer of kernels/train/model.h as formulas in double, one number after the other; its gradient by the chain rule
-/// over a list of everything that was computed. Shares nothing with kernels/train/ but the layout of the weights.
+/// over a list of all computed numbers. Shares nothing with kernels/train/ but the layout of the weights.
 #pragma once
 
 #include <vector>
