@@ -1,4 +1,4 @@
-/// Waiting for what other threads do: for a condition, never for a time.
+/// Waits for the work of other threads: for a condition, never for a time.
 #pragma once
 
 #include <chrono>
@@ -6,10 +6,10 @@
 
 namespace attoscope::testing {
 
-/// How long a test waits at most for what takes milliseconds: other programs and sanitizers share the cores.
+/// Longest time that a test waits for work of milliseconds: other programs and sanitizers share the cores.
 constexpr std::chrono::seconds patience{60};
 
-/// Calls `between` and looks again, every millisecond, until `condition` holds; false where it still does not after `patience`.
+/// Calls `between` and checks again, every millisecond, until `condition` holds; false if it still does not after `patience`.
 template <class Condition, class Between>
 bool eventually(Condition condition, Between between) {
   const auto end = std::chrono::steady_clock::now() + patience;

@@ -12,7 +12,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// The layout of an element, and whether only its last code is NaN (e4m3).
+/// The layout of an element; true if only its last code is NaN (e4m3).
 struct Element {
   int exponent_bits, mantissa_bits, bytes;
 };
@@ -26,7 +26,7 @@ Element element(const std::string& dtype) {
   throw std::runtime_error("dtype " + dtype);
 }
 
-/// The number of these bits; none of those recorded is infinite or NaN.
+/// The number of these bits; no recorded number is infinite or NaN.
 float decoded(const Element& e, std::uint32_t bits) {
   const std::uint32_t fraction = bits & ((1U << e.mantissa_bits) - 1), top = 1U << e.exponent_bits;
   const std::uint32_t biased = (bits >> e.mantissa_bits) & (top - 1);

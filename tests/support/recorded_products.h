@@ -8,7 +8,7 @@
 
 namespace attoscope::testing {
 
-/// All that was recorded on one GPU for one format of factors and one type of sums.
+/// Everything that was recorded on one GPU for one format of factors and one type of sums.
 struct RecordedProducts {
   std::string gpu, format, result;  ///< "h100", "bf16", "f32"
   int rows = 0, k = 0;
@@ -28,7 +28,7 @@ struct RecordedProducts {
 /// Every set.
 const std::vector<RecordedProducts>& recorded_products();
 
-/// True where x and y are the same bits, but for the sign of 0.
+/// True if x and y are the same bits, but for the sign of 0.
 bool same_but_for_sign_of_zero(float x, float y);
 
 }  // namespace attoscope::testing

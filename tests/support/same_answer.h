@@ -1,4 +1,4 @@
-/// That two results are one answer, to the last bit.
+/// Expects that two results are one answer, to the last bit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline void expect_same_recurrence(const Result& x, const Result& y) {
   }
 }
 
-/// Matrices, digests, every deviation, rescales, map and trace.
+/// Compares matrices, digests, every deviation, rescales, map and trace.
 inline void expect_same_answer(const Result& x, const Result& y) {
   EXPECT_EQ(x.digests.golden, y.digests.golden);
   EXPECT_EQ(x.digests.a, y.digests.a);

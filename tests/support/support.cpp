@@ -97,8 +97,8 @@ Input random_input(Dice& dice, const AttentionShape& shape) {
   return input.kind == InputKind::tensors || dice.one_in(3) ? given(random_tensors(dice, shape)) : input;
 }
 
-/// Now and then another number of keys, or of columns of V, than of queries, or of columns of Q. With dice of its own, so that
-/// what else is asked stays as it was.
+/// Now and then another number of keys, or of columns of V, than of queries, or of columns of Q. Uses its own dice, so that
+/// other random choices stay the same.
 void add_shape(Problem& p) {
   Dice dice(static_cast<std::uint64_t>(p.n) << 32 | static_cast<std::uint64_t>(p.d));
   if (dice.one_in(3)) p.n_k = dice.one_in(3) ? dice.between(1, 3) : dice.between(1, 90);
@@ -144,7 +144,7 @@ Experiment random_experiment(Dice& dice) {
   e.a = random_method(dice);
   e.b = random_method(dice);
   for (Method* m : {&e.a, &e.b}) add_accumulators(e, *m, dice);
-  Dice own(dice.bits());  // so that what else is asked stays as it was
+  Dice own(dice.bits());  // keeps other random choices the same
   for (Method* m : {&e.a, &e.b})
     if (own.one_in(3)) add_scalings(e, *m, own);
   if (own.one_in(2)) add_other_heads(e, own);

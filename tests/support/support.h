@@ -1,4 +1,4 @@
-/// What the tests share: work split over the machine's threads, dice, and bits compared so that every NaN counts as one.
+/// Helpers of all tests: work split over the machine's threads, dice, and bits compared so that every NaN counts as one.
 #pragma once
 
 #include <cmath>
@@ -17,9 +17,9 @@ inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
-/// Exhaustive loops take every `exhaustive_step`-th value where sanitizers make them slow; coprime to powers of two.
+/// Exhaustive loops take every `exhaustive_step`-th value under sanitizers, which are slow; coprime to powers of two.
 inline constexpr std::uint64_t exhaustive_step = sanitized ? 127 : 1;
-/// How many random experiments a test looks at: fewer where sanitizers make them slow.
+/// Number of random experiments of a test: fewer under sanitizers, which are slow.
 constexpr int experiments(int count) { return sanitized ? count / 8 : count; }
 
 /// Calls work(begin, end) on parts of [0, count), on all threads at once.
@@ -58,7 +58,7 @@ void for_each_format(Visit visit) {
         for (const bool top_code_nan : {false, true}) visit(Format{x, y, overflow, top_code_nan});
 }
 
-/// Bit patterns where rounding is hard for f: its limits and a little to either side, middles, and anything.
+/// Bit patterns that are hard to round to f: its limits and a little to either side, middles, and any.
 template <class T>
 std::vector<T> hard_values(const Format& f, Dice& dice) {
   using Bits = typename Layout<T>::Bits;
@@ -102,17 +102,16 @@ void add_accumulators(Experiment& experiment, Method& method, Dice& dice);
 
 /// Any storage with scales that `method`, a or b of the experiment, may have.
 void add_scalings(Experiment& experiment, Method& method, Dice& dice);
-/// Heads beside the one that is computed, where its tensors are given, and scales over all of them.
+/// Heads beside the computed one, if its tensors are given, and scales over all of them.
 void add_other_heads(Experiment& e, Dice& dice);
 
-/// Fma in place of the accumulators that its methods cannot have, and no scales where they cannot, after a change of the
-/// experiment.
+/// Replaces accumulators that a method cannot have by fma, and removes impossible scales, after a change of the experiment.
 void drop_impossible_accumulators(Experiment& experiment);
 
 /// Makes one in so many of the roundings of `method` stochastic.
 void make_stochastic(Method& method, Dice& dice, int one_in);
 
-/// What went in, in a few lines, for the message of a failed test.
+/// The inputs of an experiment, in a few lines, for the message of a failed test.
 std::string describe(const Experiment& experiment);
 
 }  // namespace attoscope::testing

@@ -1,4 +1,4 @@
-/// A directory of one's own that goes away, and sentences caught from what must fail.
+/// A temporary directory that is removed, and sentences caught from calls that must fail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class TemporaryDirectory {
     return *this / name;
   }
 
-  /// How many entries there are.
+  /// Number of entries.
   long count() const {
     return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
   }
@@ -51,7 +51,7 @@ inline std::string bytes_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The sentence of the E that `act` throws; "" and a failed test where it throws none.
+/// The sentence of the E that `act` throws; "" and a failed test if it throws none.
 template <class E, class F>
 std::string sentence_of(F act) {
   try {
