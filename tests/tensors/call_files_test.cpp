@@ -1,4 +1,4 @@
-// Heads of every layout, names of every kind, archives and folders: the same numbers, and a sentence where they do not fit.
+// Heads of every layout, names of every kind, archives and folders: the same numbers, and a sentence if they do not fit.
 #include "app/tensors/call_files.h"
 
 #include <gmock/gmock.h>
@@ -50,14 +50,14 @@ std::string safetensors_of(const std::vector<Made>& tensors) {
 
 std::string npy_of(const Made& t) { return npy(npy_header("<f4", shape_of(t.shape, "(", ")")), raw(t.values)); }
 
-/// What element (batch, head, token, column) of tensor `part` is: all differ.
+/// Element (batch, head, token, column) of tensor `part`: all differ.
 float number(int part, int batch, int head, int token, int column) {
   return static_cast<float>(part * 10000 + batch * 1000 + head * 100 + token * 10 + column);
 }
 
 constexpr int n = 7, d = 2;
 
-/// A tensor in a layout that `parse_layout` knows, a batch in front where the text begins with b.
+/// A tensor in a layout that `parse_layout` reads, with a batch in front if the text begins with b.
 Made made(const std::string& name, int part, int heads, const std::string& layout) {
   const bool batch = layout.starts_with('b'), tokens_first = layout.find('n') < layout.find('h'),
              flat = layout.find('(') != std::string::npos;
@@ -232,13 +232,13 @@ TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   ASSERT_EQ(decoding.heads(), 32);
   EXPECT_EQ(decoding.inputs(31).shape(), (AttentionShape{1, 40, 16, 16}));
   EXPECT_EQ(decoding.inputs(31).k[16], 8 * 16 + 7 * 16) << "the next token of the last head";
-  // fewer keys than queries only where the layout is said
+  // fewer keys than queries only if the layout is given
   const std::string fewer = scratch.write(
       "y.safetensors", safetensors_of({counted("q", {4, 50, 8}), counted("k", {4, 20, 8}), counted("v", {4, 20, 8})}));
   EXPECT_THAT(refusal_of(fewer),
               HasSubstr("tensor 'k' has shape [4, 20, 8], expected no fewer tokens than q's [4, 50, 8], or --layout"));
   EXPECT_EQ(CallFiles(fewer + "[h n d]").inputs(0).shape(), (AttentionShape{50, 20, 8, 8}));
-  // where the sizes may be alike, they are
+  // sizes are taken as equal if they may be
   EXPECT_EQ(opened({counted("q", {40, 4, 8}), counted("k", {40, 2, 8}), counted("v", {40, 2, 8})}).inputs(0).shape(),
             AttentionShape::square(40, 8));
 }
@@ -348,7 +348,7 @@ TEST(CallFiles, DamagedArchivesAreRefused) {
   const std::string cut = scratch.write("cut.npz", bytes.substr(0, bytes.size() / 2));
   EXPECT_THAT(refusal_of(cut), HasSubstr("cut.npz"));
   const std::size_t size_field = bytes.rfind("PK\x01\x02") + 24;
-  bytes.replace(size_field, 4, std::string("\xfe\xff\xff\xff", 4));  // so many bytes are promised
+  bytes.replace(size_field, 4, std::string("\xfe\xff\xff\xff", 4));  // promises so many bytes
   std::string two = bytes;
   EXPECT_THAT(refusal_of(scratch.write("bomb.npz", two)), HasSubstr("bomb.npz"));
 }

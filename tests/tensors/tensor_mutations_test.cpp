@@ -1,4 +1,4 @@
-// Tensor files changed by chance: whatever stands in the header, there is a tensor or a sentence.
+// Tensor files changed by chance: every header gives a tensor or a sentence.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -60,7 +60,7 @@ TEST(Mutations, OfTheExamplesHeader) {
   for (int i = 0; i < 3000; ++i) {
     std::string header = bytes.substr(i % 4 == 0 ? 0 : 8, i % 4 == 0 ? header_bytes : header_bytes - 8);
     mutate(header, dice);
-    if (i % 4 != 0) header.insert(0, little_endian(header.size(), 8));  // an honest length, so that the rest is looked at
+    if (i % 4 != 0) header.insert(0, little_endian(header.size(), 8));  // an honest length, so that the rest is read
     const std::string path = scratch.write("x.safetensors", header);
     std::filesystem::resize_file(path, header.size() + bytes.size() - header_bytes);
     good += survives(path + ":1") ? 1 : 0;

@@ -1,4 +1,4 @@
-// Scales beside tensors of eight bits, and those that somebody names: which number multiplies which, against a plain loop.
+// Scales beside tensors of eight bits, and named scales: the numbers that they multiply, against a plain loop.
 #include "app/tensors/tensor_scales.h"
 
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ std::vector<Stored> two_layers(bool tokens_first) {
   return all;
 }
 
-/// What a scale of this shape means: which of its numbers an element has.
+/// Meaning of a scale of this shape: the index of the number for each element.
 struct Meaning {
   std::string text;
   std::vector<int> shape;
@@ -173,7 +173,7 @@ TEST(TensorScales, EveryGroupMultipliesAsAPlainLoopDoes) {
     }
 }
 
-/// One call of these three, of one layout, and what is beside them.
+/// One call of these three tensors, of one layout, and `more` beside them.
 std::string call_of(const TemporaryDirectory& scratch, const std::vector<Stored>& more, const char* file = "x.safetensors") {
   std::vector<Stored> all{tensor_of("q", 0, false), tensor_of("k", 1, false), tensor_of("v", 2, false)};
   all.insert(all.end(), more.begin(), more.end());
@@ -383,7 +383,7 @@ TEST(TensorScales, OtherSentences) {
         << bad;
 }
 
-// Which scales are used.
+// Scales that are used.
 
 TEST(TensorScales, OfWideTensorsAreLeftAloneAndNamed) {
   const TemporaryDirectory scratch;
