@@ -34,7 +34,7 @@ TEST(Chronicle, IsAsciiInLines) {
   EXPECT_EQ(text.find("  "), std::string::npos);
 }
 
-/// Thousands in groups of one digit: whatever follows the locale looks otherwise.
+/// Thousands in groups of one digit: texts that follow the locale look different.
 struct Grouped : std::numpunct<char> {
   char do_thousands_sep() const override { return '_'; }
   std::string do_grouping() const override { return "\1"; }
@@ -51,7 +51,7 @@ TEST(Chronicle, DoesNotFollowTheLocale) {
   EXPECT_EQ(elsewhere, text);
 }
 
-/// The names, of people and towns, of an entry, and how often it says each.
+/// The names of people and towns in an entry, with their number of occurrences.
 std::map<std::string, int> names_in(const std::string& entry) {
   std::map<std::string, int> names;
   std::istringstream words(entry);

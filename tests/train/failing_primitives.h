@@ -1,4 +1,4 @@
-/// A device that trains as the CPU does and is lost at a given call: for good, as a GPU is.
+/// A device that trains as the CPU does and is lost for good at a given call, as a GPU may be.
 #pragma once
 
 #include <limits>

@@ -33,7 +33,7 @@ inline float any_float(Dice& dice) {
   return dice.one_in(3) ? static_cast<float>(any_double(dice)) : std::bit_cast<float>(static_cast<std::uint32_t>(dice.bits()));
 }
 
-/// A small plan in which nothing is as usual.
+/// A small plan without default values.
 inline TrainPlan odd_plan(TrainKind kind) {
   TrainPlan plan = default_train_plan();
   plan.model = {.layers = 2, .width = 8, .heads = 2, .context = 8, .norm = Norm::rms};
@@ -191,7 +191,7 @@ inline std::string resealed(std::string bytes, bool sized) {
   return bytes;
 }
 
-/// A checkpoint in a file, and what is said about others in its place.
+/// A checkpoint in a file, and the sentences about others in its place.
 struct WrittenCheckpoint {
   TemporaryDirectory scratch;
   std::string file = scratch / "c";
@@ -203,7 +203,7 @@ struct WrittenCheckpoint {
     write_checkpoint(file, record, made_up_state(record, dice));
     bytes = bytes_of_file(file);
   }
-  /// What is said about such a file; "" where it is read.
+  /// The sentence about such a file; "" if it is read.
   std::string said_of(const std::string& other) const {
     scratch.write("c", other);
     try {

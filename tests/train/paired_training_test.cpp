@@ -1,4 +1,4 @@
-/// Runs side by side: what is compared, going on, forks, bisecting, replaying, stopping.
+/// Runs side by side: comparisons, continuing, forks, bisecting, replaying, stopping.
 #include "kernels/train/paired_training.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ bool same_deviation(const WeightDeviation& x, const WeightDeviation& y) {
          same(x.update_cosine, y.update_cosine) && same(x.directionality, y.directionality) && same(x.step_size, y.step_size);
 }
 
-/// The models are one, and went the same way.
+/// True if the models are one, and went the same way.
 bool is_nothing(const WeightDeviation& d) { return d.step_size > 0 && same_deviation(d, {0, 0, 0, 1, 0, d.step_size}); }
 
 bool same_head(const HeadHealth& x, const HeadHealth& y) {
@@ -83,7 +83,7 @@ void expect_same_curves(const TrainRecord& x, const TrainRecord& y) {
     })) << x.pairs[i].pair.name;
 }
 
-/// Before the first step there is no first loss: NaN.
+/// True if both states are the same; before the first step there is no first loss: NaN.
 bool same_state(const PairedTrainingState& x, const PairedTrainingState& y) {
   return x.step == y.step && x.paths == y.paths && std::ranges::equal(x.runs, y.runs, [](TrainState p, TrainState q) {
            const bool same_first = same(p.first_loss, q.first_loss);
@@ -212,7 +212,7 @@ TEST(PairedTraining, SameBitsFromOneThreadAndTwo) {
   expect_same(trained(plan), two);
 }
 
-/// Stops after every step and goes on from what was kept.
+/// Stops after every step and continues from the kept state.
 void expect_resumes(const TrainPlan& plan) {
   PairedTraining whole(plan, cpu());
   std::vector<std::pair<TrainRecord, PairedTrainingState>> kept;
@@ -235,7 +235,7 @@ TEST(PairedTraining, GoesOnBitForBitFromAnyStep) { expect_resumes(tiny_plan()); 
 TEST(PairedTraining, GoesOnBitForBitWithReferences) {
   TrainPlan plan = tiny_plan(TrainKind::reference);
   plan.recipe.steps = 4;
-  plan.recipe.loss_scale = 0x1p30;  // fp16 leaves steps out
+  plan.recipe.loss_scale = 0x1p30;  // fp16 skips steps
   expect_resumes(plan);
 }
 
@@ -333,7 +333,7 @@ TEST(PairedTraining, ReferencesAreFiveComparisonsOfFiveRuns) {
   EXPECT_GT(last(training, 3).rel_l2, last(training, 2).rel_l2) << "bf16 has fewer bits than fp16";
 }
 
-/// fp32, where a is b but for what `change` does.
+/// A plan in fp32 in which a is b but for `change`.
 TrainPlan but_for(BisectBy by, const std::function<void(TrainMethod& a)>& change) {
   TrainPlan plan = tiny_plan(TrainKind::bisect);
   plan.bisect = by;
@@ -363,7 +363,7 @@ TEST(PairedTraining, BisectByLayerAndHeadFindsThePlace) {
   for (const BisectBy by : {BisectBy::layer, BisectBy::head}) {
     const PairedTraining training = trained(but_for(by, [](TrainMethod& a) {
       a.method.precision[Step::P] = to_format(bf16);
-      a.exact = {{0, -1}, {1, 0}};  // what is left is head 1 of layer 1
+      a.exact = {{0, -1}, {1, 0}};  // the rest is head 1 of layer 1
     }));
     ASSERT_EQ(training.record().pairs.size(), 2u);
     EXPECT_EQ(training.record().pairs[1].pair.name, by == BisectBy::layer ? "layer 1 exact" : "layer 1 head 1 exact");

@@ -8,7 +8,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// One question under way: dice, arrays on the device, and what was read from them.
+/// One question under way: dice, arrays on the device, and the numbers read from them.
 template <class T>
 class Asking {
  public:

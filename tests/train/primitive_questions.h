@@ -9,18 +9,18 @@
 
 namespace attoscope::testing {
 
-/// What is asked of a device, and everything that it wrote: the same for every device that follows the rule.
+/// A question to a device; `answer` is everything that it wrote, the same for every device that follows the rule.
 template <class T>
 struct PrimitiveQuestion {
   std::string name;
   std::vector<double> (*answer)(Primitives<T>& on, std::uint64_t seed);
 };
 
-/// Attention has tests of its own.
+/// Every question but attention, which has tests of its own.
 template <class T>
 std::vector<PrimitiveQuestion<T>> primitive_questions();
 
-/// Where x and y are not the same bits (every NaN counts as one), or "".
+/// The place where x and y are not the same bits (every NaN counts as one), or "".
 std::string difference(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace attoscope::testing

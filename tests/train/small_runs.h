@@ -1,4 +1,4 @@
-/// What the tests of models and runs share: small plans, their model, and what a failed call says.
+/// Helpers of the tests of models and runs: small plans, their model, and the messages of failed calls.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr std::string_view instruction_set_names[] = {"sse2", "avx2", "av
 inline TrainMethod eager_in(const Format& format) { return small_tiled(format, Algorithm::flash2, "eager"); }
 inline TrainMethod baseline_in(const Format& format) { return small_tiled(format, Algorithm::three_pass, "base_eager"); }
 
-/// 60 steps of 2 layers x 16.
+/// A plan of 60 steps of 2 layers x 16.
 inline TrainPlan small_plan(const TrainMethod& a = eager_in(bf16)) {
   TrainPlan plan = made_up_plan({.layers = 2, .width = 16, .heads = 2, .context = 16}, 2, a);
   plan.recipe.steps = 60;
@@ -51,7 +51,7 @@ struct FloatModel {
   DeviceArray<float, float> weights, gradient;
 };
 
-/// What the Error says that `work` throws.
+/// The message of the Error that `work` throws.
 template <class Error, class Work>
 std::string message_of(Work work) {
   try {

@@ -1,4 +1,4 @@
-// A GPU that fails while it trains: the CPU goes on with the same bits, and one sentence says so.
+// A GPU that fails while it trains: the CPU continues with the same bits, and one sentence says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ PairedTraining undisturbed(const TrainPlan& plan) {
   return training;
 }
 
-/// The calls of a training that is not lost.
+/// Number of calls of a training that is not lost.
 int calls_of(const TrainPlan& plan) {
   FailingGpu gpu;
   PairedTraining training(plan, lost(gpu));
@@ -78,7 +78,7 @@ TEST(Takeover, WhereNoPrimitivesCanBeMadeTheCpuTrains) {
   expect_same_training(training, undisturbed(plan));
 }
 
-/// Any call may be the one: in making a run, in a step's pass forward or back, in its update, in a copy of its state.
+/// Any call may fail: in making a run, in a step's pass forward or back, in its update, in a copy of its state.
 TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
   for (const TrainKind kind : {TrainKind::methods, TrainKind::replay, TrainKind::reference}) {
     const TrainPlan plan = plan_of(kind, 22);
@@ -119,7 +119,7 @@ TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
   EXPECT_EQ(record.runs[1].steps.back().loss, expected.record().runs[1].steps.back().loss);
 }
 
-/// What takes over repeats some steps; whoever stops it meanwhile finds the record as it was, and nothing is lost.
+/// The substitute repeats some steps; a stop meanwhile leaves the record as it was, and nothing is lost.
 TEST(Takeover, RepeatingStepsCanBeStoppedAndGoesOn) {
   const TrainPlan plan = plan_of(TrainKind::methods);
   FailingGpu gpu;
@@ -186,7 +186,7 @@ class LostCommand : public ::testing::Test {
     arguments.checkpoint_every = "2";
     arguments.device = "auto";
   }
-  /// What it shows; `at_step` 0: no run can be made.
+  /// Output of the command; `at_step` 0: no run can be made.
   std::string shown(int at_step, MakePrimitives instead = on_cpu()) {
     std::ostringstream out, warnings;
     gpu = {};
@@ -202,7 +202,7 @@ class LostCommand : public ::testing::Test {
   FailingGpu gpu;
 
  private:
-  /// Fails from the loss of this step on, of which each run has one.
+  /// Fails from the loss of this step on; each run has one loss a step.
   MakePrimitives lost_at(int step) {
     if (step == 0) gpu.fails_at = 0;
     return [this, step, make = primitives_of(gpu)] {
@@ -211,7 +211,7 @@ class LostCommand : public ::testing::Test {
       return primitives;
     };
   }
-  /// The calls that making both runs and so many steps take.
+  /// Number of calls for making both runs and so many steps.
   int calls_of_steps(int steps) {
     TrainPlan plan = train_plan_of(arguments);
     plan.text = text_of({.file = *arguments.text, .digest = 0, .corpus = nullptr});

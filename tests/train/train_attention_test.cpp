@@ -1,5 +1,5 @@
 // Attention inside training: forward against compute(), backward against finite differences and against a plain scalar
-// reference, statistics against what was planted.
+// reference, statistics against planted numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
@@ -35,13 +35,13 @@ GradPrecision random_gradient(Dice& dice, bool stochastic) {
   return p;
 }
 
-/// Any method with any gradient policy; tells whether it works in double.
+/// Any method with any gradient policy; `in_double` becomes true if it works in double.
 TrainMethod random_train_method(Dice& dice, bool stochastic_gradient, bool& in_double) {
   Experiment e = testing::random_experiment(dice);
   while (e.a.algorithm >= Algorithm::hardware) e = testing::random_experiment(dice);
   e.a.scaling = {};  // trainings refuse it
   e.b = {};
-  e.a.accumulator = {};  // backward adds by fma, forward as it is told
+  e.a.accumulator = {};  // backward adds by fma, forward by the accumulator
   in_double = works_in_double(e);
   return {e.format, e.a, random_gradient(dice, stochastic_gradient), {}};
 }
@@ -207,7 +207,7 @@ std::string text(const Heads<T>& heads) {
   return s.str();
 }
 
-/// The backward pass on every one of the instruction sets that this machine runs.
+/// Runs the backward pass on each of these instruction sets that the machine has.
 template <class T>
 void expect_plain_gradient(Heads<T>& heads, std::initializer_list<std::string_view> sets) {
   std::vector<PlainGradient<T>> plain;
@@ -266,7 +266,7 @@ TEST(TrainBackward, IsThePlainRuleUnderEveryNamedPolicy) {
       }
 }
 
-// With roundings everywhere drawn by dice.
+// Roundings everywhere, drawn by dice.
 TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
   Dice dice(8);
   for (int i = 0; i < testing::experiments(24); ++i) {

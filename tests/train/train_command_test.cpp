@@ -1,4 +1,4 @@
-// `attoscope train`: plans from options, its files, checkpoints that it goes on from, signals.
+// `attoscope train`: plans from options, its files, checkpoints that it continues, signals.
 #include "app/commands/train_command.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
-/// `train` of a model that takes milliseconds, on a text in `scratch`, but for what the options say.
+/// `train` of a model that takes milliseconds, on a text in `scratch`, with these options.
 std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vector<std::string>& options = {}) {
   const std::string text = scratch / "text.txt";
   if (!std::filesystem::exists(text))
@@ -55,14 +55,14 @@ std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vect
   return all;
 }
 
-/// `train` that goes on from a checkpoint.
+/// `train` that continues a checkpoint.
 std::vector<std::string> resumed(const std::string& file, const std::vector<std::string>& options = {}) {
   std::vector<std::string> all{"train", "--resume", file, "--device", "cpu", "--threads", "2", "--quiet"};
   all.insert(all.end(), options.begin(), options.end());
   return all;
 }
 
-/// The plan of `tiny`, once that has written its text.
+/// The plan of `tiny`, after that has written its text.
 TrainPlan plan_of_tiny(const TemporaryDirectory& scratch) {
   TrainArguments x;
   x.of_model = {"1", "16", "2", "16", {}};
@@ -75,7 +75,7 @@ TrainPlan plan_of_tiny(const TemporaryDirectory& scratch) {
 
 nlohmann::json json_of_file(const std::string& path) { return nlohmann::json::parse(bytes_of_file(path)); }
 
-/// Without what a clock tells.
+/// The JSON without the times of a clock.
 nlohmann::json timeless(nlohmann::json json) {
   json.erase("seconds");
   return json;
@@ -432,7 +432,7 @@ TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {
     EXPECT_EQ(bytes_of_file((scratch / "rest/") + file), bytes) << file;
   }
   EXPECT_NE(bytes_of_file(scratch / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch / "whole/b/layer_0_W_Q.npy"));
-  // what was finished can be written down once more, on another copy of the text
+  // a finished training can be written once more, on another copy of the text
   EXPECT_EQ(
       attoscope(resumed(scratch / "d", {"--text", scratch.write("copy.txt", some_text()), "--json", scratch / "again.json"}))
           .code,

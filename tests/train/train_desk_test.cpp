@@ -1,4 +1,4 @@
-// The Train workspace's conversation with the thread that trains, states kept on the way, heads looked into.
+// The Train workspace's conversation with the thread that trains, states kept on the way, captured heads.
 #include "app/train/train_desk.h"
 
 #include <gmock/gmock.h>
@@ -46,12 +46,12 @@ class Desk : public ::testing::Test {
     session.view.workspace = Workspace::train;
     open();
   }
-  /// A window that was just opened.
+  /// Opens a new window.
   void open(std::chrono::milliseconds every = 5min) {
     desk.reset();
     desk.emplace([this] { ++published; }, TrainKeeping{scratch_ / "data", every}, on_cpu());
   }
-  /// Updates until `done(view)`; false where it never is.
+  /// Updates until `done(view)`; false if it never is.
   template <class Done>
   bool until(Done done, bool explore_computes = false) {
     return eventually([&] {
@@ -61,11 +61,11 @@ class Desk : public ::testing::Test {
   }
   bool until_quiet() {
     const bool quiet = until([&](const TrainView&) { return !desk->busy(); });
-    desk->update(session, false);  // what was told before it was quiet
+    desk->update(session, false);  // messages from before it was quiet
     return quiet;
   }
   void request(Act act, int step = -1) { desk->handle({.act = act, .step = step}, session); }
-  /// Asks for it, and waits until all is done.
+  /// Sends the request, and waits until all is done.
   TrainView after(Act act, int step = -1) {
     request(act, step);
     EXPECT_TRUE(until_quiet());
@@ -448,7 +448,7 @@ TEST_F(Desk, DivergenceStopsAndKeepsWhatThereWas) {
 }
 
 TEST_F(Desk, ExploreComesFirst) {
-  open(0ms);  // every step is saved, so that the file says how far it is
+  open(0ms);  // every step is saved, so that the file shows the progress
   const auto reached = [&] { return read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step; };
   session.train.recipe.steps = 100000;
   request(Act::run);
@@ -456,7 +456,7 @@ TEST_F(Desk, ExploreComesFirst) {
   session.view.workspace = Workspace::explore;
   desk->update(session, true);
   const int held = reached() + 1;  // the step that was under way
-  for (int i = 0; i < 20; ++i) {   // in which time it would take as many
+  for (int i = 0; i < 20; ++i) {   // long enough to take as many steps
     by_hand(1);
     desk->update(session, true);
   }

@@ -1,4 +1,4 @@
-// Figures of what was trained: their numbers are the record's, and their JSON makes them again.
+// Figures of trainings: their numbers are the record's, and their JSON makes them again.
 #include "app/train/train_figures.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-/// Attention inside training as the tests see it: heads with everything that a pass reads and writes, and the backward pass's
-/// rule as plainly as it can be written.
+/// Attention inside training for the tests: heads with everything that a pass reads and writes, and the backward pass's rule as
+/// plainly as it can be written.
 #pragma once
 
 #include "kernels/arithmetic/random.h"
@@ -94,7 +94,7 @@ class PlainGradient {
   T in(const std::vector<T>& x, int row, int c) const { return steps_.rounded(Step::input, x[heads_.at(place_, row, c)]); }
   T raw(const std::vector<T>& x, int row, int c) const { return x[heads_.at(place_, row, c)]; }
 
-  /// `lane`, i and k are what draws tell numbers apart by.
+  /// Rounds x with the random bits of `lane`, i and k.
   T round(GradStep step, T x, int lane, int i, int k = 0) const {
     const Rounding& r = heads_.method.gradient[step];
     if (r.kind == Rounding::Kind::exact) return x;

@@ -38,7 +38,7 @@ Weights moved(Weights x, std::size_t at, float by) {
   return x;
 }
 
-/// Of two models that just came where they are, from `x_before` and `y_before`.
+/// Deviations of two models in their first step, from `x_before` and `y_before`.
 std::vector<WeightDeviation> deviations(const Parameters& p, const Weights& x, const Weights& y, const Weights& x_before,
                                         const Weights& y_before) {
   DeviationMeter meter(p);

@@ -1,4 +1,4 @@
-/// Texts and weights, a model's gradients against the chain rule and finite differences, and what mixed precision rounds.
+/// Texts and weights, a model's gradients against the chain rule and finite differences, and the roundings of mixed precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-/// Nothing rounds, in double.
+/// A method that rounds nothing, in double.
 TrainMethod exact_by(Algorithm algorithm) {
   TrainMethod x = small_tiled(fp64, algorithm, "exact");
   x.gradient = grad_policy(algorithm == Algorithm::three_pass ? "grad_base_exact" : "grad_exact").precision;
@@ -28,7 +28,7 @@ std::string repeated(std::string_view part, int times) {
   return text;
 }
 
-/// Words in any order.
+/// Words in random order.
 std::string some_text(std::size_t least) {
   constexpr std::string_view words[] = {"tile", "row", "max", "sum", "scale", "key", "query", "value"};
   Dice dice(7);
@@ -166,7 +166,7 @@ TEST(Parameters, FirstWeightsAreTheStreamsOfTheSeedOnEveryInstructionSet) {
 
 // --- gradients ----------------------------------------------------------------------------------------------------------
 
-/// A model in double by the rule written plainly, with weights large enough for everything to be curved.
+/// A model in double by the plainly written rule, with weights large enough for everything to be curved.
 struct DoubleModel {
   DoubleModel(const ModelShape& model_shape, const TrainMethod& method)
       : shape(model_shape),
@@ -254,7 +254,7 @@ bool is_in(const Format& format, const std::vector<float>& x) {
   return std::ranges::all_of(x, [&](float value) { return is_in(format, value); });
 }
 
-/// Counts products, and their factors that are no numbers of D.
+/// Counts products, and factors that are no numbers of D.
 struct ProductWatch : plain::Device<float> {
   explicit ProductWatch(const Format& D) : format(D) {}
   void product(const MatrixProduct<float>& p) override {

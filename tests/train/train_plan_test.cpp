@@ -1,4 +1,4 @@
-/// What a training plan asks for: its runs, its pairs, and what it refuses.
+/// Runs and pairs of a training plan, and its refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

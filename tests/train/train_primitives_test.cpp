@@ -1,5 +1,5 @@
-// The CPU that trains against the rule written plainly, bit for bit: every operation, every instruction set,
-// one and two threads.
+// Training on the CPU against the plainly written rule, bit for bit: every operation, every instruction set, one and two
+// threads.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -164,7 +164,7 @@ TEST(Trainer, FollowsAdamW) {
   }
 }
 
-/// Notes what stochastic rounding draws from.
+/// Records the seeds of stochastic rounding.
 struct DiceWatch : plain::Device<float> {
   explicit DiceWatch(std::vector<std::uint64_t>& seen) : dice(seen) {}
   void attention(const HeadBatch<float>& heads) override {
@@ -412,8 +412,8 @@ TEST(Divergence, NamesTheLayerAndTensorOfTheFirstNaN) {
   EXPECT_EQ(told_with_nan_in(p.index("head")), told("the array of logits"));
 }
 
-/// Weights whose logits are all 0, but whose gradient is beyond every format: channels are alike, so that norms give 0, and
-/// behind the second one all is large.
+/// Weights whose logits are all 0, but whose gradient is beyond every format: channels are alike, so that norms give 0, and all
+/// numbers after the second norm are large.
 TrainState steep_state(Trainer& trainer, double loss_scale) {
   const Parameters& p = trainer.parameters();
   TrainState state = trainer.state();
@@ -445,7 +445,7 @@ TEST(Divergence, OfTheGradientNamesItsTensor) {
   EXPECT_EQ(told_in(Format{7, 10}, 0x1p-23), "nothing was thrown");
 }
 
-/// Adds up what is asked of it.
+/// Adds up allocated bytes.
 struct MemoryWatch : plain::Device<float> {
   explicit MemoryWatch(double& sum) : bytes(sum) {}
   std::string name() const override { return "cpu"; }
