@@ -1,5 +1,5 @@
-/// The tensor-core kernel without a GPU: its own lines, run over blocks, warps and lanes by a model of ldmatrix, mma and
-/// cp.async that checks bounds, races and bank conflicts; its result against the truth and against emulated `hw`.
+/// The tensor-core kernel without a GPU: its own code, run over blocks, warps and lanes by a model of ldmatrix, mma and
+/// cp.async that checks bounds, races and bank conflicts; its result against the golden value and against emulated `hw`.
 #include "kernels/tensor_core/hardware.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ Matrix as_matrix(const std::vector<float>& x, int d) {
   return {static_cast<int>(x.size()) / d, d, std::vector<double>(x.begin(), x.end())};
 }
 
-/// The model's answer is as close to the truth as emulated `hw`, and much closer to `hw` than both are to the truth.
+/// Expects the model's answer to be as close to golden as emulated `hw`, and much closer to `hw` than both are to golden.
 void expect_like_the_emulation(const Experiment& e, const std::string& what) {
   const Result r = compute(e);
   HostFindings findings;
@@ -83,7 +83,7 @@ TEST(Layout, IsTheOneOfThePtxManual) {
   }
 }
 
-/// The row, and the byte in it, of byte `byte` of what ldmatrix puts into register j of `lane`.
+/// The row, and the byte in it, that ldmatrix puts at byte `byte` of register j of `lane`.
 mma::Cell loaded(int lane, int j, int byte, bool by_keys, bool transposed) {
   const mma::Cell in = mma::received(lane, byte / 2, transposed);
   const int namer = j * 8 + in.row;
@@ -91,7 +91,7 @@ mma::Cell loaded(int lane, int j, int byte, bool by_keys, bool transposed) {
   return {at.row, at.col * 16 + in.col * 2 + byte % 2};
 }
 
-/// What a lane names in ldmatrix arrives in the register where mma expects it: Q as A, K as B.
+/// The row that a lane names in ldmatrix arrives in the register where mma expects it: Q as A, K as B.
 template <int element_bytes>
 void expect_operands_of_scores() {
   for (int lane = 0; lane < 32; ++lane)
@@ -120,8 +120,7 @@ TEST(Layout, LoadsAreTheOperandsOfProducts) {
       }
 }
 
-/// V of 8 bits: a register of B has, at every place, the key that A has there, and the column that O's fragment is said to
-/// have.
+/// V of 8 bits: a register of B has, at every place, the key of A there, and the column of O's fragment.
 TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
   for (int lane = 0; lane < 32; ++lane)
     for (int f = 0; f < 4; ++f)  // of the fragments of 32 columns
@@ -129,7 +128,7 @@ TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
         for (int byte = 0; byte < 4; ++byte) {
           const mma::Cell b = mma::b_cell<1>(lane, first / 4 + byte);
           const int j = f / 2 * 2 + byte / 2,
-                    taken = byte % 2 * 2 + f % 2;  // which byte `alternate_bytes` takes of which register
+                    taken = byte % 2 * 2 + f % 2;  // the byte that `alternate_bytes` takes of each register
           EXPECT_EQ(loaded(lane, j, taken, false, true),
                     (mma::Cell{mma::key_at<1>(b.row) - first, mma::value_column<1>(f, b.col)}));
         }
@@ -137,7 +136,7 @@ TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
   EXPECT_EQ(mma::alternate_bytes(0x33221100, 0x77665544, 1), 0x77553311U);
 }
 
-/// P of 8 bits: A has at every place the key which that lane has in two neighbouring fragments of S.
+/// P of 8 bits: A has at every place the key that the lane has in two neighbouring fragments of S.
 TEST(Layout, BytesOfProbabilitiesAreWhereTheirLaneHasThem) {
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 16; ++i) {
@@ -319,8 +318,8 @@ std::vector<plain::IntegerScores> integer_questions(const Format& format, bool a
   return questions;
 }
 
-/// Where only the products' sums are rounded, the kernel's lines give the bits of a plain attention under every rule, and no
-/// other rule's.
+/// The kernel's code gives the bits of a plain attention under every rule, if only the products' sums are rounded, and no other
+/// rule's.
 TEST(Rule, GivesEveryBitWhereScoresAreIntegers) {
   for (const Format& format : formats) {
     const std::vector<ProductRule> rules = product_rules({format});
@@ -339,7 +338,7 @@ TEST(Rule, GivesEveryBitWhereScoresAreIntegers) {
   }
 }
 
-/// So does the emulation, with the sums that the kernel has on such a GPU.
+/// The emulation does so too, with the sums of the kernel on such a GPU.
 TEST(Rule, IsTheEmulations) {
   const std::vector<ProductRule> rules = product_rules({e4m3});
   for (const auto& [sums, gpu] : {std::pair{Accumulator::ada, TensorCore::ada}, {Accumulator::rtx50, TensorCore::rtx50}}) {
@@ -362,7 +361,7 @@ TEST(Rule, OfTheDevice) {
   EXPECT_EQ(hardware_sums(e4m3, 12, 0), Accumulator::rtx50);
 }
 
-/// The model itself: it sees what it is there to see.
+/// The model itself finds planted faults.
 TEST(Model, FindsRacesAndIndicesOutOfBounds) {
   HostFindings findings;
   HostShared shared(64, findings);

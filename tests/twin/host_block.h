@@ -1,5 +1,5 @@
 /// A thread block of the tensor-core kernel on the host: all lanes in step, warps one after the other, copies in flight until
-/// they are waited for. It notes every index out of bounds, every race and every bank conflict instead of misbehaving.
+/// they are waited for. Records every index out of bounds, every race and every bank conflict instead of misbehaving.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@
 
 namespace attoscope::testing {
 
-/// What a run of the model found.
+/// Findings of a run of the model.
 struct HostFindings {
   std::vector<std::string> faults;  ///< indices out of bounds, races, elements written twice: in words, the first few
   std::int64_t fault_count = 0, conflicts = 0, loads = 0, products = 0;
-  std::vector<int> written;  ///< how often each element of O was
+  std::vector<int> written;  ///< number of writes to each element of O
 
   void fault(const std::string& what) {
     if (++fault_count <= 8) faults.push_back(what);
   }
 };
 
-/// Shared memory by chunks of 16 bytes, with who touched each when. An epoch lasts from one barrier to the next.
+/// Shared memory by chunks of 16 bytes, with the latest reader and writer of each. An epoch lasts from one barrier to the next.
 class HostShared {
  public:
   HostShared(int bytes, HostFindings& findings)
@@ -37,7 +37,7 @@ class HostShared {
 
   using Bytes = std::array<std::uint8_t, 16>;
 
-  /// The chunk at `offset`, which a warp reads now.
+  /// The chunk at `offset`, read by a warp now.
   Bytes read(int offset) {
     Bytes row{};
     Chunk* chunk = at(offset, "ldmatrix");
@@ -96,7 +96,7 @@ class HostShared {
   int epoch_ = 0;
 };
 
-/// The numbers of a format, and how their products are added up.
+/// The numbers of a format, and the rule of adding their products.
 class HostNumbers {
  public:
   /// `rule`: null for exact sums, rounded once.
@@ -285,7 +285,7 @@ class HostWarp {
   }
 
   int tile_, index_;
-  std::map<int, F> own_;  // by offset, what its lanes keep in shared memory
+  std::map<int, F> own_;  // numbers of its lanes in shared memory, by offset
   const HostNumbers& numbers_;
   HostShared& shared_;
   HostFindings& findings_;
@@ -361,7 +361,7 @@ class HostBlock {
   std::vector<std::vector<int>> destinations_;  // of each thread's copies
 };
 
-/// How `host_output` runs the kernel.
+/// Settings of `host_output`.
 struct HostRun {
   int slice = 1 << 20;  ///< tiles of queries a launch
   bool backwards = false;
@@ -369,7 +369,7 @@ struct HostRun {
   const ProductRule* rule = nullptr;  ///< of the sums of products; null: exact, rounded once
 };
 
-/// O of every query of every head, as the kernel's own lines find it.
+/// O of every query of every head, by the kernel's own code.
 inline std::vector<float> host_output(const HardwareLaunch& launch, HostFindings& findings, const HostRun& run = {}) {
   const HostNumbers numbers(launch.format, run.rule);
   std::vector<float> o(launch.outputs(), -1.0f);

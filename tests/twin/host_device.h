@@ -1,5 +1,5 @@
-/// A GPU that trains, run by the host: every launch's blocks, warps and threads by the GPU's own lines, one after the other
-/// in orders by chance.
+/// A GPU that trains, run by the host: every launch's blocks, warps and threads by the GPU's own code, one after the other in
+/// random orders.
 #pragma once
 
 // clang-format off: before the kernels' headers, since it says which lanes they are compiled for
@@ -14,7 +14,7 @@
 
 namespace attoscope::testing {
 
-/// Calls work(i) for 0 .. count - 1, each once, in an order by chance.
+/// Calls work(i) for 0 .. count - 1, each once, in a random order.
 template <class Work>
 void in_any_order(std::int64_t count, Dice& dice, Work work) {
   if (count <= 0) return;
@@ -43,7 +43,7 @@ struct HostLanes {
   }
 };
 
-/// A thread block of a product. Throws std::logic_error where its threads do not meet between two parts of their way.
+/// A thread block of a product. Throws std::logic_error if its threads do not meet between two parts of their work.
 template <class Tile>
 class HostProductBlock {
  public:
@@ -69,7 +69,7 @@ class HostProductBlock {
   bool met_ = true;
 };
 
-/// What DevicePrimitives asks of a device. Its workspace forgets at every call, as one that had to grow would.
+/// The device behind DevicePrimitives. Its workspace forgets at every call, as one that had to grow would.
 class HostDevice {
  public:
   HostDevice(std::uint64_t seed, std::int64_t workspace_floats, int wanted_blocks)

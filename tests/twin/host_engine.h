@@ -21,14 +21,14 @@ struct HostEngineOptions {
   int devices = 1;            ///< that share the rows
   int slice_teams = 3;        ///< of a launch, at most
   int warps = 2;              ///< of a team
-  std::size_t tile_room = 0;  ///< bytes of shared memory for S beside what a piece of keys takes
-  int parts = 0;              ///< about how many launches the work of a slice takes; 0: whatever random launch times lead to
-  int fails_at = -1;          ///< the call or launch that gives up; -1: none
-  int* runs = nullptr;        ///< counts runs, where given
-  int* launches = nullptr;    ///< counts launches, where given
-  int* copies = nullptr;      ///< counts arrays of inputs that were copied, where given
-  int* waits = nullptr;       ///< counts waits for the device, where given
-  int* sent = nullptr;        ///< counts matrices that come back, where given
+  std::size_t tile_room = 0;  ///< bytes of shared memory for S beside that of a piece of keys
+  int parts = 0;              ///< about the number of launches for the work of a slice; 0: as random launch times decide
+  int fails_at = -1;          ///< the call or launch that fails; -1: none
+  int* runs = nullptr;        ///< counts runs, if not null
+  int* launches = nullptr;    ///< counts launches, if not null
+  int* copies = nullptr;      ///< counts copied arrays of inputs, if not null
+  int* waits = nullptr;       ///< counts waits for the device, if not null
+  int* sent = nullptr;        ///< counts returned matrices, if not null
 };
 
 class HostEngine final : public Engine {
@@ -182,7 +182,7 @@ class HostEngine final : public Engine {
     if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
   }
 
-  /// What one thread of a launch is given.
+  /// Arguments of one thread of a launch.
   struct Thread {
     simt_host::RowSlice slice;
     WorkRange range;
@@ -247,7 +247,7 @@ class HostEngine final : public Engine {
   std::array<Matrix, output_count> outputs_;
   std::array<bool, output_count> is_sent_{};
   EngineAnswers answers_;
-  std::array<double, output_count> floors_{};  ///< of ulps, where the output is a reference
+  std::array<double, output_count> floors_{};  ///< of ulps, if the output is a reference
 };
 
 }  // namespace attoscope::testing

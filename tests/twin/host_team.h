@@ -1,5 +1,5 @@
-/// A GPU's thread block, or a part of it, run by the host: its threads take turns and wait for each other where a GPU's would.
-/// The code is the GPU's own.
+/// A GPU's thread block, or a part of it, run by the host: its threads take turns and wait for each other as on a GPU. The code
+/// is the GPU's own.
 #pragma once
 
 #define ATTOSCOPE_SIMT simt_host
@@ -19,8 +19,8 @@
 namespace attoscope::testing {
 
 /// Runs a body in every thread, each on its own stack. Between two barriers the threads run one after the other in an order
-/// that changes from barrier to barrier: code that depends on an order that no barrier ensures gives wrong results. Throws
-/// std::logic_error where some threads wait at a barrier and others have ended.
+/// that changes from barrier to barrier: code that depends on an order without a barrier gives wrong results. Throws
+/// std::logic_error if some threads wait at a barrier and others have ended.
 class HostTeam final : public simt_host::TeamBarrier {
  public:
   explicit HostTeam(std::uint64_t seed, int count = simt_host::warp_lanes)
@@ -33,7 +33,7 @@ class HostTeam final : public simt_host::TeamBarrier {
     for (auto& stack : stacks_) stack = std::make_unique<char[]>(stack_bytes);
   }
 
-  /// `shared` bytes of shared memory hold what nobody wrote.
+  /// Fills `shared` bytes of shared memory with garbage, then runs the body.
   void run(const std::function<void(const simt_host::LaneGroup&)>& body, std::size_t shared = 0) {
     shared_.assign(shared / sizeof(Quad) + 1, Quad{{nowhere, nowhere}});
     body_ = &body;

@@ -19,7 +19,7 @@ using testing::trained;
 
 constexpr int never = 1 << 20, always = 1;  ///< blocks wanted of large tiles
 
-/// Few floats of workspace: what is summed up in parts is cut in several.
+/// A device with few floats of workspace, so that sums in parts are cut in several.
 std::unique_ptr<Primitives<float>> on_host_device(std::uint64_t seed, std::int64_t workspace_floats = 3000,
                                                   int wanted_blocks = never) {
   return std::make_unique<DevicePrimitives<HostDevice>>(seed, workspace_floats, wanted_blocks);
@@ -33,7 +33,7 @@ class TrainTwin : public ::testing::Test {
 #endif
   }
 
-  /// Whether a question has one answer, for seeds 0 .. count - 1.
+  /// Expects that a question has the CPU's answer, for seeds 0 .. count - 1.
   static void expect_the_cpus_answers(const testing::PrimitiveQuestion<float>& question, int count) {
     const auto cpu = cpu_primitives(2);
     for (int i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ TEST_F(TrainTwin, EveryPrimitiveGivesTheCpusNumbers) {
 
 TEST_F(TrainTwin, AttentionGivesTheCpusNumbers) { expect_the_cpus_answers(testing::attention_question(), experiments(200)); }
 
-/// At the edges of a tile, of a slab of k, of a piece.
+/// Sizes at the edges of a tile, of a slab of k, of a piece.
 TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
   const auto cpu = cpu_primitives(1);
   int i = 0;
@@ -90,7 +90,7 @@ TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
       }
 }
 
-/// A sum that is -0 stays so, although slabs of k are filled up.
+/// A sum that is -0 stays -0, although slabs of k are filled up.
 TEST_F(TrainTwin, WhatFillsASlabChangesNoSum) {
   for (const int wanted_blocks : {always, never}) {
     const auto twin = on_host_device(1, 3000, wanted_blocks);

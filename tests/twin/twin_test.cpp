@@ -32,10 +32,10 @@ using testing::HostTeam;
 using testing::same;
 using ::testing::StartsWith;
 
-/// Warps of a team: the bits depend on them as little as on anything else.
+/// Warps of a team: they change no bits.
 constexpr int warps_of_teams[] = {1, 2, 3, 8};
 
-/// Answers are remembered in `cache`, where there is one.
+/// Options of the host engine; answers are remembered in `cache`, if there is one.
 Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullptr) {
   Options options;
   options.cache = cache;
@@ -107,7 +107,7 @@ TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
     }
 }
 
-/// Cuts at every key chunk and finer, of methods that keep anything from one key to the next.
+/// Cuts at every key chunk and finer, for methods that keep anything from one key to the next.
 TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
   static constexpr SumOrder orders[] = {SumOrder::sequential, SumOrder::interleaved, SumOrder::pairwise};
   static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 50}, {Mask::Kind::padding, 70}};
@@ -147,7 +147,7 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
   EXPECT_GE(most, 200);
 }
 
-/// Between any two launches of ways that are cut into dozens.
+/// Stops between any two launches of work that is cut into dozens.
 TEST_F(Twin, StopsBetweenAnyTwoLaunches) {
   Experiment e = testing::small_experiment(bf16, 130, 8);
   const Result whole = compute(e);
@@ -209,7 +209,7 @@ TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
   EXPECT_EQ(runs, 2) << "a and b, not the golden value";
 }
 
-/// A new array may get the address of one that is gone: here one is filled with other numbers.
+/// A new array may get the address of one that is gone: here an array is filled with other numbers.
 TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   const Experiment e = testing::small_experiment(bf16, 40, 8);
   const std::vector<int> rows = computed_rows(e.problem);
@@ -296,7 +296,7 @@ TEST_F(Twin, AnUpdateWaitsOnce) {
   }
 }
 
-/// Matrices come back for an answer, none for errors alone; what no panel shows is not computed.
+/// Matrices come back for an answer, none for errors alone; data of no shown panel is not computed.
 TEST_F(Twin, OnlyWhatIsShownComesBack) {
   int sent = 0;
   ComputeCache cache;
@@ -400,7 +400,7 @@ TEST(Teams, EveryRowHasOneLane) {
   }
 }
 
-/// The time of a launch on a GPU on which a round of blocks needs `ms` for 1000 of its work.
+/// The time of a launch on a GPU with `ms` for 1000 units of work of a round of blocks.
 float taken(double ms, int blocks, std::int64_t distance) {
   return static_cast<float>(ms * ((blocks - 1) / 132 + 1) * static_cast<double>(distance) / 1000);
 }
