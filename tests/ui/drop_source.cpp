@@ -22,7 +22,7 @@ struct Close {
   void operator()(Display* display) const { XCloseDisplay(display); }
 };
 
-/// file:///a%20b and a line's end for each.
+/// "file:///a%20b" and a line end for each file.
 std::string uri_list(const std::vector<std::string>& files) {
   std::string list;
   for (const std::string& file : files) {

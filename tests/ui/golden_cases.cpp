@@ -1,5 +1,5 @@
-// The main views against pictures kept in tests/ui/golden, so that a panel that goes missing or a colour map that changes is
-// seen. ATTOSCOPE_GOLDEN=write makes them anew; look at them then.
+// The main views against pictures kept in tests/ui/golden, which show a missing panel or a changed colour map.
+// ATTOSCOPE_GOLDEN=write makes them anew; look at them then.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -30,7 +30,7 @@ Session example_session() {
   return s;
 }
 
-/// What is looked at, and what must have been answered for it.
+/// A main view; `ready`: its answers have arrived.
 struct MainView {
   const char* name;
   void (*edit)(View&);
@@ -89,7 +89,7 @@ Picture without(Picture p, int x0, int y0, int x1, int y1) {
   return p;
 }
 
-/// The comparison itself: it sees what it must, and forgives what it should.
+/// The comparison itself finds planted changes, and ignores those of other fonts.
 void planted(Hand& hand) {
   hand.stage.resize(width, height);
   const Picture right = picture_of(hand, views[0]);

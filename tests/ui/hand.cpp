@@ -73,7 +73,7 @@ void Hand::settle(Where where) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     context_.Yield();
   }
-  context_.Yield(2);  // the answer may have come after its frame was drawn; what it adds is laid out in one more
+  context_.Yield(2);  // the answer may have come after its frame was drawn; one more frame lays it out
 }
 
 void Hand::open(Session opened) {

@@ -1,4 +1,4 @@
-/// One test's eyes and hands: it clicks real widgets by label and compares whole sessions.
+/// The user of a test: clicks real widgets by label and compares whole sessions.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ inline const std::string controls = "//Controls/", heatmap = "//Heat map/", stri
 
 class Hand {
  public:
-  /// A line of a test: std::source_location, which clang 14 does not have.
+  /// A line of a test: std::source_location, which clang 14 lacks.
   struct Where {
     const char* file;
     const char* function;
@@ -35,15 +35,15 @@ class Hand {
   Experiment& experiment() { return stage.session.experiment; }
   View& view() { return stage.session.view; }
 
-  /// Counts a failure, with its place, where `truth` is false.
+  /// Counts a failure, with its place, unless `truth`.
   bool check(bool truth, const std::string& what, Where where = Where::current());
   /// True as long as nothing failed.
   bool well() const;
 
-  /// `act` changes exactly what `mutate` says, and the answer follows.
+  /// Expects that `act` changes exactly what `mutate` does, and that the answer follows.
   void changes(const std::string& what, const std::function<void()>& act, const std::function<void(Session&)>& mutate,
                Where where = Where::current());
-  /// `act` changes nothing.
+  /// Expects that `act` changes nothing.
   void leaves(const std::string& what, const std::function<void()>& act, Where where = Where::current());
 
   void frames(int count);
@@ -55,7 +55,7 @@ class Hand {
   void click(const std::string& path, int button = 0);
   /// Opens a combo and clicks one of its items.
   void choose(const std::string& combo, const std::string& item);
-  /// Clicks an item of the popup that has the focus.
+  /// Clicks an item of the focused popup.
   void pick(const std::string& item);
   bool exists(const std::string& path);
   bool disabled(const std::string& path);
@@ -65,15 +65,15 @@ class Hand {
   /// Clicks into a text field, replaces its text, Enter.
   void fill(const std::string& path, const std::string& text);
 
-  /// Text into what has the keyboard, then Enter.
+  /// Types text into the focused field, then Enter.
   void enter(const std::string& text);
-  /// What the mouse can touch in a window, and how it is called.
+  /// The items of a window that the mouse can touch, with their labels.
   std::vector<std::pair<ImGuiID, std::string>> items(const std::string& window);
   ImGuiID id(const std::string& path);
   /// True if a tooltip opens when the mouse rests on the item.
   bool explained(ImGuiID item);
 
-  /// Types into the field that has the focus, without Enter.
+  /// Types into the focused field, without Enter.
   void type_only(const std::string& text);
 
   /// A place of a widget: (0, 0) is its top left, (1, 1) its bottom right.
@@ -87,14 +87,14 @@ class Hand {
   /// True if a tooltip opens when the mouse rests there, or while it is held down there.
   bool explained_at(ImVec2 place, bool held = false);
 
-  /// What is on screen.
+  /// The pixels on screen.
   Picture picture();
 
  private:
   ImGuiTestContext& context_;
 };
 
-/// The lines in which two sessions differ, as they are saved.
+/// The lines in which two sessions differ, in their saved form.
 std::string difference(const Session& expected, const Session& found);
 
 }  // namespace attoscope::testing

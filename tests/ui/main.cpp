@@ -100,7 +100,7 @@ std::vector<Group> all_groups() {
           {"random_cases", random_cases()}};
 }
 
-/// The cases that one of the words names; all where there is none.
+/// The cases that one of the words names; all if there are no words.
 std::vector<Case> wanted_cases(const std::vector<std::string>& words) {
   std::vector<Case> wanted;
   for (const Group& group : all_groups())
@@ -125,7 +125,7 @@ void keep_libraries() {
 }
 
 int run(const std::vector<std::string>& words) {
-  setenv("ATTOSCOPE_DIALOGS", "none", 1);  // the cases type paths, also where this desktop has a dialog
+  setenv("ATTOSCOPE_DIALOGS", "none", 1);  // the cases type paths, even if this desktop has a dialog
   const std::vector<Case> cases = wanted_cases(words);
   Engine engine;
   Stage stage(1280, 800);

@@ -1,5 +1,4 @@
-/// Pictures of the window compared with pictures that were kept: what differs by more than other fonts or another driver
-/// explain is seen.
+/// Pictures of the window compared with kept pictures; differences by other fonts or another driver are tolerated.
 #pragma once
 
 #include <string>
@@ -11,20 +10,20 @@ namespace attoscope::testing {
 /// Pixels of the screen that are one pixel of a shrunken picture.
 inline constexpr int shrink = 5;
 
-/// Each pixel the mean of shrink x shrink; without the status bar, which tells times and the machine's name.
+/// Each pixel is the mean of shrink x shrink; without the status bar, which shows times and the machine's name.
 Picture shrunken(const Picture& picture);
 
 /// The PNG; an empty picture if it cannot be read.
 Picture read_picture(const std::string& file);
 
-/// How far colours may be apart, of 255, over all and in the mean of a block of 40 x 40 pixels of the screen: fonts of another
-/// version move the edges of letters.
+/// Largest differences of colours, of 255, over all and in the mean of a block of 40 x 40 pixels of the screen: fonts of
+/// another version move the edges of letters.
 struct PictureTolerance {
   double mean = 1, block = 14;
 };
 
-/// How two shrunken pictures differ, in colours of 0 to 255: over all, and in the worst block, whose place on the screen is x,
-/// y.
+/// Differences of two shrunken pictures, in colours of 0 to 255: over all, and in the worst block, whose place on the screen is
+/// x, y.
 struct PictureDifference {
   double mean = 0, worst = 0;
   int x = 0, y = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int largest_width = 1920, largest_height = 1200;
 
-/// The bottom left corner, where a window smaller than the framebuffer is drawn.
+/// The bottom left corner, the place of a window smaller than the framebuffer.
 Picture corner(const Picture& all, int width, int height) {
   Picture part{width, height, {}};
   for (int y = all.height - height; y < all.height; ++y) {
@@ -108,7 +108,7 @@ void Stage::draw() {
   if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
   if (told) requests.train = {};
   if (!told) update();
-  const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame: it runs when the frame ends
+  const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
   if (wanted || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);
   } else {

@@ -1,4 +1,4 @@
-/// The window without a display: the real panels in the real renderer, with real answers, and nobody at the controls.
+/// The window without a display: the real panels in the real renderer, with real answers, and a test at the controls.
 #pragma once
 
 #include <optional>
@@ -28,36 +28,36 @@ Session all_heads(int n = 512);
 class Stage {
  public:
   Stage(int width, int height);
-  ~Stage() { state.reset(); }  // what the panels drew with goes before the renderer does
+  ~Stage() { state.reset(); }  // their drawings are freed before the renderer
 
   Session session;
-  std::optional<PanelInput> told;  ///< what the panels are told instead of what the explorer says
+  std::optional<PanelInput> told;  ///< input of the panels in place of the explorer's
   bool asked_to_quit = false;
-  TrainRequest train_request;  ///< what the panels asked of the training last; handled where they are not told what to show
+  TrainRequest train_request;  ///< the panels' last request to the training; handled only without `told`
   UiStatePtr state = make_ui_state();
-  PlotExporter exporter{""};            ///< where a test wants its pictures
-  SessionStore::Places places;          ///< where a test wants its last session; from the next `open` on
-  bool first_start = false;             ///< the window that is opened next is the first one
+  PlotExporter exporter{""};            ///< folder of a test's pictures
+  SessionStore::Places places;          ///< files of a test's last session; from the next `open` on
+  bool first_start = false;             ///< the next opened window is the first one
   std::string document;                 ///< the file that the next opened session belongs to
-  CodeOfDevice code = missing_code_of;  ///< what the devices of windows opened from now on miss
-  std::string points_directory;         ///< where windows opened from now on keep points of sweeps; empty: nowhere
-  std::string data_directory;           ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
-  std::vector<float> frame_ms;          ///< how long frames without pixels took, the last ones
+  CodeOfDevice code = missing_code_of;  ///< code that the devices of later opened windows miss
+  std::string points_directory;         ///< folder in which later opened windows keep points of sweeps; empty: none
+  std::string data_directory;           ///< folder in which they keep trainings, and Q, K, V of them; empty: none
+  std::vector<float> frame_ms;          ///< times of the last frames without pixels
 
-  /// A window that was just opened on `opened`.
+  /// Opens a new window on `opened`.
   void open(Session opened);
-  /// Another size of the window.
+  /// Resizes the window.
   void resize(int width, int height);
-  /// Draws one frame, with pixels where a picture was asked for, and now and then.
+  /// Draws one frame, with pixels if a picture was asked for, and now and then.
   void draw();
-  /// What is on screen; drawn with the next frame.
+  /// Asks for a picture of the screen, drawn with the next frame.
   void take_picture() { picture_.reset(); }
   const std::optional<Picture>& picture() const { return picture_; }
   Explorer& explorer() { return *explorer_; }
   SessionDesk desk() { return {session, *explorer_, *sessions_, *dialog_, *train_}; }
   Sweeper& sweeper() { return *sweeper_; }
   TrainDesk& train() { return *train_; }
-  /// What the panels see.
+  /// Input of the panels.
   PanelInput panel_input() const;
 
  private:
@@ -71,8 +71,8 @@ class Stage {
   std::optional<SessionStore> sessions_;
   std::optional<FileDialog> dialog_;
   std::optional<Explorer> explorer_;  ///< last: its worker joins first
-  std::optional<Sweeper> sweeper_;    ///< so do its
-  std::optional<TrainDesk> train_;    ///< and its
+  std::optional<Sweeper> sweeper_;    ///< as does its worker
+  std::optional<TrainDesk> train_;    ///< and its worker
 };
 
 }  // namespace attoscope::testing

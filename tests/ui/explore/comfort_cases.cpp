@@ -1,4 +1,4 @@
-// Layout, themes, progress and cancelling, pictures that are saved, and files that are not what they should be.
+// Layout, themes, progress and cancelling, saved pictures, and broken files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ void contrasts(Hand& hand) {
   check(Theme::high_contrast, &Palette::line, 3, "lines");
 }
 
-/// Lines of a second parameter can be read on the panel and told apart, in every theme, as few or as many as there are.
+/// Lines of a second parameter are legible on the panel and distinct, in every theme, as few or as many as there are.
 void sweep_lines(Hand& hand) {
   for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast})
     for (const std::size_t count : {2u, 5u, 9u}) {
@@ -125,7 +125,7 @@ void sweep_lines(Hand& hand) {
     }
 }
 
-/// A colour as someone without one kind of cones sees it (Machado, Oliveira, Fernandes 2009, severity 1), linear.
+/// A colour as seen without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1), linear.
 Rgb seen_by(const std::array<Rgb, 3>& eye, Colour c) {
   const Rgb x = linear_of(c);
   Rgb y{};
@@ -240,7 +240,7 @@ void progress(Hand& hand) {
   hand.check(!hand.exists(button), "and goes away");
 }
 
-/// A GPU whose driver compiles: the window is alive, says how far it is, stops after the present part and goes on.
+/// A GPU whose driver compiles: the window is alive, shows the progress, stops after the present part and continues.
 void compiling(Hand& hand) {
   SlowCode slow({"attention in float", "attention in double", "deviations", "pictures"});
   slow.let(1);
@@ -279,7 +279,7 @@ void compiling(Hand& hand) {
   hand.open(small_session());  // before the code goes away
 }
 
-/// Something that takes seconds.
+/// A session that takes seconds.
 Session slow_session() {
   Session session = small_session();
   session.experiment.problem.n = 32768;
@@ -434,7 +434,7 @@ void bring(Hand& hand, const char* window) {
   hand.frames(3);
 }
 
-/// Where there is little room, panels share a place: nothing is squeezed, and all is still there.
+/// In small windows panels share a place: nothing is squeezed, and everything is still there.
 void small_windows(Hand& hand) {
   hand.view().ui_scale = 2;
   hand.frames(6);

@@ -1,4 +1,4 @@
-// Two fields held against each other, and the curves through a cell.
+// Two fields compared, and the curves through a cell.
 #include <array>
 #include <cmath>
 #include <limits>

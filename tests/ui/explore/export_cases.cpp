@@ -31,7 +31,7 @@ struct Kept {
 
   std::string path(const std::string& name) const { return scratch / ("pictures/attoscope-" + name); }
   bool has(const std::string& name) const { return std::filesystem::exists(path(name)); }
-  /// Opens the menu of a plot whose place in its window is told.
+  /// Opens the menu of a plot at a given place of its window.
   void open_menu(const char* window, const std::string& plot, float x, float y) {
     const ImGuiWindow* const w = ImGui::FindWindowByName(window);
     hand.move({w->Pos.x + x * w->Size.x, w->Pos.y + y * w->Size.y});
@@ -40,7 +40,7 @@ struct Kept {
     hand.frames(2);
   }
   void open_heat_map() { open_menu(heatmap_window, "heat map", 0.5f, 0.5f); }
-  /// Waits for what is made in the background, and until its sentence is there.
+  /// Waits for background work, and until its sentence is there.
   void wait() {
     for (int i = 0; i < 20000 && hand.stage.exporter.busy(); ++i) hand.frames(1);
     hand.frames(3);
@@ -54,13 +54,13 @@ struct Kept {
   const TemporaryDirectory scratch;
 };
 
-/// Writes what is on screen where $ATTOSCOPE_PICTURES says, to be looked at.
+/// Writes the screen to $ATTOSCOPE_PICTURES, for inspection.
 void show(Hand& hand, const std::string& name) {
   const char* const directory = std::getenv("ATTOSCOPE_PICTURES");
   if (directory != nullptr) write_png(std::string(directory) + "/" + name + ".png", hand.picture());
 }
 
-/// The menu changes how plots are kept and nothing else, and what it is not about cannot be chosen.
+/// The menu changes the way plots are kept and nothing else, and disables entries that do not apply.
 void choosing(Hand& hand) {
   Kept kept(hand);
   kept.open_heat_map();
@@ -81,7 +81,7 @@ void choosing(Hand& hand) {
   hand.changes("undo", [&] { hand.click(top_bar + "###undo"); }, [](Session& s) { s.view.figure.as = ExportAs::png; });
 }
 
-/// A plot, and where the mouse finds it.
+/// A plot, and its place in the window.
 struct Place {
   const char *window, *plot;
   float x, y;
@@ -165,7 +165,7 @@ void kv_table(Hand& hand) {
       "in the order on screen");
 }
 
-/// What cannot be drawn or written is said, the data are kept, and the window goes on.
+/// Failures of drawing or writing are reported, the data are kept, and the window continues.
 void failures(Hand& hand) {
   Kept kept(hand);
   hand.view().figure = {ExportAs::svg, false, false};
@@ -195,7 +195,7 @@ void failures(Hand& hand) {
   hand.stage.explorer().show_error("");
 }
 
-/// The menu of the papers' figures changes what they are drawn with, and draws them.
+/// The menu of the papers' figures changes their settings, and draws them.
 void papers(Hand& hand) {
   Kept kept(hand);
   hand.click(top_bar + "###figures");

@@ -11,7 +11,7 @@ namespace {
 
 const std::string editor = controls + "main format/";
 
-/// What a change of the main format does wherever it is made: tau may follow.
+/// Sets the main format as every control does: tau may follow.
 void set_format(Session& s, const Format& format) { s.experiment = with_format(s.experiment, format); }
 template <class Edit>
 void edit_format(Session& s, Edit edit) {
@@ -32,7 +32,7 @@ void named(Hand& hand) {
         [format = format](Session& s) { set_format(s, format); });
 }
 
-/// Drags a slider to both ends and to places between; `powers`: only powers of two are met on the way.
+/// Drags a slider to both ends and to places between; `powers`: it stops at powers of two only.
 void drag_all(Hand& hand, const std::string& path, int from, int to, bool powers, int& value,
               const std::function<void(Session&, int)>& set) {
   const auto drag = [&](float x0, float x1) {
@@ -103,7 +103,7 @@ void bits(Hand& hand) {
         [&] { hand.press(hand.place(editor + "bits", (static_cast<float>(bit) + 0.4f) / boxes)); },
         [=](Session& s) { edit_format(s, [=](Format& f) { f.exponent_bits = exponent, f.mantissa_bits = mantissa; }); });
   };
-  click(0, 8, 7);   // the sign is what it is
+  click(0, 8, 7);   // the sign does not change
   click(11, 8, 3);  // the mantissa ends here
   click(11, 8, 2);  // its last bit goes
   click(15, 8, 7);  // an empty place is filled
@@ -126,7 +126,7 @@ void typed_numbers(Hand& hand) {
       [](Session& s) { edit_format(s, [](Format& f) { f.mantissa_bits = 3; }); });
   hand.changes("N", [&] { type(controls + "##N", "77"); }, [](Session& s) { s.experiment.problem.n = 77; });
   hand.leaves("its name", [&] { hand.press(hand.place(controls + "##N", -0.3f)), hand.frames(3); });
-  hand.stage.told = hand.stage.panel_input();  // nobody computes what follows
+  hand.stage.told = hand.stage.panel_input();  // nobody computes the following answers
   hand.changes("the largest N", [&] { type(controls + "##N", "1048576"); }, [](Session& s) { s.experiment.problem.n = max_n; });
   hand.changes(
       "beyond the largest N", [&] { type(controls + "##N", "1048577"); }, [](Session& s) { s.experiment.problem.n = max_n; });

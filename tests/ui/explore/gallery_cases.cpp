@@ -1,4 +1,4 @@
-// The gallery: what it shows, how it is found, what a click makes of the session, and pictures that come by themselves.
+// The gallery: its cards, the ways to open it, the changes of a click, and pictures that appear by themselves.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,13 +28,13 @@ std::string card(const std::string& name) {
 
 bool is_open(Hand& hand) { return hand.exists("//$FOCUSED/##gallery query"); }
 
-/// What is known of a card.
+/// The picture of a card; null: none yet.
 const GalleryPicture* picture_of(const std::vector<GalleryPicture>& all, const std::string& key) {
   const auto found = std::ranges::find(all, key, &GalleryPicture::key);
   return found == all.end() ? nullptr : &*found;
 }
 
-/// By its key, the list of presets and the palette; Esc closes it.
+/// The gallery opens by its key, the list of presets and the palette; Esc closes it.
 void opened(Hand& hand) {
   const auto closes = [&](const std::string& how) {
     hand.check(is_open(hand), how + " opens it");
@@ -60,7 +60,7 @@ void opened(Hand& hand) {
   closes("the palette");
 }
 
-/// Everything that is shipped is there, with its sentence.
+/// Every shipped example is there, with its sentence.
 void complete(Hand& hand) {
   const PanelInput input = hand.stage.panel_input();
   const std::vector<GalleryEntry> entries = gallery_entries(input);
@@ -169,7 +169,7 @@ void pictures(Hand& hand) {
   hand.key(ImGuiKey_Escape);
 }
 
-/// It fits every window; what fails is said on its card.
+/// It fits every window; failures are shown on their cards.
 void sizes(Hand& hand) {
   for (const auto& [width, height, scale] :
        {std::tuple{640, 400, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{1920, 1080, 1.0}}) {

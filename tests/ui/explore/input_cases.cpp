@@ -1,4 +1,4 @@
-// Where Q, K, V come from: every kind, heads of a file, masks, seed, value, files that are none.
+// Sources of Q, K, V: every kind, heads of a file, masks, seed, value, invalid files.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -93,7 +93,7 @@ void scales(Hand& hand) {
   scale("nan", 0.5);
   scale("inf", 0.5);
   scale("1e-3", 1e-3);
-  scale("1e", 1e-3);  // no number yet
+  scale("1e", 1e-3);  // not a number yet
   scale("0", 0);
   hand.leaves("a click into it alone", [&] { hand.click(controls + "##scale"), hand.key(ImGuiKey_Enter); });
 }
@@ -169,7 +169,7 @@ void typed_files(Hand& hand) {
   hand.check(hand.stage.panel_input().messages.error.empty(), "an answer clears the message");
 }
 
-/// One sentence: it ends, and nothing follows.
+/// True for one sentence: it ends, and nothing follows.
 bool is_sentence(const std::string& text) {
   return text.size() > 10 && text.find('\n') == std::string::npos && text.size() < 400;
 }

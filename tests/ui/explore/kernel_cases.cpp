@@ -1,4 +1,4 @@
-// Somebody's own output: dropped, typed, in whose place it stands, what is thought of it, files that are none.
+// Kernel outputs: dropped, typed, as a or b, their verdict, invalid files.
 #include <array>
 #include <chrono>
 #include <thread>
@@ -39,7 +39,7 @@ std::string wrong_output(const TemporaryDirectory& folder) {
   return output_file(folder, "wrong.npy", [](Problem& p) { p.scale = 1; });
 }
 
-/// The verdict on what is on screen.
+/// The verdict on the head on screen.
 struct Found {
   HeadVerdict all;
   const HeadJudgement& head() const { return all.call.worst_row().found; }
@@ -63,7 +63,7 @@ Found verdict(Hand& hand) {
   return none;
 }
 
-/// Closes a prompt that stayed because its file could not be opened.
+/// Closes a prompt that stayed open because its file could not be read.
 void close_popups(Hand& hand) {
   for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
 }
@@ -118,7 +118,7 @@ void typed(Hand& hand) {
   hand.check(hand.stage.panel_input().messages.error.find("o.txt") != std::string::npos, "the text is named");
 }
 
-/// The verdict follows the question: the scale that the kernel really had makes it right.
+/// The verdict follows the question: the kernel's real scale makes the output right.
 void followed(Hand& hand) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
@@ -129,7 +129,7 @@ void followed(Hand& hand) {
   hand.check(hand.picture().rgb != wrong.rgb, "another verdict is shown");
 }
 
-/// A file of Q, K, V and O: where it is chosen as the input, the output is offered; where it is dropped, both are taken.
+/// A file of Q, K, V and O: choosing it as the input offers the output; dropping it takes both.
 void offered(Hand& hand) {
   const TemporaryDirectory folder;
   const Result r = compute(small_session().experiment);
@@ -200,7 +200,7 @@ void another_size(Hand& hand) {
   hand.check(verdict(hand).rounded(), "its own N is fine again");
 }
 
-/// An output of two heads as float32 or float64, each the right one of a head of the same file's inputs, or not.
+/// An output of two heads as float32 or float64; each part may be the right one of a head of the same file's inputs.
 std::string stacked(const TemporaryDirectory& folder, const char* name, const std::vector<const std::vector<double>*>& parts) {
   std::vector<double> all;
   for (const std::vector<double>* part : parts) all.insert(all.end(), part->begin(), part->end());
@@ -247,7 +247,7 @@ void heads(Hand& hand) {
   hand.check(hand.experiment().loaded.index == 1, "an output that is opened has the input's head");
 }
 
-/// What is rewritten is read again; half a file waits.
+/// A rewritten file is read again; half a file waits.
 void rewritten(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder), good = read_file(right_output(folder), 1 << 20);
@@ -305,7 +305,7 @@ void wait(Hand& hand, const std::string& what, F holds) {
   hand.check(holds(), what);
 }
 
-/// The other half of a swipe is what the named slip gives; one click puts it there, and one takes it back.
+/// The other half of a swipe is the output of the named slip; one click puts it there, and one takes it back.
 void slip_shown(Hand& hand) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
@@ -354,7 +354,7 @@ void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
   verdict(hand);
 }
 
-/// With a loaded output as a the strip follows b, in b's colour, and marks the rows that fail; a click traces one of them.
+/// With a loaded output as a the strip follows b, in b's colour, and marks the failing rows; a click traces one of them.
 void b_followed(Hand& hand) {
   const TemporaryDirectory folder;
   open_one_wrong(hand, folder);
@@ -382,7 +382,7 @@ void b_followed(Hand& hand) {
        [&] { return why_no_recurrence(hand.stage.panel_input()).find("b has none to show instead") != std::string::npos; });
 }
 
-/// What is saved of the strip is what it shows: b's numbers, beside the pixels of its plots alone.
+/// Exports of the strip have the numbers that it shows: b's, beside the pixels of its plots alone.
 void b_exported(Hand& hand) {
   const TemporaryDirectory folder;
   hand.stage.resize(1600, 1000);
@@ -408,7 +408,7 @@ void b_exported(Hand& hand) {
   hand.stage.exporter = PlotExporter("");
 }
 
-/// As b, the output fails in the same rows, and a is followed as ever.
+/// With the output as b, the same rows fail, and the strip follows a.
 void rows_as_b(Hand& hand) {
   const TemporaryDirectory folder;
   open_one_wrong(hand, folder);
@@ -423,7 +423,8 @@ void rows_as_b(Hand& hand) {
   hand.check(!hand.exists(strip + "kernel rows"), "nothing is marked without an output");
 }
 
-/// A file that cannot be read is told beside its path, which stays to be corrected; what is on screen is said to be of before.
+/// An unreadable file is reported beside its path, which stays for correction; the answer on screen is marked as the former
+/// one.
 void failed_load(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string good = right_output(folder);
@@ -436,7 +437,7 @@ void failed_load(Hand& hand) {
   hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "it failed");
   hand.check(ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the path stays");
   const Picture told = hand.picture();
-  hand.enter(folder / "gone.npy");  // all of the path is selected: it is replaced
+  hand.enter(folder / "gone.npy");  // the whole path is selected, so that this replaces it
   hand.frames(3);
   hand.check(prompt.typed == folder / "gone.npy", "typing replaces the path: " + prompt.typed);
   hand.check(hand.picture().rgb != told.rgb, "another file is named");
@@ -448,7 +449,7 @@ void failed_load(Hand& hand) {
   hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the popup closes");
 }
 
-/// The verdict on screen is grey, and names its file, once another could not be read.
+/// The verdict on screen turns grey, and names its file, after another file could not be read.
 void verdict_not_left(Hand& hand) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
@@ -474,7 +475,7 @@ void verdict_not_left(Hand& hand) {
   hand.check(greens() > 20, "green again");
 }
 
-/// D becomes what the output is stored as, in one step that can be undone.
+/// D becomes the type of the output, in one step that can be undone.
 void formats(Hand& hand) {
   const TemporaryDirectory folder;
   Experiment e = small_session().experiment;
@@ -493,7 +494,7 @@ void formats(Hand& hand) {
   hand.check(hand.experiment().format == bf16, "undone");
 }
 
-/// Of a file's tokens the first ones alone: the output is held to attention of these.
+/// The first tokens of a file alone: the output is compared with attention on these.
 void first_tokens(Hand& hand) {
   Session session = small_session();
   Experiment& e = session.experiment;
@@ -510,7 +511,7 @@ void first_tokens(Hand& hand) {
   hand.check(found.wrong() && found.slip() && found.slip()->kind == Slip::Kind::mask, found.sentence());
 }
 
-/// What is in a file is told while its path is typed.
+/// The tensors in a file are listed while its path is typed.
 void looked_into(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string file = right_output(folder);

@@ -1,4 +1,5 @@
-// Keys: modifiers released in every order, within a frame and over many; what Esc closes; what the theme's button says.
+// Keys: modifiers released in every order, within a frame and over many; the order in which Esc closes things; the label of the
+// theme's button.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -13,7 +14,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// A Dear ImGui of its own, in which key events and frames come when the test says.
+/// A Dear ImGui context of its own, with key events and frames at the test's commands.
 class Keyboard {
  public:
   explicit Keyboard(float seconds) : before_(ImGui::GetCurrentContext()), own_(ImGui::CreateContext()) {
@@ -34,7 +35,7 @@ class Keyboard {
   Session session = small_session();
   UiStatePtr state = make_ui_state();
 
-  /// C and P go down, c and p go up, and at each "|" a frame is drawn; then frames until nothing is left to come.
+  /// C and P press, c and p release, and each "|" draws a frame; then frames until no event is left.
   void type(const std::string& events) {
     for (const char event : events) {
       if (event == '|') {
@@ -61,7 +62,7 @@ class Keyboard {
   ImGuiContext *before_, *own_;
 };
 
-/// The events with frames between them wherever a bit of `frames` says.
+/// The events with frames between them according to the bits of `frames`.
 std::string with_frames(const std::string& events, unsigned frames) {
   std::string all;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -139,8 +140,8 @@ void go_through(Hand& hand, const std::vector<std::string>& order) {
   }
 }
 
-/// All panels are gone through, also one that is a tab behind another; the one that has the keyboard is framed, and Tab begins
-/// in it.
+/// F6 goes through all panels, also one that is a tab behind another; the panel with the keyboard is framed, and Tab begins in
+/// it.
 void between_panels(Hand& hand) {
   hand.view().show_pins = true;
   hand.frames(4);

@@ -116,7 +116,8 @@ int apart(const std::array<int, 3>& x, const std::array<int, 3>& y) {
   return std::abs(x[0] - y[0]) + std::abs(x[1] - y[1]) + std::abs(x[2] - y[2]);
 }
 
-/// Tiles in which m moved, in which it stayed and which are masked are three colours in every theme, and the legend shows them.
+/// Tiles in which m moved, in which it stayed and which are masked have three colours in every theme, and the legend shows
+/// them.
 void three_colours(Hand& hand) {
   Session s = masked(PictureKind::rescales);
   for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
@@ -226,7 +227,7 @@ void own_ranges(Hand& hand) {
   hand.check(colour_range(*hand.stage.state, hand.view()) == 3, "it stays while the numbers change");
 }
 
-/// What a pixel must show: the heaviest value under it of those that are seen; `nothing` where none is.
+/// The right value of a pixel: the heaviest visible one under it; `nothing` if none is visible.
 float heaviest(const CellPicture& m, const CellRect& rect, int x, int y, const std::function<bool(int, int)>& visible) {
   const auto span = [](double from, double to, int p, int pixels) {
     const double step = (to - from) / pixels;
@@ -393,7 +394,7 @@ void every_head(Hand& hand) {
   hand.check(hand.session().experiment == before.experiment, "looking changes no experiment");
 }
 
-/// The answer of a card is that of the head itself.
+/// The answer on a card is that of the head itself.
 void heads_are_as_their_answers(Hand& hand) {
   hand.open(all_heads());
   const HeadsView heads = await_heads(hand);
@@ -417,7 +418,7 @@ KvView await_kv(Hand& hand) {
 std::string kv_row(int head) { return heatmap + "**/##kv head " + std::to_string(head); }
 std::string kv_head(std::size_t storage) { return heatmap + "**/##kv by " + std::string(kv_storages[storage].key); }
 
-/// True if the rows stand from the top down in this order.
+/// True if the rows are in this order from the top down.
 bool stand_so(Hand& hand, const std::vector<KvRow>& rows) {
   for (std::size_t i = 1; i < rows.size(); ++i)
     if (hand.place(kv_row(rows[i - 1].head), 0.5f).y >= hand.place(kv_row(rows[i].head), 0.5f).y) return false;
@@ -458,7 +459,7 @@ void kv_table(Hand& hand) {
   hand.check(await_kv(hand).rows == heads.rows, "what was found is kept");
 }
 
-/// The window and `attoscope kv` say the same, whatever methods the session has.
+/// The window and `attoscope kv` show the same numbers, whatever methods the session has.
 void kv_is_as_the_command(Hand& hand) {
   Session s = all_heads();
   s.view.heads_show = HeadsShow::kv_cache;
@@ -481,7 +482,7 @@ void kv_is_as_the_command(Hand& hand) {
       "and its lines");
 }
 
-/// Some heads are found, others are on their way; one is without a number.
+/// Some heads are found, others are pending; one has no number.
 void kv_in_parts(Hand& hand) {
   Session s = all_heads();
   s.view.heads_show = HeadsShow::kv_cache;

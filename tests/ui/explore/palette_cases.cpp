@@ -22,7 +22,7 @@ void ask(Hand& hand, const std::string& query) {
   hand.frames(2);
 }
 
-/// What the palette says to a query.
+/// Commands that the palette finds for a query.
 std::vector<Command> names_found(Hand& hand, const std::string& query) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
@@ -110,7 +110,7 @@ void what_cannot_be(Hand& hand) {
     hand.check(!set_setting(s, path, value).empty() && s == hand.session(), std::string(path) + " = " + value + " is refused");
 }
 
-/// Every field of a session and every key with an action has a command; every value that is offered can be set.
+/// Every field of a session and every key with an action has a command; every offered value can be set.
 void completeness(Hand& hand) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
@@ -197,7 +197,7 @@ void everything(Hand& hand) {
   hand.changes("the last", [&] { ask(hand, of_last); }, [&](Session& s) { open(s, last, 0), seen(s, last, 1); });
 }
 
-/// "your kernel" opens the field for its path, wherever one is.
+/// "your kernel" opens the field for its path in every workspace.
 void your_kernel(Hand& hand) {
   for (const char* query : {"your kernel", "rounded or wrong", "kernel output"})
     hand.check(first_found(hand, query).name == "your kernel: open its output …", first_found(hand, query).name);

@@ -1,4 +1,4 @@
-// The heat map: what it shows, and what the mouse does in it.
+// The heat map: its values, and the mouse in it.
 #include <array>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 const std::string picture = heatmap + "picture";
 
-/// A path's part: its slashes are no separators.
+/// A label as a part of a path: its slashes are escaped.
 std::string escaped(const std::string& label) {
   std::string part;
   for (const char c : label) part += c == '/' ? std::string("\\/") : std::string(1, c);
@@ -31,7 +31,7 @@ void fields(Hand& hand) {
   }
 }
 
-/// Parts of an error are offered where a method stores with scales, and what is asked for without is drawn and explained.
+/// Parts of an error are offered if a method stores with scales; a chosen part without storage is drawn and explained.
 void parts(Hand& hand) {
   hand.open(small_session());
   const std::string storage = "//$FOCUSED/a_storage/     storage of " + escaped(method_names(hand.experiment()).a);

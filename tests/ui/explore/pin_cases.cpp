@@ -14,7 +14,7 @@ namespace {
 constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
 const std::string pin_panel = "//Pins/";
 
-/// A pin's part of the list as the test engine finds it.
+/// The path of an item of a pin's entry for the test engine.
 std::string entry(int i, const std::string& item) { return "//Pins/**/$$" + std::to_string(i) + "/" + item; }
 
 Pin expected_pin(Hand& hand, const std::string& name) {
@@ -62,7 +62,7 @@ void keep(Hand& hand) {
   hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
 }
 
-/// The list lies between controls and picture, where there is room; else it is a tab over the controls.
+/// The list lies between controls and picture, if there is room; else it is a tab over the controls.
 void beside_controls(Hand& hand) {
   const auto window = [](const char* name) -> const ImGuiWindow& { return *ImGui::FindWindowByName(name); };
   for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1000, 700}, std::pair{1600, 1000}}) {

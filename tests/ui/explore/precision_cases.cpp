@@ -1,4 +1,4 @@
-// Where rounding happens: algorithms, presets, every cell of the matrix.
+// Places of rounding: algorithms, presets, every cell of the matrix.
 #include <array>
 
 #include "tests/ui/cases.h"
@@ -80,7 +80,7 @@ void flags(Hand& hand) {
   hand.check(!hand.exists(controls + "a/accumulate_in_O"), "flash1 always adds a fresh P.V");
 }
 
-/// What cannot be computed here is grey, and says why; what can be is chosen like any other.
+/// Algorithms that cannot be computed here are grey, with the reason; others are chosen like any other.
 void others_kernels(Hand& hand) {
   PanelInput input = hand.stage.panel_input();
   input.choices.no_hardware = "There is no GPU.";
@@ -110,7 +110,7 @@ void others_kernels(Hand& hand) {
       });
 }
 
-/// The right end of a cell opens what a right click opens.
+/// The right end of a cell opens the same list as a right click.
 void arrows(Hand& hand) {
   hand.changes(
       "a format by the arrow", [&] { hand.press(hand.place(column('a') + "O", 0.95f)), hand.pick("fp16"); },

@@ -36,7 +36,7 @@ double number_from(const char* variable, double usual) {
 /// True under ASan.
 bool is_sanitized() { return __sanitizer_get_current_allocated_bytes != nullptr; }
 
-/// What the program holds of the heap, in MB.
+/// Heap that the program holds, in MB.
 double held_mb() {
   if (is_sanitized()) return static_cast<double>(__sanitizer_get_current_allocated_bytes()) * 1e-6;
   const struct mallinfo2 info = mallinfo2();
@@ -70,7 +70,7 @@ class Elsewhere {
   std::filesystem::path before_;
 };
 
-/// One who does anything at all.
+/// A user who does anything at random.
 class Anybody {
  public:
   Anybody(Hand& hand, const Elsewhere& place, std::uint64_t seed) : hand_(hand), place_(place), dice_(seed) {
@@ -199,14 +199,14 @@ class Anybody {
   int autosaves_ = 0;
 };
 
-/// What is held while nothing is done; what was done before is over.
+/// Heap in MB at rest, after all earlier work has ended.
 double held_at_rest(Hand& hand, const Elsewhere& place) {
-  hand.stage.exporter = PlotExporter(place.folder / "pictures");  // what it was drawing is given up
+  hand.stage.exporter = PlotExporter(place.folder / "pictures");  // gives up pictures that it was drawing
   for (int i = 0; i < 4; ++i) hand.key(ImGuiKey_Escape);
   hand.stage.resize(1280, 800);
   hand.open(small_session());
   for (int i = 0; i < 10; ++i) {
-    hand.stage.take_picture();  // so that the driver draws what it was told, and frees some of it
+    hand.stage.take_picture();  // so that the driver draws its pending frames, and frees some memory
     hand.frames(3);
   }
   return held_mb();
@@ -218,7 +218,7 @@ void nothing_grows_in_a_day(Hand& hand) {
   const Elsewhere elsewhere(hand);
   hand.open(small_session());
   Anybody anybody(hand, elsewhere, seed);
-  constexpr int parts = 10, warm = 7;  // what the first parts reach is what caches, pages and pictures take
+  constexpr int parts = 10, warm = 7;  // the first parts fill caches, pages and pictures
   std::array<double, parts> held{};
   int events = 0;
   const auto begin = Clock::now();
@@ -237,7 +237,7 @@ void nothing_grows_in_a_day(Hand& hand) {
       "at least since\n",
       events, static_cast<unsigned long long>(seed), held.front(), before, warm * 100 / parts, after);
   hand.check(events > 20, "something was done");
-  constexpr double long_enough = 600;  // in less, what caches, pages and pictures take for once looks like growth
+  constexpr double long_enough = 600;  // in less, caches, pages and pictures look like growth
   hand.check(seconds < long_enough || after - before < 20,
              "memory grew from " + std::to_string(before) + " to " + std::to_string(after) + " MB");
 }
@@ -247,7 +247,7 @@ void frames_are_timed(Hand& hand) {
   Session session = small_session();
   session.experiment.problem.n = 4096;
   session.experiment.problem.d = 64;
-  if (is_sanitized()) session.experiment.problem.rows = 64;  // all take a minute there, and such times say nothing
+  if (is_sanitized()) session.experiment.problem.rows = 64;  // all rows take a minute there, and such times are meaningless
   hand.open(session);
   hand.stage.frame_ms.clear();
   for (int i = 0; i < 100; ++i) hand.move({300.0f + 5 * static_cast<float>(i), 300});

@@ -1,4 +1,4 @@
-// What Q, K, V and P are stored as: usual choices, every part by itself, what is done before, and what is refused.
+// Storage of Q, K, V and P: usual choices, every part by itself, changes before storage, and refusals.
 #include <array>
 
 #include "kernels/experiment/kernel_presets.h"
@@ -9,7 +9,7 @@ namespace {
 
 const std::string focused = "//$FOCUSED/";
 
-/// A question whose P is unnormalised, so that all of Q, K, V and P may be scaled.
+/// A session whose P is unnormalised, so that all of Q, K, V and P may be scaled.
 Session small_flash() {
   Session session = small_session();
   session.experiment.a.precision = session.experiment.b.precision = policy("hw").precision;
@@ -23,7 +23,7 @@ Session storing(const char* K) {
   return session;
 }
 
-/// A part of a path: its slashes are no separators.
+/// A label as a part of a path: its slashes are escaped.
 std::string escaped(const std::string& label) {
   std::string part;
   for (const char c : label) part += c == '/' ? std::string("\\/") : std::string(1, c);
@@ -193,7 +193,7 @@ void refused(Hand& hand) {
   hand.check(hand.disabled(controls + "a/##scales"), "a loaded output is stored in its own way");
 }
 
-/// A storage that the experiment no longer allows can be taken away.
+/// A storage that the experiment no longer allows can be removed.
 void cured(Hand& hand) {
   Session session = small_flash();
   session.experiment.a.algorithm = Algorithm::three_pass;

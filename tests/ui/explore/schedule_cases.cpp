@@ -1,4 +1,4 @@
-// The schedules at the lower right: what is shown is the question's own answer, and a click on one makes it b.
+// The schedules at the lower right: their numbers are the question's own answer, and a click on one makes it b.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -76,7 +76,7 @@ void click_makes_it_b(Hand& hand) {
   hand.check(hand.experiment().b == before, "Ctrl+Z comes back");
 }
 
-/// Another a is another question; what was found before is not shown for it.
+/// Another a is another question; the former answer is not shown for it.
 void another_question(Hand& hand) {
   hand.open(decode(hand));
   if (!await_answer(hand)) return;

@@ -399,10 +399,10 @@ void dialogs(Hand& hand) {
   hand.leaves("no answer", [&] { asks(open_key, ""); });
   hand.key(open_key);
   hand.frames(2);
-  hand.open(small_session());  // a window that closes closes the dialog: it would wait for ever else
+  hand.open(small_session());  // closing the window closes the dialog, which would wait for ever otherwise
 }
 
-/// How often m moved in a row.
+/// Number of moves of m in a row.
 int moves_in(const Experiment& experiment, int row) {
   Experiment e = experiment;
   e.problem.traced_row = row;
@@ -411,7 +411,7 @@ int moves_in(const Experiment& experiment, int row) {
   return moves;
 }
 
-/// The first window traces a row in which m moves most, and says above the picture what to do; later ones do neither.
+/// The first window traces a row in which m moves most, and says above the picture what to do; later windows do neither.
 void first_start(Hand& hand) {
   Session first = small_session();
   first.view.welcome = true;

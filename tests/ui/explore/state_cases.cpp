@@ -10,7 +10,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// Draws what is told in both themes, with the mouse everywhere, every field and a zoom.
+/// Draws the told input in both themes, with the mouse everywhere, every field and a zoom.
 void look(Hand& hand, const std::string& what) {
   for (const bool light : {false, true}) {
     hand.view().theme = light ? Theme::light : Theme::dark;
@@ -173,7 +173,7 @@ void windows(Hand& hand) {
     }
 }
 
-/// Clicks, drags, wheels and keys at random: nothing breaks, and every session it leads to is saved and read back.
+/// Clicks, drags, wheels and keys at random: nothing breaks, and every resulting session is saved and read back.
 void monkey(Hand& hand) {
   std::mt19937 dice(7);
   const auto upto = [&](int most) { return static_cast<int>(dice() % static_cast<unsigned>(most + 1)); };

@@ -1,4 +1,4 @@
-// The right panel: what stands below the table, the bits, the steps, the scatter, and the words.
+// The right panel: the parts below the table, the bits, the steps, the scatter, and the words.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -38,7 +38,7 @@ void chooses(Hand& hand) {
   hand.changes("the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
 }
 
-/// What is seen of a colour in a part of the picture, in pixels.
+/// Number of pixels of a colour in a part of the picture.
 int pixels_of(const Picture& picture, ImVec2 from, ImVec2 to, Colour colour) {
   int count = 0;
   for (int y = static_cast<int>(from.y); y < static_cast<int>(to.y); ++y)
@@ -91,7 +91,7 @@ void other_bits(Hand& hand) {
   hand.check(hand.disabled(statistics + "###check bits"), "one check at a time");
 }
 
-/// The check of the GPU: its button without one, what is said of one, and in which colour.
+/// The check of the GPU: its button without a GPU, the words about a GPU, and their colour.
 void gpu_sums(Hand& hand) {
   const std::string button = statistics + "###check gpu";
   hand.view().detail = Detail::same_bits;
@@ -151,7 +151,7 @@ std::string scrolled_to(Hand& hand, const std::string& item) {
   return statistics + "**/" + item;
 }
 
-/// Every step that rounds has a bar, reached by scrolling where there is no room, and a click makes it exact.
+/// Every step that rounds has a bar, reached by scrolling if there is no room, and a click makes it exact.
 void steps(Hand& hand) {
   Session session = small_session();
   session.experiment.a.precision = policy("all_tile").precision;
@@ -171,7 +171,7 @@ void steps(Hand& hand) {
   }
 }
 
-/// Storage with scales is a source, too, and a click takes it away.
+/// Storage with scales is a source, too, and a click removes it.
 void stored(Hand& hand) {
   Session session = small_session();
   session.experiment.a.scaling.K = parse_scaling("int8/token");
@@ -189,7 +189,7 @@ void stored(Hand& hand) {
   hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }
 
-/// Storage and arithmetic have lines below the errors of methods that store with scales.
+/// Methods that store with scales have lines for storage and arithmetic below their errors.
 void parts(Hand& hand) {
   Session session = small_session();
   session.experiment.a.scaling.K = parse_scaling("int8/token");
@@ -259,7 +259,7 @@ void scatter(Hand& hand) {
   hand.check(dots_of(state, Ink::a).x.data() == kept, "made once per answer");
 }
 
-/// In small parts the points are those found at once, and the earlier ones stay until then.
+/// Points found in small parts are those found at once, and the earlier ones stay until then.
 void scatter_in_parts(Hand& hand) {
   const auto of_seed = [](std::uint64_t seed) {
     Experiment e = small_session().experiment;
@@ -377,7 +377,8 @@ void verdicts(Hand& hand) {
              "a loaded output may be another question's");
 }
 
-/// What is known of a real kernel stands above the runs: its two lines push them down, in green where it repeats its bits.
+/// The words about a real kernel stand above the runs: their two lines push these down, in green if the kernel repeats its
+/// bits.
 void real_kernel(Hand& hand) {
   Result r = *hand.stage.panel_input().answer.result;
   hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such words");

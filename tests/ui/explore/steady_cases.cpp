@@ -1,4 +1,4 @@
-// What stays while numbers change: the range of the colours while a slider moves, the picture's place, one line of the
+// Stable parts while numbers change: the range of the colours while a slider moves, the picture's place, one line of the
 // headline.
 #include <algorithm>
 #include <array>
@@ -25,10 +25,10 @@ const std::string picture = heatmap + "picture", second = heatmap + "second pict
                   mantissa = controls + "main format/##mantissa";
 
 double range_on_show(Hand& hand) { return colour_range(*hand.stage.state, hand.view()); }
-/// The range that follows from the values on show.
+/// The range of the shown values.
 double range_of_values(Hand& hand) { return automatic_range(largest_shown(*hand.stage.state, hand.view())); }
 
-/// Presses the mouse on the mantissa's slider and moves it there, without letting go; the answer follows.
+/// Presses the mouse on the mantissa's slider and moves it there, without releasing it; the answer follows.
 void hold_slider(Hand& hand, float at) {
   hand.move(hand.place(mantissa, 0.1f));
   hand.hold_mouse(true);
@@ -75,7 +75,7 @@ void held_pair(Hand& hand) {
   hand.check(second_colour_range(state, hand.view()) == automatic_range(static_cast<double>(state.second.largest)), "let go");
 }
 
-/// Shift+P fits the range to the values: one that is held, and one that is fixed.
+/// Shift+P fits the range to the values: a held one, and a fixed one.
 void fitted_range(Hand& hand) {
   constexpr int fit = ImGuiMod_Shift | ImGuiKey_P;
   hold_slider(hand, 0.02f);
@@ -92,7 +92,7 @@ void fitted_range(Hand& hand) {
   hand.check(hand.view().range < 7, "to the values");
 }
 
-/// The lock below the colour bar; a range that is not the values' is marked beside the bar.
+/// The lock below the colour bar; a range other than the values' is marked beside the bar.
 void lock(Hand& hand) {
   const auto still = [&] {
     hand.move({2, 2});
@@ -171,8 +171,8 @@ void steady_place(Hand& hand) {
   }
 }
 
-/// The verdict on a loaded output comes later than its answer, and again after every click: its buttons and its rows have their
-/// room already. The strip stays as high as it was, though it follows b.
+/// The verdict on a loaded output comes later than its answer, and again after every click: its buttons and its rows have
+/// reserved room. The strip keeps its height, though it follows b.
 void verdict_moves_nothing(Hand& hand) {
   const TemporaryDirectory folder;
   Session s = small_session();
@@ -208,7 +208,7 @@ void verdict_moves_nothing(Hand& hand) {
   hand.stage.told.reset();
 }
 
-/// Top and lower edge of the table of numbers, and how wide it is.
+/// Top, lower edge and width of the table of numbers.
 std::array<float, 3> table_place() {
   for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
     if (window->Active && std::string_view(window->Name).find("/deviations_") != std::string_view::npos)
@@ -216,7 +216,7 @@ std::array<float, 3> table_place() {
   return {};
 }
 
-/// Loading an output, its verdict, and putting it away leave the table of numbers and what is below it where they are.
+/// Loading an output, its verdict, and unloading it leave the table of numbers and the parts below it in place.
 void output_moves_no_number(Hand& hand) {
   const TemporaryDirectory folder;
   Result r = compute(small_session().experiment);
@@ -247,7 +247,7 @@ void output_moves_no_number(Hand& hand) {
   }
 }
 
-/// On one line where it fits, with fields that can be read.
+/// The controls are on one line if they fit, with legible fields.
 void one_line(Hand& hand) {
   hand.stage.resize(1600, 1000);
   hand.view().comparison = Comparison::side_by_side;
@@ -262,7 +262,7 @@ void one_line(Hand& hand) {
              "there is room for words");
 }
 
-/// Where the statistics are behind the controls, the headline stands above the picture; a click shows the rest.
+/// The headline stands above the picture if the statistics are behind the controls; a click shows the rest.
 void headline(Hand& hand) {
   const std::string line = heatmap + "headline", table = "//Statistics/detail/why";
   hand.frames(3);

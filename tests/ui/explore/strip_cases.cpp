@@ -111,7 +111,7 @@ void legends(Hand& hand) {
   hand.changes("it scrubs, too", [&] { hand.press(hand.place(strip + "largest P", 0.22f, 0.4f)); }, scrubbed(0));
 }
 
-/// A curve that is hidden gives its room to those that are shown.
+/// A hidden curve gives its room to the shown ones.
 void axes_of_what_is_shown(Hand& hand) {
   Result r = compute(small_session().experiment);
   for (TraceTile& t : r.trace.tiles) t.error *= 1e4, t.max_used = t.max_true = 1.5 + 0.01 * t.tile;
@@ -146,7 +146,7 @@ void axes_of_what_is_shown(Hand& hand) {
   hand.stage.told.reset();
 }
 
-/// Where a run of split_kv begins stands a line in every plot.
+/// Every plot has a line at the first tile of each run of split_kv.
 void runs_of_split_kv(Hand& hand) {
   Session session = small_session();
   session.experiment.a.algorithm = Algorithm::split_kv;
@@ -200,7 +200,7 @@ std::string text_of(const std::vector<FormulaPiece>& pieces) {
 
 bool near(double x, double y) { return std::abs(x - y) <= 2e-4 * std::max(std::abs(x), std::abs(y)) + 1e-12; }
 
-/// The numbers that a worked step shows are those of the trace, and they fit together.
+/// The numbers of a worked step are those of the trace, and they fit together.
 void check_step(Hand& hand, const Result& r, int index) {
   const TraceTile& t = r.trace.tiles[static_cast<std::size_t>(index)];
   const WorkedStep step = worked_step(r, index);
@@ -268,7 +268,7 @@ void powers_of_two(Hand& hand) {
   }
 }
 
-/// Every move that was counted per tile is counted per row.
+/// Moves counted per tile and per row are the same in total.
 void moves_per_row(Hand& hand) {
   for (int i = 0; i < emulated_count; ++i)
     for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, 20}, Mask{Mask::Kind::padding, 9}})
@@ -347,7 +347,7 @@ void theme_and_scale(Hand& hand) {
   hand.check(hand.view().ui_scale == 0.75, "no smaller than three quarters");
 }
 
-/// The status bar tells the numbers of the workspace that is on show.
+/// The status bar shows the numbers of the current workspace.
 void status(Hand& hand) {
   hand.view().workspace = Workspace::train;
   hand.stage.told = hand.stage.panel_input();

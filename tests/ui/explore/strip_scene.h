@@ -10,12 +10,12 @@
 
 namespace attoscope::testing {
 
-/// What choosing a tile changes.
+/// The change of a session by choosing a tile.
 inline std::function<void(Session&)> scrubbed(int tile) {
   return [tile](Session& s) { s.view.scrubbed_tile = tile; };
 }
 
-/// What the panels are told about an answer.
+/// Input of the panels with an answer.
 inline PanelInput telling(Result result) {
   PanelInput input;
   input.answer.result = std::make_shared<const Result>(std::move(result));

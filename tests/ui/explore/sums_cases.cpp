@@ -1,4 +1,4 @@
-// What adds up q.k and P.V, flush, whole kernels, and the sum behind a cell.
+// Accumulators of q.k and P.V, flush, whole kernels, and the sum behind a cell.
 #include <array>
 #include <chrono>
 #include <thread>
@@ -198,7 +198,7 @@ void of_a_column_beyond_d(Hand& hand) {
   hand.check(known_sum(hand, AttentionProduct::pv, false).why_none.empty(), "the last column has one");
 }
 
-/// Where a is an output that was loaded, the sum is b's.
+/// The sum is b's if a is a loaded output.
 void beside_a_loaded_output(Hand& hand) {
   Session session = of_hardware();
   const Problem& p = session.experiment.problem;

@@ -1,4 +1,4 @@
-// Which tiles the recurrence strip shows: zoom, moving, selection, and the way to tiles in which something happened.
+// Tiles that the recurrence strip shows: zoom, moving, selection, and jumps to tiles with an event.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -30,7 +30,7 @@ bool tile_is_at_limit(const Experiment& e, double m) {
   return meets_limit(e, t);
 }
 
-/// What the strip shows: all plots have these axes.
+/// The tiles that the strip shows: all plots have these axes.
 TileRange axis(Hand& hand) {
   const StripAxes& axes = hand.stage.state->strip.axes;
   return {axes.first, axes.last};
@@ -125,7 +125,7 @@ void ranges(Hand& hand) {
   hand.check(m != nullptr && m->x == std::vector<double>{4, 5} && part.x.min == 3.5, "only what is shown is drawn");
 }
 
-/// To the tiles in which m moved, or a number met its limit.
+/// Jumps to the tiles in which m moved, or a number met its limit.
 void events(Hand& hand) {
   Result r = compute(small_session().experiment);
   for (TraceTile& t : r.trace.tiles) t.moved = t.tile == 1 || t.tile == 4;

@@ -1,4 +1,4 @@
-// Every control explains itself: the mouse rests on each in turn.
+// Every control has a tooltip: the mouse rests on each in turn.
 #include <array>
 #include <functional>
 
@@ -8,7 +8,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// Every item of a window opens a tooltip; what has no name, as the canvas of a plot, lies below one that has.
+/// Every item of a window opens a tooltip; an item without a name, as the canvas of a plot, lies below one with a tooltip.
 void all_explained(Hand& hand, const std::string& window, int least) {
   int count = 0;
   for (const auto& [id, label] : hand.items(window)) {
@@ -100,7 +100,7 @@ void details(Hand& hand) {
     hand.check(hand.explained(hand.id(controls + field)), std::string(field) + " says nothing");
 }
 
-/// The words that stand for something are explained where they stand.
+/// Terms in the panels have tooltips.
 void words(Hand& hand) {
   hand.stage.resize(1600, 1000);
   hand.frames(3);
@@ -110,7 +110,7 @@ void words(Hand& hand) {
   hand.check(hand.explained_at({corner.x - 40, corner.y + 8}), "H_T - 1 is explained");
 }
 
-/// What is pressed or dragged is not covered by its explanation.
+/// A tooltip does not cover a control that is pressed or dragged.
 void while_held(Hand& hand) {
   const ImVec2 at = hand.place(controls + "##N", 0.5f);
   hand.check(hand.explained_at(at), "the slider is explained");

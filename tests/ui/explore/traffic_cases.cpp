@@ -1,4 +1,4 @@
-// The traffic panel: bytes of three algorithms, what is on chip, the roofline.
+// The traffic panel: bytes of three algorithms, on-chip memory, the roofline.
 #include <array>
 #include <string_view>
 
@@ -99,7 +99,7 @@ void numbers(Hand& hand) {
   hand.check(seconds_text(2.19e-6) == "2.19 µs" && seconds_text(12) == "12.0 s", "and a unit");
 }
 
-/// Elements and scales count for what they take.
+/// Elements and scales count with their own sizes.
 void stored(Hand& hand) {
   Session session = with_traffic();
   session.experiment.a.algorithm = Algorithm::flash2;
@@ -116,7 +116,7 @@ void stored(Hand& hand) {
   hand.check(all[2].counted.find("+ 576 * (16 * 1.25 + 16 * 2) B") != std::string::npos, all[2].counted);
 }
 
-/// The loop stands in the place of bars and roofline, and moves with the scrubber of the recurrence.
+/// The loop stands in place of bars and roofline, and moves with the scrubber of the recurrence.
 void loop(Hand& hand) {
   hand.stage.resize(1600, 1000);
   hand.open(with_traffic());

@@ -93,7 +93,7 @@ void write_dump(const TemporaryDirectory& folder) {
   }
 }
 
-// --- what the window says ---------------------------------------------------------------------------------------------
+// --- words of the window ----------------------------------------------------------------------------------------------
 
 HeadVerdicts verdicts(Hand& hand) { return shown_verdicts(hand.experiment(), hand.stage.panel_input()); }
 
@@ -112,7 +112,7 @@ void await_verdicts(Hand& hand, const std::string& name) {
   hand.frames(2);
 }
 
-/// The verdict of each head in the window is that of `attoscope judge`, and so is all that is said of the one on screen.
+/// Expects the verdict of each head in the window to be that of `attoscope judge`, and also all words about the one on screen.
 void expect_judge(Hand& hand, const JudgedCall& call, const std::string& name) {
   const CallJudgement all = judge_call(call, {.problem = hand.experiment().problem}, {});
   const PanelInput input = hand.stage.panel_input();
@@ -139,7 +139,7 @@ std::string cell(int head) { return heatmap + "**/##head " + std::to_string(head
 
 // --- from a folder to the first wrong element -------------------------------------------------------------------------
 
-/// What is dropped while something else is on screen leads to the error of the output.
+/// A file dropped while something else is on screen leads to the error of the output.
 void dropped_elsewhere(Hand& hand) {
   const TemporaryDirectory folder;
   Result r = compute(small_session().experiment);
@@ -192,7 +192,7 @@ void dump(Hand& hand) {
     hand.check(hand.stage.panel_input().side.verdict->call.worst_row().found.first_row == 8, "its first row is 8");
 }
 
-/// Nothing is green before all heads are judged; the search is stopped and goes on; another head that was chosen stays.
+/// The verdict is green only after all heads are judged; the search is stopped and continued; another chosen head stays.
 void stopped(Hand& hand) {
   const TemporaryDirectory folder;
   write_dump(folder);
@@ -227,7 +227,7 @@ void stopped(Hand& hand) {
   hand.stage.told.reset();
 }
 
-/// The errors over their tolerances are a field as every other, of loaded outputs alone.
+/// The errors over their tolerances are a field like every other, of loaded outputs alone.
 void field_of_tolerances(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string combo = heatmap + "##field";
@@ -262,7 +262,7 @@ void field_of_tolerances(Hand& hand) {
   hand.check(!has_field(*hand.stage.panel_input().answer.result, Field::tolerance), "a computed method has none");
 }
 
-/// The suspects, each with what it leaves; a click swipes against one, another ends it.
+/// The suspects, each with the error that it leaves; a click swipes against one, another ends it.
 void suspects(Hand& hand) {
   const TemporaryDirectory folder;
   Experiment e = small_session().experiment;
@@ -310,7 +310,7 @@ void suspects(Hand& hand) {
 
 constexpr int rows = 130, depth = 20, query_heads = 4, key_heads = 2, tile = 32;
 
-/// A loop over tiles of keys with a mistake in it.
+/// A loop over tiles of keys with a mistake.
 struct Kernel {
   double scale = 1 / std::sqrt(double{depth}), score_factor = 1;
   int tail = 0;                           ///< keys of zeros behind the last that count
@@ -362,7 +362,7 @@ void run_row(const Kernel& kernel, const double* q, const double* k, const doubl
   for (int c = 0; c < depth; ++c) out[c] = round(fp16, O[static_cast<std::size_t>(c)] / l);
 }
 
-/// Q, K, V of all heads, and what a kernel makes of them.
+/// Q, K, V of all heads, and the output of a kernel.
 struct CallOfTable {
   std::vector<double> q, k, v, o;
 };
@@ -391,7 +391,7 @@ CallOfTable call_of_table(const Kernel& kernel, bool wrong_group) {
   return call;
 }
 
-/// Rows 96 to 127 of the last head stand where those of the tile behind them belong, and are missing.
+/// Rows 96 to 127 of the last head stand in place of those of the next tile, and are missing.
 void move_tile(CallOfTable& call) {
   const auto from = call.o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
   std::copy_n(from, tile * depth, from + std::ptrdiff_t{tile} * depth);
@@ -405,7 +405,7 @@ struct TableRow {
   bool wrong_group = false, moved = false;
 };
 
-/// The rows of the table that a kernel author filled: the window says what `attoscope judge` says, of every head.
+/// The rows of a kernel author's table: the window's verdict on every head is that of `attoscope judge`.
 void table_of_kernels(Hand& hand) {
   const std::vector<TableRow> table{
       {.name = "none", .kernel = {}, .wrong = false},

@@ -1,4 +1,4 @@
-// The Learn workspace: the list, pages and how they are turned, presenting, quizzes, what is broken, every shipped lesson.
+// The Learn workspace: the list, pages and their turning, presenting, quizzes, broken texts, every shipped lesson.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -19,13 +19,13 @@ namespace {
 
 const std::string learn = "//Learn/", anywhere = "//Learn/**/";
 
-/// The page as it is after `state` was put on screen.
+/// Marks the page of `session` as seen.
 void seen(Hand& hand, Session& session) {
   const PanelInput input = hand.stage.panel_input();
   see_step(session.lesson, place_of(session.lesson, input.learn.lessons.get()));
 }
 
-/// The session is asked to stand at this step, and nothing else changes.
+/// Moves the session to this step, and changes nothing else.
 std::function<void(Session&)> at(Hand& hand, const Lessons& lessons, int lesson, int step) {
   return [&hand, &lessons, lesson, step](Session& s) {
     open_lesson(s.lesson, lessons[static_cast<std::size_t>(lesson)], step);
@@ -41,7 +41,7 @@ void open_learn(Hand& hand, bool presenting = false) {
   hand.frames(3);
 }
 
-/// Lessons that are this text alone, with their questions answered; nothing else is asked.
+/// Opens lessons that are this text alone, with their questions answered.
 void open_text(Hand& hand, const std::string& text) {
   open_learn(hand);
   PanelInput input = hand.stage.panel_input();
@@ -332,7 +332,7 @@ const ImGuiWindow& text_column() {
       windows, [](const ImGuiWindow* w) { return w->WasActive && std::string(w->Name).find("/text_") != std::string::npos; });
 }
 
-/// Of a PNG, from its header.
+/// Height of a PNG, from its header.
 int height_of(const std::string& file) {
   const std::string bytes = read_file(file, 1 << 24);
   int height = 0;
@@ -367,7 +367,7 @@ void figure(Hand& hand) {
   hand.stage.exporter = PlotExporter("");
 }
 
-/// Every page of every shipped lesson, at two sizes: drawn, and nothing is wrong.
+/// Every page of every shipped lesson, at two sizes, is drawn without a fault.
 void every_page(Hand& hand) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
@@ -386,7 +386,7 @@ void every_page(Hand& hand) {
     hand.check(steps_seen(hand.session().lesson, lesson) == static_cast<int>(lesson.steps.size()), lesson.name + " was read");
 }
 
-/// Numbers of the text are asked for and come; a click opens the setting.
+/// Numbers of the text are asked for and arrive; a click opens the setting.
 void live_numbers(Hand& hand) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
@@ -415,7 +415,7 @@ void live_numbers(Hand& hand) {
       }
 }
 
-/// Every control of the list, of a page with quizzes and of the bar below explains itself; so do those of exercises.
+/// Every control of the list, of a page with quizzes and of the bar below has a tooltip; so do those of exercises.
 void tooltips(Hand& hand) {
   open_text(hand, exercises);
   hand.stage.resize(1280, 1200);

@@ -1,4 +1,4 @@
-// The views of lessons that show numbers, pictures and plots: what each says, what each control changes.
+// The views of lessons with numbers, pictures and plots: their words, and the effects of their controls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ const std::string page = "//Learn/**/";
 
 using Changes = std::vector<LessonParameter>;
 
-/// A lesson that is one view, on screen; `answers`: what is known to the page.
+/// Shows a lesson that is one view; `answers`: those that the page has.
 void show(Hand& hand, const std::string& block, const std::vector<LessonAnswerPtr>& answers = {}) {
   Session session = small_session();
   session.view.workspace = Workspace::learn;
@@ -49,7 +49,7 @@ void show(Hand& hand, const std::string& block, const std::vector<LessonAnswerPt
 const LessonView& view_of(Hand& hand) {
   return hand.stage.told->learn.lessons->front().steps.back().blocks.back().view.front();
 }
-/// What the view says about itself.
+/// The view's sentence about itself.
 std::string said(Hand& hand) { return hand.stage.state->learn->views.at(0).said; }
 
 /// The view with the answer to its experiment, or to `question`.
@@ -79,7 +79,7 @@ void expect(Hand& hand, const std::string& block, const std::string& what, const
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The page says a sentence that holds `part`.
+/// Expects the page to show a sentence with `part`.
 void expect_problem(Hand& hand, const std::string& block, const std::string& part, Hand::Where where = Hand::Where::current()) {
   show(hand, block);
   const auto& problems = hand.stage.state->learn->problems;
@@ -220,7 +220,7 @@ void block_bits(Hand& hand) {
   expect_problem(hand, "bits\nstorage: int8/token\nnumbers: 1, much", "numbers is 'much'");
 }
 
-/// The digits of a row from the first column to the last; a bar where what is lost begins.
+/// The digits of a row from the first column to the last; a bar before the lost ones.
 std::string digits_of(const SumRow& row, const SumTable& table) {
   std::string digits;
   for (int power = table.top; power >= table.bottom; --power) {
@@ -346,7 +346,7 @@ void controls(Hand& hand) {
     expect(hand, all, c.key, [&] { hand.choose(page + c.label, c.value); }, {{c.key, c.value}});
 }
 
-/// What is changed last counts: a policy takes back the steps, a format its bits.
+/// The last change counts: a policy takes back the steps, a format its bits.
 void last_counts(Hand& hand) {
   show(hand, "plot\nkind: staircase\ncontrols: format, mantissa_bits, policy, a.O, a.m");
   hand.changes("bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
@@ -503,7 +503,7 @@ void loop(Hand& hand) {
   expect_problem(hand, "plot\nkind: loop\nat: x", "at is 'x', expected a whole number from 0 to 1048576");
 }
 
-/// Two heaps and their distance, which N, the number of weights, changes.
+/// Two heaps and their distance, which depends on N, the number of weights.
 void heaps(Hand& hand) {
   const std::string block = "plot\nkind: heaps\nn: ";
   show(hand, block + "16\ncontrols: n");
@@ -534,7 +534,7 @@ void formats(Hand& hand) {
 
 // --- states -----------------------------------------------------------------------------------------------------------
 
-/// Nothing known, NaN, at every size, theme and scale.
+/// Views without answers and with NaN, at every size, theme and scale.
 void states(Hand& hand) {
   const std::array<std::string, 9> blocks{"bits\nformats: fp16, fp64",
                                           "heatmap\nfield: b_ulps",

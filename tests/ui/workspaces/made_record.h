@@ -11,9 +11,9 @@ namespace attoscope::testing {
 /// A record of `plan` after so many steps: losses that fall, deviations that grow like the root of the steps.
 std::shared_ptr<TrainRecord> made_record(const TrainPlan& plan, int steps);
 
-/// What the panels are told of it: paused, with the states kept that the plan asks for.
+/// Input of the panels for it: paused, with the states that the plan keeps.
 TrainView made_view(std::shared_ptr<const TrainRecord> record);
-/// Nothing trained yet, the text read.
+/// Input of the panels with nothing trained yet and the text read.
 TrainView ready_view(const TrainPlan& plan);
 
 }  // namespace attoscope::testing

@@ -19,7 +19,7 @@ namespace {
 
 const std::string stepper = "//Learn/**/";
 
-/// A lesson that is one live view.
+/// Opens a lesson that is one live view.
 void open_view(Hand& hand, const std::string& block, Session session = small_session()) {
   session.view.workspace = Workspace::learn;
   session.lesson.name = "test";
@@ -38,7 +38,7 @@ std::function<void(Session&)> changed(std::vector<LessonParameter> changes) {
   return [changes = std::move(changes)](Session& s) { s.lesson.views = {{"test", 0, changes}}; };
 }
 
-/// What `act` does to a freshly opened stepper.
+/// Expects these changes from `act` on a freshly opened stepper.
 void expect(Hand& hand, const std::string& parameters, const std::string& what, const std::function<void()>& act,
             std::vector<LessonParameter> changes, Hand::Where where = Hand::Where::current()) {
   open_stepper(hand, parameters);
@@ -182,7 +182,7 @@ std::vector<Steps> rows_of(const std::vector<double>& scores, std::initializer_l
   return rows;
 }
 
-/// Every line of every algorithm is reached in order, each algorithm takes every step, and nobody runs ahead of the scores.
+/// Every line of every algorithm is reached in order, each algorithm takes every step, and none runs ahead of the scores.
 void clock(Hand& hand) {
   const auto rows =
       rows_of({1, 3, 2, 5, 4}, {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2}, 2);

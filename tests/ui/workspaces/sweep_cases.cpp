@@ -1,4 +1,4 @@
-// The Sweep workspace: every control of the plan, running, pausing, opening a point, and every state that it can be in.
+// The Sweep workspace: every control of the plan, running, pausing, opening a point, and every state.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -26,7 +26,7 @@ Session sweep_session() {
   return s;
 }
 
-/// Frames until the sweep is as told.
+/// Draws frames until the sweep is `ready`.
 void wait(Hand& hand, const std::function<bool(const SweepView&)>& ready, const std::string& what) {
   for (int i = 0; i < 4000 && !ready(hand.stage.panel_input().sweep); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -228,7 +228,7 @@ void keys_run(Hand& hand) {
   hand.check(hand.stage.panel_input().sweep.progress.state == SweepProgress::State::idle, "no sweep runs");
 }
 
-/// What a key changes in Explore it leaves alone where nobody sees it.
+/// Keys of Explore change nothing here.
 void keys_of_explore(Hand& hand) {
   hand.open(sweep_session());
   for (const ImGuiKey key : {ImGuiKey_1, ImGuiKey_9, ImGuiKey_L, ImGuiKey_P, ImGuiKey_G, ImGuiKey_0, ImGuiKey_M, ImGuiKey_V,

@@ -1,4 +1,4 @@
-// The Train workspace: every control of the look, what each button asks for, and every state that it can be in.
+// The Train workspace: every control of the look, the request of each button, and every state.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ const std::string plan_panel = train_plan_panel, middle = train_middle, numbers 
                   rows = "//Train numbers/**/";
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
 
-/// `act` changes nothing of the session and asks for this.
+/// Expects that `act` changes nothing of the session and sends this request.
 void requests(Hand& hand, const std::string& what, const std::function<void()>& act, const TrainRequest& expected) {
   hand.stage.train_request = {};
   hand.leaves(what, act);
@@ -149,7 +149,7 @@ void ends(Hand& hand) {
              "what diverged can be taken back");
 }
 
-/// The zoom goes with a button, and with another training.
+/// Zoom ends with a button, and with another training.
 void zoom(Hand& hand) {
   show_training(hand, train_session());
   const TrainPanelState& m = *hand.stage.state->train;
@@ -171,7 +171,7 @@ void zoom(Hand& hand) {
   hand.check(m.zoom1 == 0 && m.branches.left.empty(), "a new run shows all its steps, and nothing of the old one");
 }
 
-/// What was left by going back or by a fork stays as a pale curve from there on.
+/// Steps abandoned by going back or by a fork stay as a pale curve from there on.
 void branches(Hand& hand) {
   show_training(hand, train_session(), 240);
   const TrainBranches& b = hand.stage.state->train->branches;
@@ -208,7 +208,7 @@ void branches(Hand& hand) {
   hand.check(tell(made_record(plan, 100)) != back, "a branch is seen");
 }
 
-/// No row of the tables is cut, and no name of a tensor that is listed beside its numbers.
+/// No row of the tables is cut, nor a tensor's name that is listed beside its numbers.
 void whole_cells(Hand& hand) {
   hand.check(whole_rows(100, 18) == 90 && whole_rows(5, 18) == 18, "whole rows");
   for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}}) {
@@ -227,7 +227,7 @@ void whole_cells(Hand& hand) {
   }
 }
 
-/// Where the numbers of a and b are the same, both colours are seen.
+/// Both colours are seen if the numbers of a and b are the same.
 void both_seen(Hand& hand) {
   Session s = train_session();
   s.train.with_exact = false;
@@ -334,7 +334,7 @@ void suspects(Hand& hand) {
   hand.key(ImGuiKey_Escape);
 }
 
-/// Draws what is told in all looks, with the mouse over everything.
+/// Draws the told input in all looks, with the mouse over everything.
 void look(Hand& hand, const std::string& what) {
   TrainLook& look = hand.session().train_look;
   for (int i = 0; i < 12; ++i) {
@@ -419,7 +419,7 @@ void found_by_typing(Hand& hand) {
   requests(hand, "run", [&] { ask("Train: run, pause or resume"); }, {.act = Act::run});
 }
 
-/// Every item explains itself; pictures over steps tell their numbers instead.
+/// Every item has a tooltip; pictures over steps show their numbers instead.
 void explained(Hand& hand) {
   show_training(hand, train_session(TrainKind::bisect));
   hand.click(plan_panel + "###backward steps");
@@ -430,7 +430,7 @@ void explained(Hand& hand) {
         hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
 }
 
-/// Goes back, forks, and looks into a head of a run that the desk has trained; `wait` until the view is as it should be.
+/// Goes back, forks, and captures a head of a run that the desk has trained; `wait` until the view is as it should be.
 template <class Wait>
 void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) {
   hand.session().train_look.step = 4;

@@ -1,4 +1,4 @@
-/// The Train workspace under test: where its parts are, and a window that is told a record.
+/// The Train workspace under test: the paths of its parts, and a window with a given record.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline Session train_session(TrainKind kind = TrainKind::methods) {
   return s;
 }
 
-/// A window that is told this, after the session's plan was trained for so many steps; 0: nothing was.
+/// Opens a window after the session's plan was trained for so many steps; 0: not at all.
 inline void show_training(Hand& hand, const Session& session, int steps = 240) {
   hand.stage.resize(1600, 1000);
   hand.open(session);
