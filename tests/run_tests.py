@@ -18,7 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILED = (".h", ".cpp", ".cu", ".cuh")
-READ_SOURCES = {"rooms", "readme_test"}  # labels
+READ_SOURCES = {"first_words", "readme_test", "rooms"}  # labels
 FINISHED = re.compile(r"\s*\d+/\d+ Test\s+#\d+: (.+?) \.+\s*(Passed|\*\*\*.+?)\s+([\d.]+) sec")
 STARTED = re.compile(r"\s+Start\s+\d+: ")
 SECONDS_BETWEEN_LINES = 20

@@ -26,7 +26,7 @@ struct TensorCoreTerm {
   std::int64_t significand = 0;  ///< exact
   int unit = 0;
   int exponent = 0;          ///< the sum of its factors' exponents: the significand is not normalised
-  std::int64_t aligned = 0;  ///< what is left, in units of the block
+  std::int64_t aligned = 0;  ///< the kept part, in units of the block
 
   friend bool operator==(const TensorCoreTerm&, const TensorCoreTerm&) = default;
 };

@@ -24,7 +24,7 @@ struct Problem {
   std::optional<double> sink{};  ///< one extra logit in every denominator
   double softcap = 0;            ///< S becomes softcap * tanh(S / softcap); 0: off
   double alibi = 0;              ///< slope: S loses alibi * |row - key|
-  int rows = 0;                  ///< how many query rows, evenly spread; 0 means all
+  int rows = 0;                  ///< number of query rows, evenly spread; 0: all
   int traced_row = -1;           ///< whose recurrence is traced; negative counts from the end
 
   friend bool operator==(const Problem&, const Problem&) = default;

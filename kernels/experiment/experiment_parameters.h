@@ -17,7 +17,7 @@ namespace attoscope {
 struct RealRange {
   double min = std::numeric_limits<double>::lowest(), max = std::numeric_limits<double>::max();
   bool above_min = false;
-  std::string_view zero{};  ///< what 0 means: "off"; empty: nothing special
+  std::string_view zero{};  ///< meaning of 0: "off"; empty: nothing special
 };
 
 /// A parameter as the axis of a sweep.
@@ -35,7 +35,7 @@ struct ExperimentParameter {
   std::string_view label;       ///< in the window and beside an axis
   std::string_view what;        ///< in a few words
   std::string_view option{};    ///< of `attoscope run`; empty: none
-  std::string_view usual{};     ///< what the option says where it is not given
+  std::string_view usual{};     ///< default of the option, in its help
   std::string_view sentence{};  ///< for a tooltip
   std::string_view formula{};   ///< below it
   std::string_view alias{};     ///< words by which the palette finds it, too

@@ -14,7 +14,7 @@ enum class LoopOrder { queries_outside, keys_outside };
 /// One block of queries with one tile of keys.
 struct LoopStep {
   int query_block = 0, key_tile = 0;
-  bool outer_begins = false;  ///< what the outer loop holds was loaded in this step
+  bool outer_begins = false;  ///< the step loads the block or tile of the outer loop
   double bytes = 0;           ///< between HBM and the chip, from the first step to the end of this one
   double stored = 0;          ///< bytes of this step that leave the chip: O, with FlashAttention-1's l and m or the log-sum-exp
   double flops = 0;           ///< of Q.K and P.V, likewise: pairs of a tile count whether the mask hides them or not

