@@ -214,7 +214,7 @@ class Computation {
     truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
   }
 
-  // --- what is known already ---
+  // --- known parts ---
 
   /// The output of an emulated method, if `last` is it; null: it has to be computed.
   KnownOutput* known_output(KnownOutput* last, const Method& m) const {
@@ -271,7 +271,7 @@ class Computation {
     held_.known = std::move(now);
   }
 
-  // --- what has to be computed ---
+  // --- parts to compute ---
 
   /// The computed rows of the loaded output.
   Matrix loaded_rows() const {
@@ -389,7 +389,7 @@ class Computation {
     const Measured* measured;
     Output output;
   };
-  /// x against y, from the engine's sums; Wasserstein-1 is NaN where no gaps were asked for.
+  /// Compares x with y from the engine's sums; Wasserstein-1 is NaN if no gaps were asked for.
   Deviation compared_by_engine(const Side& x, const Side& y) {
     const Measured &p = *x.measured, &q = *y.measured;
     const ComparisonSums& c = engine_->comparison(x.output, y.output);
@@ -577,7 +577,7 @@ class Computation {
   std::optional<Truth>& truth_;
   Engine* engine_;
   KnownOutput *known_a_, *known_b_;  ///< null: not computed last
-  bool remembers_;                   ///< somebody may ask again
+  bool remembers_;                   ///< the options have a cache
   Wanted wanted_;
   Result result_;
 };

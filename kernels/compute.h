@@ -65,13 +65,13 @@ std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const M
 /// Number of threads that `compute` takes if asked for `threads`; 0 asks for all of the machine.
 int thread_count(int threads);
 
-/// The bytes that `compute` will need beyond what the program holds already.
+/// The bytes that `compute` will need beyond those that the program holds already.
 double bytes_needed(const Experiment& experiment, int threads);
 
-/// Throws what `compute` throws before it begins: std::invalid_argument or, where memory cannot suffice, std::runtime_error.
+/// Throws as `compute` does before it begins: std::invalid_argument or, if memory cannot suffice, std::runtime_error.
 void refuse(const Experiment& experiment, int threads);
 
-/// "cpu avx512, 2 threads": what `compute` runs on.
+/// The device of `compute`: "cpu avx512, 2 threads".
 std::string device_name(int threads = 0, std::string_view isa = {});
 
 }  // namespace attoscope

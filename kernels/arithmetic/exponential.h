@@ -48,7 +48,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V fused_of_exact_product(V a, V b, V c) {
   return fused(a, b, c);
 }
 
-/// `fused` as what `with_fma` passes on.
+/// `fused` as the fma that `with_fma` passes on.
 struct SureFma {
   template <class V>
   ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V a, V b, V c) const {
@@ -151,7 +151,7 @@ struct Several {
 };
 
 /// `exponential` by a given fma. `high` has no error, since n ln2_high is next to y; n ln2_low ends at 2^-108 and r's last bit
-/// is 2^-55 at most, so that what its sum and product lose has 53 bits together.
+/// is 2^-55 at most, so that the rounding errors of its sum and product together have 53 bits.
 template <class V, int count>
 struct Exponentials {
   Several<V, count> x;
@@ -169,7 +169,7 @@ struct Exponentials {
     for (int k = K::terms - 2; k >= 0; --k)
       for (int i = 0; i < count; ++i) q[i] = fma(q[i], r[i], splat<V>(K::c(k)));
     for (int i = 0; i < count; ++i) {
-      if constexpr (sizeof(T) == sizeof(double)) {  // adds back what rounding r lost
+      if constexpr (sizeof(T) == sizeof(double)) {  // adds back the rounding error of r
         p[i] =
             (fma.in_any_order(r[i] * r[i], q[i], fma.beyond_doubt(n[i], splat<V>(-K::ln2_low), high[i] - r[i])) + r[i]) + T{1};
       } else {
@@ -327,7 +327,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V logarithm(V x) {
   using T = typename Lane<V>::Scalar;
   constexpr bool is_float = sizeof(T) == 4;
   constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
-  const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
+  const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 if x has no logarithm
   const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
   const V result = with_fma<V>(Logarithms<V, 1>{{{normal}}, {{lifted}}}).x[0];
   const V infinity = splat<V>(std::numeric_limits<T>::infinity()), nan = splat<V>(std::numeric_limits<T>::quiet_NaN());

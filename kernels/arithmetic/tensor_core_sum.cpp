@@ -28,7 +28,7 @@ std::int64_t aligned(std::int64_t significand, int unit, int to) {
   return cut > 62 ? 0 : significand / (std::int64_t{1} << cut);
 }
 
-/// The result where a factor or c is no number, or infinite: the terms as IEEE adds them; 0 where all are finite.
+/// The result if a factor or c is NaN or infinite: the terms as IEEE adds them; 0 if all are finite.
 float special_sum(std::span<const float> a, std::span<const float> b, float c) {
   float sum = std::isfinite(c) ? 0.0F : c;
   for (std::size_t i = 0; i < a.size(); ++i)

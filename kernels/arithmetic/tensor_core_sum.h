@@ -37,10 +37,10 @@ struct TensorCoreBlock {
   std::array<TensorCoreTerm, longest_block + 1> storage;
   int count = 0;
   int exponent = 0;              ///< the largest of its terms; 0 where there is none
-  int unit = 0;                  ///< 2^unit is what the last aligned bit counts
-  std::int64_t sum = 0;          ///< of what was aligned, in these units; not read where a term is no number
-  float carried = 0;             ///< c as it came in; of a half what it starts from
-  float result = 0;              ///< c of the next block; of a first half what the second starts from
+  int unit = 0;                  ///< 2^unit is the value of the last aligned bit
+  std::int64_t sum = 0;          ///< of the aligned significands, in these units; not read if a term is not finite
+  float carried = 0;             ///< c as it came in; of a half its start
+  float result = 0;              ///< c of the next block; of a first half the start of the second
   std::optional<float> added{};  ///< c, where it is added to the sum once that is rounded
 
   std::span<const TensorCoreTerm> terms() const { return {storage.data(), static_cast<std::size_t>(count)}; }

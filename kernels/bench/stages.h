@@ -48,7 +48,7 @@ Stage full_update(int n);
 /// Timing of the parts of such an update: the fastest of 30.
 Timing parts_of_update(int n);
 
-/// Updates after a change of one control, with what is remembered: each computes only its part.
+/// Updates after a change of one control, with the other parts remembered: each computes only its part.
 std::vector<Stage> updates_of_controls(int n);
 
 /// A full update of two methods that tensor cores add up: `hw` with sums of an H100, and of an A100.
@@ -65,7 +65,7 @@ std::vector<Stage> decode_updates(int keys);
 /// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.
 Stage growth(int n, int d, int rows);
 
-/// Floating-point operations a second of a GPU that does nothing but fma. Throws std::runtime_error where it refuses.
+/// Floating-point operations a second of a GPU that does nothing but fma. Throws std::runtime_error if it refuses.
 double device_fma_peak(bool in_double, int device);
 
 /// Milliseconds in which `bytes` go to a GPU or come back, the best of several.

@@ -9,7 +9,7 @@ namespace attoscope {
 
 inline constexpr std::align_val_t cpu_alignment{64};
 
-/// Frees what was allocated with `cpu_alignment`.
+/// Frees memory that was allocated with `cpu_alignment`.
 struct AlignedDelete {
   void operator()(void* memory) const { ::operator delete(memory, cpu_alignment); }
 };

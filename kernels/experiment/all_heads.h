@@ -13,7 +13,7 @@ namespace attoscope {
 
 struct StopSign;
 
-/// The largest finite magnitudes of Q, K and V over all heads of a call. Each is found when somebody asks for it, and kept.
+/// The largest finite magnitudes of Q, K and V over all heads of a call. Each is found on demand, and kept.
 class AllHeads {
  public:
   using Find = std::function<double(ScaledTensor, const StopSign&)>;
@@ -33,7 +33,7 @@ class AllHeads {
   mutable std::array<std::optional<double>, 3> known_;
 };
 
-/// The largest magnitude of all heads where the storage has one scale for them; 0 where it has not, or there is no other head.
+/// The largest magnitude of all heads if the storage has one scale for them; 0 if it has not, or there is no other head.
 inline double largest_of_all(const AllHeads* all, const Scaling& s, ScaledTensor t, const StopSign& stop) {
   return all != nullptr && s.granularity == Granularity::tensor && s.rule != ScaleRule::fixed ? all->largest(t, stop) : 0;
 }

@@ -15,7 +15,7 @@ namespace attoscope {
 struct Problem {
   Input input{};
   std::uint64_t seed = 1;
-  int n = 1024;      ///< queries: rows of Q and O; and keys, unless n_k says how many
+  int n = 1024;      ///< queries: rows of Q and O; and keys, unless n_k gives their number
   int n_k = 0;       ///< keys: rows of K and V; 0: n
   int d = 64;        ///< head dimension: columns of Q and K
   int d_v = 0;       ///< columns of V and O; 0: d
@@ -71,7 +71,7 @@ std::vector<int> computed_rows(const Problem& p);
 inline constexpr int max_n = 1 << 20, max_d = 1024;
 inline constexpr double max_alibi = 1e6;
 
-/// Throws std::invalid_argument in one sentence that names the key ("problem.n"), the value and what was expected.
+/// Throws std::invalid_argument in one sentence with the key ("problem.n"), the value and the expected one.
 void validate(const Experiment& e);
 
 }  // namespace attoscope

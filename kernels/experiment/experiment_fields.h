@@ -1,4 +1,4 @@
-/// The fields of an experiment and what each may hold, listed once: `validate`, session files and the command line read this.
+/// The fields of an experiment with their ranges, listed once: `validate`, session files and the command line read this.
 #pragma once
 
 #include <climits>

@@ -1,4 +1,4 @@
-/// Letters and digits of ASCII, whatever the user's locale says: the window's libraries set it, and it may know others.
+/// Letters and digits of ASCII in every locale: the window's libraries set the user's, which may know others.
 #pragma once
 
 #include <algorithm>

@@ -36,7 +36,7 @@ struct Grid {
   }
 };
 
-/// Adds up what is moved and computed.
+/// Adds up moved bytes and operations.
 struct Counter {
   const Grid& grid;
   double element, d, d_v, bytes = 0, flops = 0;

@@ -1,5 +1,5 @@
-/// The double loop of FlashAttention, step by step: which block of queries meets which tile of keys, and what has been moved
-/// and computed until then.
+/// The double loop of FlashAttention, step by step: the block of queries and the tile of keys of each step, with the bytes and
+/// operations up to then.
 #pragma once
 
 #include <vector>

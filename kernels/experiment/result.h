@@ -48,7 +48,7 @@ struct HardwareCheck {
   std::int64_t changed = 0;      ///< elements in which a second run gave other bits
   double run_to_run_ulp = 0;     ///< max |first - second run| in ulps of fp32
   double emulator_max_ulp = 0;   ///< max |kernel - emulation| in ulps of the main format, as `Deviation::max_ulp`
-  double emulator_mean_ulp = 0;  ///< mean of the same; NaN where nothing is finite
+  double emulator_mean_ulp = 0;  ///< mean of the same; NaN if nothing is finite
 };
 
 /// Sources of the error of a method that stores Q, K and V with scales. Element by element, output - golden = (output - golden
@@ -68,7 +68,7 @@ struct Result {
   std::string choice;                     ///< of "auto" with a GPU: the device that it took, with the reason; else empty
   std::vector<int> rows;                  ///< row of Q for each row of the matrices
   int rows_without_keys = 0;              ///< of these: they see no key, and their output is 0 in golden, a and b
-  std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
+  std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for all methods
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;
   std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU

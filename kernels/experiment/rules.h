@@ -45,8 +45,8 @@ struct TileSizes {
 constexpr TileSizes tiles_of(const Method& m) { return {m.block_q, m.block_k}; }
 constexpr bool has_square_tiles(const Method& m) { return m.block_q == m.block_k; }
 Method with_tiles(Method method, const TileSizes& tiles);
-/// A tile is that of both methods, so that they differ in what they compute and not in how they cut it. One method alone is
-/// given another by its own field, "b.block_k"; that stays until the same side of the tile is changed for both.
+/// A tile size belongs to both methods, so that they differ in their computation and not in their tiles. One method alone gets
+/// another by its own field, "b.block_k"; that stays until the same side of the tile is changed for both.
 Experiment with_tiles(Experiment e, const TileSizes& tiles);
 Experiment with_block_q(Experiment e, int block_q);
 Experiment with_block_k(Experiment e, int block_k);
@@ -85,7 +85,7 @@ Format format_of_output(const KernelOutput& output, const Format& main);
 /// Sizes of a file's tensors, whole, for a file that has just been chosen.
 Problem with_shape(Problem problem, const AttentionShape& shape);
 /// Sizes made to fit a file whose tensors may be shorter than asked for, or of another d. The window and lessons use it, since
-/// they show the result; commands and sweeps compute what they were told, and refuse what does not fit.
+/// they show the result; commands and sweeps compute the sizes that were asked for, and refuse those that do not fit.
 Problem fitted(Problem problem, const AttentionShape& given);
 
 /// Somebody's output in the place of a or of b; the other is computed as by default where it was an output before.

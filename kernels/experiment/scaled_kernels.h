@@ -1,4 +1,4 @@
-/// Kernels of 2024 to 2026 that scale what they round, by name: their storage, what they do before, and how they are computed.
+/// Kernels of 2024 to 2026 with scaled roundings, by name: their storage, the changes before it, and their computation.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace attoscope {
 /// One of them; texts are those of `parse_scaling`, empty for off.
 struct ScaledKernel {
   std::string_view name;
-  std::string_view what;    ///< its method, and what is not as in the kernel
+  std::string_view what;    ///< its method, with the differences from the kernel
   std::string_view source;  ///< where it was read
   std::string_view Q{}, K{}, V{}, P{};
   int block_q = 128, block_k = 128;

@@ -1,4 +1,4 @@
-/// Scaled storage of Q, K, V and P: what low-precision kernels round to, and with which scales.
+/// Scaled storage of Q, K, V and P: formats and scales of low-precision kernels.
 #pragma once
 
 #include <array>
@@ -74,7 +74,7 @@ struct Scaling {
 enum class ScaledTensor : std::uint8_t { Q, K, V, P };
 inline constexpr std::array<std::string_view, 4> scaled_tensor_names{"Q", "K", "V", "P"};
 
-/// Everything about scales in one method: storage, and what is done to the tensors before.
+/// All scales of one method: storage, and the changes of the tensors before it.
 struct Scalings {
   Scaling Q{}, K{}, V{}, P{};
   bool hadamard = false;  ///< Q and K are multiplied by H diag(+-1) / sqrt(d), d a power of 2 (FlashAttention-3, section 3.3)

@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// The number that `text` is, all of it; none where it is something else or out of T's range. "1e5" is no integer.
+/// The number in `text`, all of it; none if it is something else or out of T's range. "1e5" is no integer.
 template <class T>
   requires std::integral<T> || std::floating_point<T>
 std::optional<T> to_number(std::string_view text) {

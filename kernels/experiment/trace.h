@@ -31,7 +31,7 @@ struct Trace {
 /// Number of times that the running max of method a moved, over the computed rows.
 struct Rescales {
   int tiles = 0;                          ///< T = ceil(N / block_k)
-  double nominal = 0;                     ///< mean over rows of (its tiles - 1): what an unconditional rescale would cost
+  double nominal = 0;                     ///< mean over rows of (its tiles - 1): the cost of unconditional rescales
   double effective_mean = 0;              ///< mean over rows of the tiles in which m moved
   double expected = 0;                    ///< mean over rows of H_T - 1, for exchangeable scores
   std::vector<std::int64_t> per_tile;     ///< rows in which m moved at this tile

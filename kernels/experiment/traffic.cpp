@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, and what lies in them.
+/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, with their rows.
 struct Visited {
   std::int64_t tiles = 0, visited = 0;
   double query_rows = 0;  ///< rows of Q, summed over the visited tiles

@@ -85,7 +85,7 @@ DeviceChoice choose_while_compiling(ChoiceInput input, const std::string& gpu, c
 /// The least milliseconds in which so many threads of any CPU could answer a question of this size.
 double cpu_at_best(const QuestionSize& size, bool fresh, int threads);
 
-/// The GPU that `auto` takes: the first that draws a screen, since it can show what it computes without a copy; else the first.
+/// The GPU that `auto` takes: the first that draws a screen, since it can show its results without a copy; else the first.
 int preferred_gpu(std::span<const DeviceInfo> gpus);
 
 /// Number of rows that the GPUs hold at a time. Up to there a run's time grows with its keys alone.

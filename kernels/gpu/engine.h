@@ -29,7 +29,7 @@ struct Moments {
 struct ComparisonSums {
   std::vector<DeviationSums> chunks;
   std::vector<DeviationSums> centred;  ///< the same with centred_alone, on the mean difference
-  std::vector<double> gaps;  ///< |x - y| of their values in ascending order, by chunk and chain; empty where not asked for
+  std::vector<double> gaps;  ///< |x - y| of their values in ascending order, by chunk and chain; empty if not asked for
 };
 
 /// Statistics of an engine's launches.

@@ -274,7 +274,7 @@ class GpuEngine final : public Engine {
   std::array<OnGpu, output_count> outputs_;
   std::vector<Share> shares_;  ///< on their way to the first GPU until a wait
   EngineAnswers answers_;
-  std::function<void()> recorded_;  ///< hands over what was recorded, after a wait
+  std::function<void()> recorded_;  ///< hands over the records, after a wait
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 /// The product of micro_kernel.h with its terms added as a tensor core adds them (kernels/arithmetic/block_sum.h), in float.
 ///
-/// A float holds every product. Scaled by a power of two and cut to an integer, products are added exactly; what leaves that
-/// domain is added again, number by number: sums that may pass 2^31, terms below 2^(F - 125), beyond 2^100 or not finite.
+/// A float holds every product. Scaled by a power of two and cut to an integer, products are added exactly. Blocks outside that
+/// domain are added again, number by number: sums that may pass 2^31, terms below 2^(F - 125), beyond 2^100 or not finite.
 #pragma once
 
 #include "kernels/arithmetic/block_sum.h"

@@ -242,7 +242,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     round_columns(state_.O, Step::O, 0);
   }
 
-  /// l = round(round(alpha * l) + tile sum), with Kahan's correction where asked for.
+  /// l = round(round(alpha * l) + tile sum), with Kahan's correction if asked for.
   ATTOSCOPE_HOST_DEVICE void update_l() {
     const V one = splat<V>(1);
     V rescaled[vectors], lost[vectors];
@@ -442,7 +442,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  static constexpr int pending_key = -(1 << 24);  ///< the roundings of what is pending, beside those of O
+  static constexpr int pending_key = -(1 << 24);  ///< key of the roundings of pending sums, beside those of O
   int runs_ = 0, run_first_ = 0;                  ///< run_first_: the tile that the run begins with
   bool rescale_by_1_is_free_ = true;
   Array run_state_, run_o_, runs_of_;

@@ -31,7 +31,7 @@ class DeviationChunk {
   }
 
  private:
-  /// `all_finite` and `centred_alone` as in the rule; false: the rule says it.
+  /// `all_finite` and `centred_alone` as in the rule; false: decided by the rule.
   template <bool all_finite, bool centred_alone>
   ATTOSCOPE_HOST_DEVICE DeviationSums sums_of(const double* x, const double* y, int count) {
     // Kept apart from the sums, which can stay in registers. Each lane counts for itself: errors are alike, and lanes that

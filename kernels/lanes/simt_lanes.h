@@ -20,8 +20,8 @@ using UInt64V = std::uint64_t;
 /// Number of the meter's chains that one lane follows.
 inline constexpr int metered_chains = 1;
 
-/// A team is what a GPU calls a thread block: warps that compute the same 32 rows, one in each lane. They share the work by
-/// keys (q.k, exp) and by columns (P.V, O), `column_group` adjacent ones at a time, whose sums a lane holds in registers.
+/// A team is a GPU's thread block: warps that compute the same 32 rows, one in each lane. They share the work by keys (q.k,
+/// exp) and by columns (P.V, O), `column_group` adjacent ones at a time, whose sums a lane holds in registers.
 inline constexpr int warp_lanes = 32, row_vectors = 1, column_group = 8;
 inline constexpr int team_warps = 8, team_threads = team_warps * warp_lanes;
 inline constexpr bool has_teams = true;
@@ -68,7 +68,7 @@ struct GlobalMemory {
 #endif
   }
 };
-/// A pointer into what cudaMalloc gave: loads and stores through it name global memory.
+/// A pointer into memory of cudaMalloc: loads and stores through it name global memory.
 template <class X>
 ATTOSCOPE_HOST_DEVICE_INLINE X* in_global(X* x) {
   return GlobalMemory::at(x);
@@ -113,7 +113,7 @@ struct SharedMemory {
 #endif
 };
 
-/// An array with numbers of every lane, which are interleaved: what a warp reads at once is contiguous.
+/// An array with interleaved numbers of every lane: a warp reads contiguous memory.
 inline constexpr int lane_stride = warp_lanes;
 template <class X, class Memory>
 class LanesIn {

@@ -14,7 +14,7 @@
 namespace attoscope {
 namespace {
 
-/// The counts of a tile, limited to what their type can hold.
+/// The counts of a tile, limited to the range of their type.
 struct TileCounts {
   std::uint16_t saturated = 0, underflowed = 0;
 };

@@ -32,7 +32,7 @@ struct ScheduleRun {
   double max_ulp = 0;                          ///< of the difference, in ulps of the main format as `Deviation::max_ulp`
   PartingPlace place = PartingPlace::nowhere;  ///< of the traced row
   RowParting parting{};                        ///< of the traced row
-  double max_error = 0;                        ///< max |O - golden| over all computed rows; NaN where nothing is finite
+  double max_error = 0;                        ///< max |O - golden| over all computed rows; NaN if nothing is finite
   std::uint64_t digest = 0;                    ///< of all computed rows of O
 
   bool same_bits() const { return differing == 0; }

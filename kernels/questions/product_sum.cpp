@@ -97,7 +97,7 @@ class ColumnSum {
   float sum_ = 0, O_ = 0;
 };
 
-/// Sets the blocks of a product, the first factor of which has the place `place`.
+/// Sets the blocks of a product; `place` is that of its first factor.
 void set_blocks(ProductSum& s, const Factors& f, int place) {
   const TensorCoreRule& rule = *s.rule;
   const int count = (static_cast<int>(f.a.size()) + rule.block - 1) / rule.block;

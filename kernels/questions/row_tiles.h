@@ -66,7 +66,7 @@ class SingleRowRuns {
 
  private:
   Operands<T> operands_;
-  std::shared_ptr<const Tensors> inputs_;  ///< as rounded for everybody
+  std::shared_ptr<const Tensors> inputs_;  ///< as rounded for all methods
   Job<T> a_;
   Job<double> golden_;
 };

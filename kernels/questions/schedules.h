@@ -31,7 +31,7 @@ std::string sums_name(const Schedule& s);
 Schedule schedule_of(const Method& m);
 /// The method under another schedule. With splits it is split_kv, without flash2; any other algorithm stays.
 Method with_schedule(Method m, const Schedule& s);
-/// Values of which all combinations are schedules; empty lists: the usual ones, the method's own first.
+/// Values whose combinations are the schedules; empty lists: the usual ones, the method's own first.
 struct ScheduleLists {
   std::vector<int> splits{}, block_k{};
   std::vector<bool> reverse_keys{};

@@ -55,7 +55,7 @@ bool changes_scores(const Scalings& s) { return s.Q.is_on() || s.K.is_on() || s.
 StepQuestion unrounded(StepQuestion q, bool in_double) {
   for (auto* numbers : {&q.scores, &q.values, &q.rows.q, &q.rows.k})
     for (double& x : *numbers) {
-      if (takes_format(q)) x = round(q.format, x);  // as everybody's inputs
+      if (takes_format(q)) x = round(q.format, x);  // as inputs are rounded for all
       x = in_double ? x : static_cast<double>(static_cast<float>(x));
     }
   q.format = fp64;

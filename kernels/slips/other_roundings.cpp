@@ -28,7 +28,7 @@ class Collection {
       : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored), right_(right_softmax(p)) {}
 
   std::vector<OtherRounding> take(SharedTensors given) {
-    const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide what is stored
+    const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide the stored numbers
     if (narrow) add_stored_scores();
     add_stored_operands(narrow);
     if (given) add("its Q, K, V are used as they are, not" + to_, right_, std::move(given));

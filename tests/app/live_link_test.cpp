@@ -1,4 +1,4 @@
-// The socket that tells a running window what to open: accepted senders, refusals, and the newest message wins.
+// The socket that gives a running window its messages: accepted senders, refusals, and the newest message wins.
 #include "app/link/live_link.h"
 
 #include <gmock/gmock.h>

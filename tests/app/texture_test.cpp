@@ -1,4 +1,4 @@
-// Pictures on the GPU: the same if their pixels are sent, made where they are painted, or written by somebody else into the
+// Pictures on the GPU: the same if their pixels are sent, made where they are painted, or written by other code into the
 // texture; and the effects of failures.
 #include "app/window/texture.h"
 

@@ -1,8 +1,8 @@
-/// attoscope_gpu_check: checks that a GPU gives the CPU's bits, that the tensor-core kernel is as close to the truth as its
-/// emulation, and whether the memory checker is content. Needs no library but what attoscope_kernels needs.
+/// attoscope_gpu_check: checks that a GPU gives the CPU's bits, that the tensor-core kernel is as close to golden as its
+/// emulation, and that the memory checker finds nothing. Needs only the libraries of attoscope_kernels.
 ///   attoscope_gpu_check [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize] [--lose]
-/// --device cpu rehearses: the CPU is compared with itself. --quick takes a sample. --sanitize runs nothing but the memory
-/// checker. --lose runs nothing but this: the GPU is lost in the middle of an answer and of a training, and the CPU takes over.
+/// --device cpu rehearses: the CPU is compared with itself. --quick takes a sample. --sanitize runs only the memory checker.
+/// --lose runs only this: the GPU is lost in the middle of an answer and of a training, and the CPU takes over.
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct Arguments {
   bool quick = false, only_sanitize = false, may_sanitize = true, loses = false;
 };
 
-/// Counts what passed; prints what failed and, per section, how many there were.
+/// Counts passed checks; prints failed ones and, per section, the numbers of both.
 class Tally {
  public:
   void section(const char* name) {

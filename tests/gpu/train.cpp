@@ -15,7 +15,7 @@ namespace {
 using Array = DeviceArray<float, float>;
 using Numbers = std::vector<double>;
 
-/// The primitives of `device`, and nobody else's.
+/// The primitives of `device`, without a substitute.
 std::unique_ptr<Primitives<float>> primitives_of(const std::string& device) { return primitives_on(device, 0).make(); }
 
 Array normals(Primitives<float>& on, std::int64_t count, std::uint64_t seed) {

@@ -34,7 +34,7 @@ struct Row {
   double score_unit = 1;  ///< m and max_true times this are scores
 };
 
-/// `method` of the experiment applied to `row`, or to every one of `rows`; `inputs` as rounded for everybody.
+/// `method` of the experiment applied to `row`, or to every one of `rows`; `inputs` as rounded for all methods.
 Row attend(const Experiment& experiment, const Method& method, const Tensors& inputs, int row);
 std::vector<Row> attend(const Experiment& experiment, const Method& method, const Tensors& inputs,
                         const std::vector<int>& rows);

@@ -42,7 +42,7 @@ T token_sum(int count, int piece, Step step) {
 
 // --- attention ----------------------------------------------------------------------------------------------------------
 
-/// One head of one sequence; what it reads is rounded by the method's `input`, row-major context x d.
+/// One head of one sequence; its inputs are rounded by the method's `input`, row-major context x d.
 template <class T>
 class Head {
  public:

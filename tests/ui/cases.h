@@ -1,4 +1,4 @@
-/// The tests of the window, by what they are about.
+/// The tests of the window, by subject.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ std::span<const Case> scales_cases();       ///< storage of tensors and its scal
 std::span<const Case> traffic_cases();      ///< bytes, on-chip memory, roofline
 std::span<const Case> key_cases();          ///< modifiers, Esc, the theme's name
 std::span<const Case> tooltip_cases();      ///< every control explains itself
-std::span<const Case> kernel_cases();       ///< somebody's own output: rounded or wrong?
+std::span<const Case> kernel_cases();       ///< verdict on a kernel's output
 std::span<const Case> verdict_cases();      ///< all heads of it judged, its error over its tolerance, suspects
 std::span<const Case> golden_cases();       ///< the main views against kept pictures
 std::span<const Case> picture_cases();      ///< the heat map and its toolbar
@@ -44,7 +44,7 @@ std::span<const Case> train_cases();        ///< the Train workspace: look, requ
 std::span<const Case> train_plan_cases();   ///< its plan
 std::span<const Case> train_word_cases();   ///< its records as curves, words and tables
 std::span<const Case> state_cases();        ///< every panel with nothing, something running, NaN, and extreme sizes
-std::span<const Case> learn_cases();        ///< lessons: pages, presenting, quizzes, what is broken
+std::span<const Case> learn_cases();        ///< lessons: pages, presenting, quizzes, broken texts
 std::span<const Case> lesson_view_cases();  ///< numbers, pictures and plots of the lessons
 std::span<const Case> stepper_cases();      ///< the stepper of the lessons
 std::span<const Case> random_cases();       ///< random use for a day

@@ -156,7 +156,7 @@ struct HeadArrays {
 };
 
 /// Attention on a Device, which has head_launch_size(batch), rules(batch) on the device, row_numbers(), attend(task),
-/// differentiate_rows(task) and differentiate_keys(task) in addition to what DevicePrimitives needs.
+/// differentiate_rows(task) and differentiate_keys(task) in addition to the members that DevicePrimitives needs.
 template <class Device>
 void attention_on(Device& on, HeadBatch<float> batch) {
   const HeadLaunchSize size = on.head_launch_size(batch);

@@ -90,7 +90,7 @@ class Chronicler {
     return made += one_of(town_endings);
   }
 
-  /// Somebody new, perhaps in the town of somebody known.
+  /// A new person, perhaps in the town of a known one.
   Person newcomer() {
     Person p;
     p.name = name();

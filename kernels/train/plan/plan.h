@@ -181,7 +181,7 @@ std::span<const std::uint16_t> held_out_text(const TrainPlan& plan);
 /// context that is cut into eight tiles of keys.
 TrainPlan default_train_plan();
 
-/// Throws std::invalid_argument in one sentence that names the key ("model.width"), the value and what was expected.
+/// Throws std::invalid_argument in one sentence with the key ("model.width"), the value and the expected one.
 void validate(const TrainPlan& plan);
 
 /// Throws in the same way if the plan's corpus is missing, or a part of it is too short for the model's context.

@@ -8,8 +8,8 @@
 ///   sum over tokens: cut in pieces of `piece` tokens (a sequence each), one chain in ascending order from 0 for every piece;
 ///     to the first piece's sum the others are added in ascending order.
 /// exp and log are those of kernels/arithmetic/exponential.h, square roots and divisions those of IEEE 754; 1e-5 and other
-/// constants are rounded to T. Results in the main format D are rounded once, to nearest even, after the operation; only what
-/// an optimiser stores may be rounded stochastically.
+/// constants are rounded to T. Results in the main format D are rounded once, to nearest even, after the operation; only
+/// numbers that an optimiser stores may be rounded stochastically.
 #pragma once
 
 #include <cstdint>

@@ -351,7 +351,7 @@ void remarks_are_listed(Hand& hand) {
              "one is told below");
 }
 
-/// A desktop with a program that asks for files: it answers with what lies in a file.
+/// A desktop with a program that asks for files: it answers with the text of a file.
 struct Desktop {
   explicit Desktop(const TemporaryDirectory& folder) : path_before(std::getenv("PATH")), answer(folder / "answer") {
     const std::string program =
