@@ -85,7 +85,7 @@ std::string gpus_with(const Format& factors) {
   return one_of(names);
 }
 
-/// These multiply 8 bits with sums in fp16 as two halves of fp16.
+/// True for GPUs that multiply 8 bits with sums in fp16 as two halves of fp16.
 bool adds_halves(TensorCore gpu, const Format& factors, SumType sums) {
   const bool recorded = gpu == TensorCore::h100 || gpu == TensorCore::h200 || gpu == TensorCore::b200;
   return recorded && is_fp8(factors) && sums == SumType::f16;

@@ -75,7 +75,7 @@ Stage policy_stage(const std::shared_ptr<const Prepared>& p, const char* name) {
   return method_stage(p, name, Method{.algorithm = found.algorithm, .precision = found.precision});
 }
 
-/// Only the inner products' chains are rounded.
+/// A stage that rounds only the chains of the inner products.
 Stage every_fma_stage(const std::shared_ptr<const Prepared>& p) {
   Method m;
   m.precision[Step::input] = m.precision[Step::qk_step] = m.precision[Step::pv_step] = to_main;

@@ -17,7 +17,7 @@ struct AlignedDelete {
 /// A buffer that grows on demand: a thread's scratch memory.
 class AlignedBuffer {
  public:
-  /// At least so many bytes; the former contents are lost where the buffer has to grow.
+  /// Memory of at least so many bytes; the former contents are lost if the buffer has to grow.
   void* at_least(std::size_t bytes) {
     if (!memory_ || bytes > bytes_) {
       memory_.reset();

@@ -1,4 +1,4 @@
-/// One emulated kernel: algorithm, tiles, options, and where it rounds.
+/// One emulated kernel: algorithm, tiles, options, and roundings.
 #pragma once
 
 #include <array>

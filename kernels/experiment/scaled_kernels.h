@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// One of them; texts are those of `parse_scaling`, empty for off.
+/// A scaled kernel; texts are those of `parse_scaling`, empty for off.
 struct ScaledKernel {
   std::string_view name;
   std::string_view what;    ///< its method, with the differences from the kernel

@@ -16,7 +16,7 @@ namespace attoscope {
 /// buffer was last used, or later.
 class DevicePool {
  public:
-  /// At least `bytes`, on the current GPU.
+  /// Takes a buffer of at least `bytes`, on the current GPU.
   Buffer<char> take(std::size_t bytes) {
     const std::size_t whole = (bytes + granule - 1) / granule * granule;
     {

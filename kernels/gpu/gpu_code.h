@@ -11,7 +11,7 @@ namespace attoscope {
 /// The code for a kind of work on a GPU.
 using CodeFor = std::vector<CodePart>(int gpu);
 
-/// For the outputs of emulated kernels, their deviations and their pictures.
+/// The code of emulated kernels, their deviations and their pictures.
 CodeFor attention_code;
 
 /// The loader of the code on a GPU; null if the program holds code for it, which takes no time to load. It lives as long as the

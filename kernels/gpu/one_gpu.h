@@ -175,7 +175,7 @@ class OneGpu {
     return {static_cast<std::int64_t>(*reached), ms};
   }
 
-  /// At least `size` elements; nothing in the stream uses a buffer that has to grow.
+  /// Grows the buffer to at least `size` elements, after a wait for the stream, which may use it.
   template <class T>
   void reserve(Buffer<T>& buffer, std::size_t size) {
     if (size > buffer.size()) stream_.wait();

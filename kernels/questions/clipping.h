@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// For every row_step-th computed row and every tile of a; three_pass is one tile. No count exceeds 65535.
+/// Counts for every row_step-th computed row and every tile of a; three_pass is one tile. No count exceeds 65535.
 struct Clipping {
   Experiment experiment;
   int tiles = 0, row_step = 1;

@@ -18,7 +18,7 @@ class Expression {
  public:
   /// Throws std::invalid_argument in one sentence with the place of the error, in characters counted from 1.
   Expression(std::string_view text, std::span<const std::string> names);
-  /// Its value where each name, in the order given, has one of `values`.
+  /// The value if each name, in the order given, has one of `values`.
   double operator()(std::span<const double> values) const;
 
  private:

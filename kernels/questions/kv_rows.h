@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// One head.
+/// A head's row of the table.
 struct KvRow {
   int head = 0, layer = 0;
   AttentionShape shape;

@@ -12,7 +12,7 @@ namespace attoscope {
 template <class T>
 using DeviceNumbers = DeviceArray<T, T>;
 
-/// Begin of a tensor in the flat array; null if the model has none.
+/// First element of a tensor in the flat array; null if the model has none.
 template <class T>
 T* within(T* flat, const ParameterTensor* tensor) {
   return tensor ? flat + tensor->first : nullptr;

@@ -73,7 +73,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<T>& batch, i
   return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
 }
 
-/// Its backward pass: dO in, dQ, dK, dV out (laid out as q, k, v).
+/// The backward pass of a HeadBatch: dO in, dQ, dK, dV out (laid out as q, k, v).
 template <class T>
 struct HeadGradient {
   HeadBatch<T> forward;

@@ -1,4 +1,4 @@
-/// Attention of many heads as launches on a device: threads copy the inputs and outputs of the warps, in the order of the
+/// Attention of many heads as launches on a device: the threads' copies of the warps' inputs and outputs, and the order of the
 /// launches. The warps' code is in kernels/train/head/head_warps.h.
 #pragma once
 
