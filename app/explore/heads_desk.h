@@ -1,4 +1,4 @@
-/// Search through all heads of the input's file, beside the answer.
+/// Search through all heads of the input's file, in the background.
 #pragma once
 
 #include <chrono>

@@ -16,7 +16,7 @@ struct Picture {
 /// Bytes of a PNG file. Throws std::runtime_error on failure.
 std::string to_png(const Picture& picture);
 
-/// Writes a PNG beside its place, then renames it. Throws std::runtime_error with one sentence that names the file.
+/// Writes a PNG to a temporary file, then renames it. Throws std::runtime_error with one sentence that names the file.
 void write_png(const std::string& path, const Picture& picture);
 
 }  // namespace attoscope

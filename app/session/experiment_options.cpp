@@ -65,7 +65,7 @@ void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
   }
 }
 
-/// Sets algorithm and policy of a; a policy given beside an algorithm does not change the algorithm.
+/// Sets algorithm and policy of a; a policy does not change an algorithm that is given too.
 void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   const std::string *const algorithm = x.find("algorithm"), *const text = x.find("policy");
   const Policy* const named = text != nullptr ? of_option("--policy", [&] { return &policy(*text); }) : nullptr;

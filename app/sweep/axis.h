@@ -24,7 +24,7 @@ struct AxisKey {
   bool moves_truth;  ///< the golden value depends on it
   int rank = 0;      ///< the one of lower rank is set first
 };
-/// The named parameters; beside them every field of a method can be varied: "a.O", "b.tau".
+/// The named parameters. Every field of a method can be varied too: "a.O", "b.tau".
 std::vector<AxisKey> axis_keys();
 /// Entry of a key, also of a method's field.
 AxisKey axis_key(std::string_view key);

@@ -1,4 +1,4 @@
-/// A question beside the main one, answered by a thread, dropped when outdated.
+/// A question answered in the background by a thread, dropped when outdated.
 #pragma once
 
 #include <atomic>

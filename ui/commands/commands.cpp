@@ -20,7 +20,7 @@ namespace attoscope {
 
 namespace {
 
-/// Synonyms of a field of the view, beside its path; those of an experiment are in the table of parameters.
+/// Synonyms of a view's field, searched like its path; those of an experiment's are in the table of parameters.
 struct Alias {
   std::string_view path, words;
 };

@@ -1,4 +1,4 @@
-/// Commands of the palette beside keys and fields: everything that can be opened, gone to or drawn.
+/// Commands of the palette that are neither keys nor fields: everything that can be opened, gone to or drawn.
 #pragma once
 
 #include <vector>

@@ -52,7 +52,7 @@ bool edit_sums(const Experiment& experiment, Method& method, const Palette& colo
 bool edit_scales(const Experiment& experiment, Method& method, const Palette& colours, Colour colour, float width,
                  std::string& typed);
 
-/// A button with a popup: options of a method beside its rounding steps.
+/// A button with a popup: options of a method other than its rounding steps.
 bool edit_method_options(Method& method, const Format& main, const Palette& colours, float width, float height);
 
 /// Number of these options that differ from the default.

@@ -128,7 +128,7 @@ bool awaits_kernel_rows(const PanelInput& input) {
   return input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
 }
 
-/// True if the method beside a loaded output has no recurrence, so that only a sentence stands beside its rows.
+/// True if the other method than the loaded output has no recurrence, so that only a sentence stands beside its rows.
 bool rows_stand_alone(const PanelInput& input) {
   if (!input.answer.result) return false;
   const Experiment& e = input.answer.result->experiment;

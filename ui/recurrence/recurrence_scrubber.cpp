@@ -92,7 +92,7 @@ constexpr float slider_height = 16, beside = control_height + slider_height, und
 /// Lines of the worked step under the buttons.
 int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
-/// All buttons in a row; `events`: with those of events.
+/// All buttons in a row; `events`: including those that go to events.
 void draw_buttons(View& view, Playback& playback, const Result& r, bool events, bool zooms, const Palette& colours) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
