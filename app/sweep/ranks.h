@@ -19,7 +19,8 @@ class Ranks {
 
   int count() const { return count_; }
   bool is_root() const { return rank_ == 0; }
-  /// Runs `preparation` at the root. If it throws, only the root throws, and the others return false.
+  /// Runs `preparation` at the root, then at the others. If the root's throws, only the root throws, and the others return
+  /// false.
   bool agree(const std::function<void()>& preparation) const;
 
   /// The answers of `run_sweep` at the root, with points dealt to all ranks; empty at the others. Points of a rank that dies

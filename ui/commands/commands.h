@@ -16,7 +16,7 @@ struct Command {
   std::string keys;  ///< key of the command, or ""
   std::function<void(KeyTarget&)> act;
   std::string complete;  ///< if not empty, replaces the query instead of calling `act`: the beginning of an assignment
-  double behind = -1;    ///< penalty among equally good matches; negative: the length of the name
+  double behind = -1;    ///< penalty among equally good matches; negative: it grows with the length of the name
 };
 
 /// All commands that need no value.

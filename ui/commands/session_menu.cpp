@@ -54,7 +54,7 @@ void file_rows(const PanelInput& input, UiState& state, const Palette& colours, 
   explain("Saves the session under another name and continues with that file.");
 }
 
-/// A text field for a path, for desktops without a file dialog.
+/// A text field for a path; some desktops have no file dialog.
 void typed_row(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   SessionMenuState& menu = state.popups.session_menu;
   const bool failed = menu.entered == Act::open ? input.messages.load_failed : !input.messages.error.empty();
