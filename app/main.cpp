@@ -15,7 +15,7 @@
 namespace {
 
 #ifdef __GLIBC__
-/// The first part of the heap, of which nothing is in use yet: an update touches thousands of pages of 4 KiB.
+/// Backs the first 48 MB of the heap with huge pages; an update touches thousands of small ones.
 void use_huge_pages() {
   constexpr std::size_t size = 48 << 20;
   void* const heap = std::malloc(size);
@@ -24,8 +24,8 @@ void use_huge_pages() {
 }
 #endif
 
-/// Keeps freed memory for the next update: fresh pages cost a fifth of a full update at N = 1024. Glibc's own limits would hand
-/// back every array beyond 128 KiB.
+/// Keeps freed memory for the next update: fresh pages cost a fifth of a full update at N = 1024. Glibc by default returns
+/// every array above 128 KiB.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
@@ -35,15 +35,14 @@ void keep_freed_memory() {
 #endif
 }
 
-/// Where standard input, output or error was closed, the first file that is opened would take its number, and what is meant for
-/// a person would be written into it. The null device takes these numbers instead, opened so that what cannot be told still is
-/// a failure: nothing is to be read from 0, nor to be written to 1 and 2.
+/// Opens the null device for each closed standard stream, whose number the next opened file would get, and with it messages for
+/// the user. 0 is write-only, 1 and 2 are read-only, so that using them fails.
 void open_closed_streams() {
   for (const int stream : {0, 1, 2})
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/// The usual end would wait for a driver that compiles, or take away what it works with.
+/// Exits without destructors: they would wait for a driver that compiles, or take away its data.
 [[noreturn]] void leave_at_once(int code) {
   std::cout.flush();
   std::fflush(nullptr);
@@ -54,10 +53,10 @@ void open_closed_streams() {
 
 int main(int argc, char** argv) {
   open_closed_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe becomes an error of the stream
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that is larger than `ulimit -f` allows becomes an error of the write
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe sets an error of the stream
+  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` sets an error
   keep_freed_memory();
-  ::setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // a driver older than CUDA 12.2's would load, and compile, all code at once
+  ::setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // drivers before CUDA 12.2 would load, and compile, all code at once
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int code = attoscope::run_command_line(arguments, std::cout, std::cerr);
   if (attoscope::is_compiling()) leave_at_once(code);

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034
-# What app/run and tests/run share: packages, the toolkit's sources, builds. To be sourced.
+# Shared by app/run and tests/run: packages, the toolkit's sources, builds. To be sourced.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# Where the tree cannot be written, what is built and fetched goes to the user's cache.
+# If the tree is read-only, builds and downloads go to the user's cache.
 builds=$root/build
 if [[ ! -w $root ]]; then
   builds=${XDG_CACHE_HOME:-$HOME/.cache}/attoscope/build
@@ -21,12 +21,12 @@ test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libben
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 
-# The packages among "$@" that are not installed, one a line.
+# Prints the packages of "$@" that are not installed, one per line.
 missing_packages() {
   comm -23 <(printf '%s\n' "$@" | sort) <(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^ii *//p' | sort -u)
 }
 
-# Runs "$@" as root, or fails without asking anything when that needs more than a password typed at a terminal.
+# Runs "$@" as root; without a terminal for the password it fails instead of asking.
 as_root() {
   if [[ $(id -u) == 0 ]]; then "$@"
   elif [[ -t 0 ]]; then sudo "$@"
@@ -34,7 +34,7 @@ as_root() {
   fi
 }
 
-# Installs those of the packages "$@" that are missing. Where it cannot, it says so and goes on: the build names what it needs.
+# Installs the missing packages of "$@". A failure is only reported; the build then names what it lacks.
 install_missing() {
   local missing
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -50,7 +50,7 @@ install_missing() {
   fi
 }
 
-# expected_build DIRECTORY TARGET: one sentence about how long a first build by ninja takes; how far it is, ninja says itself.
+# expected_build DIRECTORY TARGET: prints the expected time of a first build by ninja, which shows the progress itself.
 expected_build() {
   [[ -f $1/build.ninja && ! -f $1/.ninja_log ]] || return 0
   local steps each=18  # tenths of a second for a step on one core
@@ -58,8 +58,8 @@ expected_build() {
   echo "$steps steps to build: about $((steps * each / 10 / $(nproc) / 60 + 1)) min, less where the compiler's cache knows them."
 }
 
-# configure DIRECTORY CMAKE_OPTION...: says whether there will be GPU kernels. A configured directory keeps its generator. The CUDA
-# toolkit is used where it is, never installed.
+# configure DIRECTORY CMAKE_OPTION...: runs CMake and reports on GPU kernels. A configured directory keeps its generator. An
+# installed CUDA toolkit is used; none is installed.
 configure() {
   local directory=$1
   shift
@@ -71,7 +71,7 @@ configure() {
   sed -n 's/^-- \(GPU kernels: .*\)/\1/p' "$builds/configure.log"
 }
 
-# Sets `build_command` to what builds TARGET in DIRECTORY. Compiled files are found again from other clones too.
+# prepare_build DIRECTORY TARGET: sets `build_command`. ccache finds compiled files of other clones too.
 prepare_build() {
   expected_build "$1" "$2"
   export NINJA_STATUS='[%f of %t, %e s] '
@@ -88,13 +88,13 @@ build_in() {
   "${build_command[@]}"
 }
 
-# Succeeds if this process may use the terminal: its group is the one in the foreground.
+# Succeeds if this process's group is in the foreground of the terminal.
 in_foreground() {
   local group terminal_group
   read -r _ _ _ _ group _ _ terminal_group _ <"/proc/$$/stat" && [[ -t 0 && -t 1 && $group == "$terminal_group" ]]
 }
 
-# logged LOG COMMAND...: what it prints goes to the LOG, too. A terminal is a terminal for it all the same: ninja goes on in one line.
+# logged LOG COMMAND...: also writes the output to LOG. The command still sees a terminal, so that ninja uses one line.
 logged() {
   local log=$1
   shift
@@ -105,14 +105,14 @@ logged() {
   fi
 }
 
-# The first line of a log that says what is wrong.
+# Prints the first error in a log.
 first_error() {
   tr '\r' '\n' <"$1" | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' |
     grep -m1 -E '(error|fatal)( *#[0-9A-Z-]+)? *:|undefined reference|Invalid record|died due to|No space left' || echo "it fails without a word"
 }
 
-# without_gpu DIRECTORY TARGET LOG CMAKE_OPTION...: after a build with GPU kernels that failed: one without, which configure explains by
-# the LOG's first error, now and the next time. If that fails, too, the kernels were not what is wrong.
+# without_gpu DIRECTORY TARGET LOG CMAKE_OPTION...: builds without GPU kernels after they failed; `configure` reports the LOG's
+# first error, now and the next time. If that fails too, the kernels were not the cause.
 without_gpu() {
   local directory=$1 target=$2 log=$3
   shift 3
@@ -126,8 +126,8 @@ without_gpu() {
   return 1
 }
 
-# build_for_users DIRECTORY TARGET CMAKE_OPTION...: as build_in, but without GPU kernels where it fails with them and nobody insists on
-# them. They are tried again when nvcc, its compiler of C++ or the kernels are others.
+# build_for_users DIRECTORY TARGET CMAKE_OPTION...: as build_in, but without GPU kernels if they fail and are not required. They
+# are tried again when nvcc, its C++ compiler or the kernels change.
 build_for_users() {
   local directory=$1 target=$2 log=$1/gpu.log status=0
   shift 2
@@ -135,7 +135,7 @@ build_for_users() {
     prepare_build "$directory" "$target"
     [[ -f $directory/gpu_attempt ]] || { "${build_command[@]}"; return; }
     logged "$log" "${build_command[@]}" || status=$?
-    # more than 128: ended by a signal, such as that of Ctrl-C
+    # above 128: ended by a signal, such as Ctrl-C's
     [[ $status -gt 0 && $status -le 128 ]] || return "$status"
     ! grep -q 'interrupted by user' <(tail -n 5 "$log") || return "$status"
   else
@@ -145,8 +145,8 @@ build_for_users() {
   without_gpu "$directory" "$target" "$log" "$@"
 }
 
-# build_with_clang TARGET...: the program without its window, and tests, under ASan and UBSan of clang, in build/clang. Fails with a
-# sentence where there is no clang.
+# build_with_clang TARGET: builds the program without its window, or tests, with clang's ASan and UBSan in build/clang. Fails
+# with a sentence without clang.
 build_with_clang() {
   command -v clang++ >/dev/null || { say "There is no clang++ (package clang), so nothing is built with it."; return 1; }
   build_in "$builds/clang" "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \

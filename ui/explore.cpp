@@ -27,7 +27,7 @@ namespace attoscope {
 
 namespace {
 
-/// Whether it is open: not a tab behind another.
+/// Draws a panel; false if it is a tab behind another.
 template <class Draw>
 bool panel(const char* name, ImGuiWindowFlags flags, Draw draw) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(8)});
@@ -48,7 +48,7 @@ Part rest_of_panel() {
   return {at, {at.x + size.x, at.y + size.y}};
 }
 
-/// A save button for each plot of the strip, and at its foot one for all of them.
+/// A save button for each plot of the strip, and one at its foot for all.
 void keep_strip(View& view, const Result& result, const Part& strip, float plots_width, const Palette& colours,
                 Requests& requests) {
   constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
@@ -68,7 +68,7 @@ void keep_strip(View& view, const Result& result, const Part& strip, float plots
   offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, requests);
 }
 
-/// What is wanted to know of a loaded output: its verdict, and those on the other heads of its call.
+/// Requests the verdict on a loaded output and on the other heads of its call.
 void ask_for_verdicts(const Session& session, const PanelInput& input, const UiState& state, Requests& requests) {
   if (!input.answer.result || !has_loaded(input.answer.result->experiment)) return;
   requests.side.verdict = shown_verdict(input) == nullptr;
@@ -76,7 +76,7 @@ void ask_for_verdicts(const Session& session, const PanelInput& input, const UiS
       has_several_outputs(session.experiment, input.choices) && !judging_stopped(state.heads, session.experiment);
 }
 
-/// A save button for the verdicts on all heads, or for the table of the KV cache, once there is one.
+/// A save button for the verdicts on all heads, or for the KV cache table.
 void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Part& all, const Palette& colours,
                 Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
@@ -90,7 +90,7 @@ void keep_heads(Session& session, const PanelInput& input, const HeadsState& hea
                requests);
 }
 
-/// The pins, in front of the controls where they lie over them.
+/// The panel of pins, in front of the controls if they overlap.
 void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const bool shown = session.view.show_pins, appears = shown && !std::exchange(state.pins.shown, shown);
   state.pins.shown = shown;
@@ -104,8 +104,7 @@ void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, 
 
 void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
-  if (state.popups.kernel.wanted_for + state.popups.file.wanted_for > 0)
-    ImGui::SetNextWindowFocus();  // it may be a tab behind another
+  if (state.popups.kernel.wanted_for + state.popups.file.wanted_for > 0) ImGui::SetNextWindowFocus();  // its tab may be hidden
   panel(controls_window, 0, [&] { draw_controls(session, input, state, colours, requests); });
   draw_pins_panel(session, input, state, colours, requests);
   requests.wanted.wasserstein =

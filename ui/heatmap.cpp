@@ -1,4 +1,4 @@
-// The middle panel: where the statistics are hidden their headline, a toolbar, and one of four kinds of picture.
+// The middle panel: a toolbar and one of four kinds of picture; above them the headline, if the statistics are hidden.
 #include "ui/controls/controls.h"
 #include "ui/controls/welcome.h"
 #include "ui/explore.h"
@@ -29,7 +29,7 @@ void draw_picture(Session& session, const PanelInput& input, UiState& all, const
   }
 }
 
-/// True while a control is moved by hand: a slider or a button is held, nothing is typed.
+/// True while a slider or a button is held, but not while text is typed.
 bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput; }
 
 }  // namespace

@@ -10,25 +10,24 @@ namespace attoscope {
 
 namespace {
 
-/// A window that is narrower has the pins as a tab over the controls.
+/// Below this width the pins are a tab over the controls.
 constexpr float least_for_pins = 820;
-/// A window that leaves the picture less beside the statistics, controls and pins has the statistics as a tab over the
-/// controls.
+/// Below the first width, or if the picture would be narrower than the second, the statistics are a tab over the controls.
 constexpr float least_for_statistics = 1280, least_picture = 440;
 
-/// The node of `length` pixels split off at `side`.
+/// Splits a node of `length` pixels off `rest` at `side`.
 ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
   const ImVec2 size = ImGui::DockBuilderGetNode(rest)->Size;
   const float all = side == ImGuiDir_Left || side == ImGuiDir_Right ? size.x : size.y;
   ImGuiID part = 0;
   const float shared = std::max(1.0f, all - ImGui::GetStyle().DockingSeparatorSize);
   const float exact =
-      side == ImGuiDir_Left ? std::round(length) + 0.25f : std::round(length) - 0.25f;  // parts are whole pixels
+      side == ImGuiDir_Left ? std::round(length) + 0.25f : std::round(length) - 0.25f;  // the node is rounded to whole pixels
   ImGui::DockBuilderSplitNode(rest, side, std::clamp(exact / shared, 0.05f, 0.9f), &part, &rest);
   return part;
 }
 
-/// As much of `wanted` pixels as leaves room for the rest.
+/// `wanted`, limited so that `rest` pixels of `all` remain; in pixels.
 float fitting(double wanted, float all, float rest) {
   return std::min(px(static_cast<float>(wanted)), std::max(px(64), all - rest));
 }
@@ -67,7 +66,7 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderFinish(root);
 }
 
-/// True while a line between two panels is held.
+/// True while a border between two panels is dragged.
 bool is_resizing(ImGuiID root) {
   const ImGuiDockNode* node = ImGui::DockBuilderGetNode(root);
   const ImGuiContext& context = *ImGui::GetCurrentContext();
@@ -75,14 +74,14 @@ bool is_resizing(ImGuiID root) {
          context.ActiveIdWindow == node->HostWindow;
 }
 
-/// A panel's length at scale 1, kept where it is not docked.
+/// Sets `length` to a panel's size at scale 1; unchanged if it is not docked.
 void measure(const char* name, float ImVec2::* side, double& length) {
   const ImGuiWindow* window = ImGui::FindWindowByName(name);
   if (window == nullptr || window->DockNode == nullptr) return;
   length = std::clamp(std::round(static_cast<double>(window->DockNode->Size.*side / px(1))), 64.0, 8192.0);
 }
 
-/// Whether the statistics are a tab beside the controls.
+/// True if the statistics are a tab over the controls.
 bool is_narrow(float width, PinPlace pins, const PanelSizes& panels) {
   const float others = px(static_cast<float>(panels.left + panels.right + panels.pins));
   return width < px(least_for_statistics) || (pins == PinPlace::column && width - others < px(least_picture));

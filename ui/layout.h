@@ -12,8 +12,8 @@ inline constexpr const char* heatmap_window = "Heat map";
 inline constexpr const char* statistics_window = "Statistics";
 inline constexpr const char* recurrence_window = "Recurrence";
 
-/// Fills the rectangle with a dock space, laid out anew where the sizes, the scale, the width or the pins ask for it. Dragging
-/// a line between two panels changes their sizes.
+/// Fills the rectangle with a dock space, rebuilt when sizes, scale, width or pins change. Dragging a border between two panels
+/// changes `panels`.
 void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, bool with_pins, Docked& docked);
 
 }  // namespace attoscope

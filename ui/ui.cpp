@@ -27,7 +27,7 @@ UiStatePtr make_ui_state() { return UiStatePtr(new UiState); }
 
 namespace {
 
-/// The window behind everything: it holds the dock space of Explore between the bars.
+/// Full-screen background window; it holds the dock space of Explore.
 void draw_background(Session& session, UiState& state) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};

@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// What panels remember between frames that nobody saves. Owned by the app, touched only by ui/.
+/// State of the panels between frames that is not saved. Owned by the app, used only by ui/.
 struct UiState;
 struct UiStateDeleter {
   void operator()(UiState*) const;
@@ -17,7 +17,7 @@ struct UiStateDeleter {
 using UiStatePtr = std::unique_ptr<UiState, UiStateDeleter>;
 UiStatePtr make_ui_state();
 
-/// Draws the whole window in the current ImGui frame. Fonts and style are set by `apply_theme` before the frame.
+/// Draws the whole window in the current ImGui frame. Call `apply_theme` before the frame.
 Requests draw_ui(Session& session, const PanelInput& input, UiState& state);
 
 }  // namespace attoscope

@@ -27,7 +27,7 @@
 namespace attoscope {
 namespace {
 
-/// All that the window needs, in the order of its lifetime.
+/// Everything that the window needs, in the order of its lifetime.
 class App {
  public:
   explicit App(const Start& start)
@@ -75,7 +75,7 @@ class App {
     input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const Requests requests = draw_ui(session_, input, *state_);
-    explorer_.update(session_);  // asks for what was changed just now, not a frame later
+    explorer_.update(session_);  // asks for changes of this frame, not one frame later
     settle();
     window_.draw_frame(palette(session_.view.theme).background);
     exporter_.take(explorer_);
@@ -89,7 +89,7 @@ class App {
     if (requests.quit) window_.close();
   }
 
-  /// A row that the window chose by itself is no unsaved change.
+  /// Does not mark the session as modified after automatic row choice.
   void settle() {
     const std::optional<int> row = explorer_.take_replaced_row();
     if (!row) return;
@@ -108,12 +108,12 @@ class App {
   PlotExporter exporter_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
   Session session_;
   SessionStore sessions_;
-  bool animated_ = false;                                               ///< the panels asked for the next frame
+  bool animated_ = false;                                               ///< the panels asked for another frame
   FileDialog dialog_;                                                   ///< its thread wakes the window
   Explorer explorer_;                                                   ///< after window_, which its worker wakes
-  Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< likewise
-  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< likewise
-  LiveLink link_;                                                       ///< likewise
+  Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< after window_, as above
+  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< after window_, as above
+  LiveLink link_;                                                       ///< after window_, as above
 };
 
 }  // namespace

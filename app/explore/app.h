@@ -9,21 +9,21 @@
 
 namespace attoscope {
 
-/// What the window starts with.
+/// Initial state of the window.
 struct Start {
   Session session{};
-  std::string document{};                    ///< the file that the session belongs to; empty: none yet
-  std::optional<std::uint64_t> last_read{};  ///< where it is the last session: the hash of its file (`LastSession`)
-  std::string example_file{};                ///< the shipped tensors; empty: none
-  std::optional<std::string> device{};       ///< computes instead of the session's, until another is chosen; never saved
-  std::vector<std::string> files{};          ///< tensors and an output that are opened in it, as if they had been dropped
-  bool first = false;                        ///< nobody has used the program here before
-  bool link = true;                          ///< other programs of the user may tell the window what to open
-  std::vector<std::string> remarks{};        ///< sentences about what was wrong with the session file, shown in the status bar
+  std::string document{};                    ///< file of the session; empty: none yet
+  std::optional<std::uint64_t> last_read{};  ///< hash of the last session's file, if `session` is that (`LastSession`)
+  std::string example_file{};                ///< path of the shipped tensors; empty: none
+  std::optional<std::string> device{};       ///< replaces the session's device until another is chosen; never saved
+  std::vector<std::string> files{};          ///< tensors and an output to open, as if dropped
+  bool first = false;                        ///< the program is used for the first time here
+  bool link = true;                          ///< accept messages of the user's other programs
+  std::vector<std::string> remarks{};        ///< sentences on errors in the session file, for the status bar
 };
 
-/// Opens the window and returns when it was closed. Throws std::runtime_error in one sentence where there is no display or no
-/// OpenGL 3.3.
+/// Opens the window and returns when it was closed. Throws std::runtime_error with one sentence without a display or OpenGL
+/// 3.3.
 void run_window(const Start& start);
 
 }  // namespace attoscope

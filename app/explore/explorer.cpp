@@ -42,25 +42,25 @@ std::string files_of(const std::string& spec) {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// The files behind a spec that are watched; of a large folder none.
+/// Files of a spec to watch; none of a large folder.
 std::vector<std::string> watched_files(const std::string& spec) {
   constexpr std::size_t most = 64;
   try {
     std::vector<std::string> files = single_files_of(spec);
     return files.size() <= most ? files : std::vector<std::string>();
-  } catch (const std::exception&) {  // it has been read, and is gone
+  } catch (const std::exception&) {  // deleted since it was read
     return {};
   }
 }
 
-/// True if a file is called as outputs are: o.npy, out_3.npy, attn.npy.
+/// True if the file's name is usual for outputs: o.npy, out_3.npy, attn.npy.
 bool is_called_output(const std::string& file) {
   const std::string name = file_name(file);
   return name.starts_with('o') || name.starts_with('O') || name.starts_with("attn") || name.starts_with("attention") ||
          name.starts_with("context");
 }
 
-/// q.npy, k.npy, v.npy of files in any order: the names' order, with q first.
+/// The three names as an input, sorted, with q first: "q.npy,k.npy,v.npy".
 std::string input_of(std::vector<std::string> files) {
   std::ranges::sort(files);
   std::swap(files[0], files[1]);
@@ -151,7 +151,7 @@ PanelInput Explorer::panel_input() const {
   return input;
 }
 
-/// Brings the device that computes up to date with the one that the session asks for.
+/// Updates the device for the session's choice.
 void Explorer::choose_device(const Session& session) {
   const int d = value_columns(session.experiment.problem);
   const Format& format = session.experiment.format;
@@ -168,12 +168,12 @@ void Explorer::choose_device(const Session& session) {
   choices_.no_hardware = why_no_hardware(device_.usable.spec, d, format);
 }
 
-/// Has the code compiled that the device misses; until it is there the CPU answers what it can.
+/// Starts compiling the code that the device lacks; the CPU computes in the meantime.
 void Explorer::follow_code(const Experiment& e) {
   device_.code = code_(device_.usable.spec);
   const CodeLoader::State state = device_.code != nullptr ? device_.code->progress().state : CodeLoader::State::ready;
   if (state == CodeLoader::State::waiting) device_.code->start();
-  const bool is_over = state == CodeLoader::State::ready || state == CodeLoader::State::failed;  // `compute` says what failed
+  const bool is_over = state == CodeLoader::State::ready || state == CodeLoader::State::failed;  // `compute` reports a failure
   device_.now = is_over || has_hardware(e) ? device_.usable.spec : "cpu";
 }
 
@@ -206,7 +206,7 @@ CompilingInput Explorer::compiling_input() const {
   return input;
 }
 
-/// The first answer that anybody sees traces a row in which something happens, unless another row was chosen meanwhile.
+/// Once, after the first answer, traces the row with the most events, unless the user chose one.
 void Explorer::choose_row(Experiment& e) {
   if (!chooses_row_) return;
   const std::shared_ptr<const Result> answer = answer_.complete(e);
@@ -229,7 +229,7 @@ bool Explorer::has_asked(const Experiment& experiment) const {
   return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.now;
 }
 
-/// A panel was opened that shows what the last answer left out.
+/// Asks again if a panel needs a part that the last answer left out.
 void Explorer::ask_what_is_missing() {
   if (!answer_.asked() || answer_.asked()->wanted.covers(wanted_)) return;
   Question more = *answer_.asked();
@@ -245,7 +245,7 @@ void Explorer::ask_beside(const Requests& requests, const Session& session) {
   if (!requests.side.gallery.empty()) gallery_.ask(requests.side.gallery);
 }
 
-/// One search through the heads at a time: each takes all threads. The answer goes before verdicts, and so does a table.
+/// Searches heads one kind at a time, as each uses all threads. The answer and tables have priority over verdicts.
 void Explorer::ask_heads(const SideRequests& requests, const Experiment& experiment) {
   if (requests.stop_heads || requests.kv) heads_.stop();
   if (requests.stop_heads || requests.heads) kv_.stop();
@@ -256,7 +256,7 @@ void Explorer::ask_heads(const SideRequests& requests, const Experiment& experim
   if (requests.judged && !answer_.busy() && !heads_.busy() && !kv_.busy()) judged_.ask(experiment);
 }
 
-/// A sentence about what failed, or "".
+/// Returns a sentence on failures, or "".
 std::string Explorer::take_lesson_answers() {
   try {
     lessons_.update();
@@ -268,7 +268,7 @@ std::string Explorer::take_lesson_answers() {
   }
 }
 
-/// A sentence about why not all heads were found, or "".
+/// Returns a sentence on heads that could not be computed, or "".
 std::string Explorer::take_heads() {
   try {
     heads_.update();
@@ -322,7 +322,7 @@ void Explorer::show(Session& session, Session opened, std::vector<std::string> r
 
 namespace {
 
-/// A session that takes the place of another in the same window.
+/// `whole` with the window settings of the session that it replaces.
 Session in_place_of(const Session& shown, Session whole) {
   whole.view.theme = shown.view.theme;
   whole.view.ui_scale = shown.view.ui_scale;
@@ -380,7 +380,7 @@ void Explorer::add_pins(Session& session, const std::string& text) {
 
 namespace {
 
-/// Leads to the error of an output that was just loaded.
+/// Shows the error of an output that was just loaded.
 void show_output(Session& session, bool as_b) {
   View& view = session.view;
   view.workspace = Workspace::explore;
@@ -393,7 +393,7 @@ void show_output(Session& session, bool as_b) {
 
 }  // namespace
 
-/// Reads an output that takes the place of a or of b. D becomes the format that the tensors tell.
+/// Reads an output in the place of a or b. D becomes the format of the tensors, unless `keeps_format`.
 FileReader::Read Explorer::output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format) {
   return [this, spec, asked, as_b, keeps_format](const ReadWatch& watch) -> FileReader::Then {
     Experiment e = asked;
@@ -410,10 +410,11 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
   };
 }
 
-/// Says what was loaded; D is undone as everything else is.
+/// Sets the notice on a loaded output, and on a change of D.
 void Explorer::tell_loaded(const KernelOutput& output, const Format& before, const Format& after) {
   const std::string file = file_name(output.file), held = joined(contents_of(output.file), ", ");
-  std::string text = "Loaded " + (held.starts_with(file) ? "" : file + ": ") + held + ".";  // an .npy file names itself
+  std::string text = "Loaded " + (held.starts_with(file) ? "" : file + ": ") + held + ".";  // the contents of an .npy file
+                                                                                            // begin with its name
   if (before != after)
     text = "D is " + name(after) + " now, as " + file_name(output.file) + " was made in it; it was " + name(before) +
            ", and Ctrl+Z brings that back.";
@@ -421,7 +422,7 @@ void Explorer::tell_loaded(const KernelOutput& output, const Format& before, con
   remarked_ = true;
 }
 
-/// The output's head follows the input's while both are the same and the file has it.
+/// Sets the output's head to the input's if they were equal and the file has it.
 void Explorer::follow_head(Experiment& e) {
   const Heads now = heads_of(e);
   const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
@@ -437,8 +438,7 @@ Explorer::Heads Explorer::heads_of(const Experiment& e) {
   return {e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
 }
 
-/// Once all heads of an output that was opened are judged, the worst of those that are wrong is shown, unless another head was
-/// chosen meanwhile.
+/// Shows the worst wrong head of an opened output once all are judged, unless another head was chosen.
 void Explorer::open_worst(Session& session) {
   Experiment& e = session.experiment;
   if (opened_ && (!has_loaded(e) || !(heads_of(e) == *opened_))) opened_.reset();
@@ -451,7 +451,7 @@ void Explorer::open_worst(Session& session) {
   e.problem = with_shape(with_head(e.problem, worst->head), worst->shape);
 }
 
-/// The answer as it is shown: with the errors over their tolerances in it, once these are known.
+/// Adds the errors over their tolerances to the shown answer, once they are known.
 void Explorer::take_shares() {
   const std::shared_ptr<const Result>& answer = answer_.newest();
   const std::shared_ptr<const HeadVerdict>& verdict = side_.verdict();
@@ -462,7 +462,7 @@ void Explorer::take_shares() {
   if (fits) judged_answer_.shown = with_shares(*answer, *verdict->shares);
 }
 
-/// What the session's files hold by now; the newest is read once more where another one comes.
+/// Watches the files of the session.
 void Explorer::watch_files(const Experiment& e) {
   std::vector<std::string> files;
   if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
@@ -472,7 +472,7 @@ void Explorer::watch_files(const Experiment& e) {
   if (files != watched_) watch_.watch(watched_ = files);
 }
 
-/// Reads what was rewritten. What cannot be read yet is half written, or wrong: the session stays as it is.
+/// Reads rewritten files again. A file that cannot be read may be half written; the session then stays unchanged.
 void Explorer::read_rewritten(Session& session) {
   const std::vector<std::string> changed = watch_.take();
   if (!changed.empty()) heads_.forget(), kv_.forget(), judged_.forget();
@@ -528,11 +528,11 @@ void Explorer::look_into(const std::string& spec) {
   choices_.content = {spec, {}};
   try {
     if (quick_to_read(files_of(spec))) choices_.content.tensors = contents_of(spec);
-  } catch (const std::exception&) {  // what is wrong is told once it is opened: it is still being typed
+  } catch (const std::exception&) {  // still being typed; errors are reported when it is opened
   }
 }
 
-/// Reads what `spec` names: somebody's output, or tensors.
+/// Reads `spec`: an output or tensors.
 FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked) {
   return [this, spec, asked](const ReadWatch& watch) -> FileReader::Then {
     if (is_kernel_output(spec)) return output_reading(spec, asked, false)(watch);
@@ -554,7 +554,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
   };
 }
 
-/// Says which layers of a file are not shown, or scales not used, and why.
+/// Sets an error on unusable layers and unused scales of a file.
 void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
   if (sentences.empty()) return;
   const std::string more = sentences.size() == 1 ? "" : " (and " + std::to_string(sentences.size() - 1) + " more)";
@@ -572,7 +572,7 @@ void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b)
 
 namespace {
 
-/// Whether the file is an output, and no input; false where it cannot be opened, which is told once it is read.
+/// True if the file holds an output and no input; false if it cannot be opened, which is reported on reading.
 bool is_output_alone(const std::string& file) {
   try {
     return is_kernel_output(file);
@@ -605,7 +605,7 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& fi
   open(session, all);
 }
 
-/// Q, K, V and the output that belongs to them: the file that is called as outputs are, or the last one.
+/// Opens Q, K, V and an output: the only file with a usual name of outputs, or the last one.
 void Explorer::open_all(Session& session, const std::vector<std::string>& files, bool keeps_format) {
   std::vector<std::string> inputs = files;
   const bool one = std::ranges::count_if(inputs, is_called_output) == 1;

@@ -1,4 +1,4 @@
-/// Keeps a session answered: loads what it names, asks for what changed, collects answers and sentences for the panels.
+/// Loads files of the session, asks for changed answers, and collects answers and messages for the panels.
 #pragma once
 
 #include <functional>
@@ -28,82 +28,80 @@
 
 namespace attoscope {
 
-/// The shipped probes as the panels show them. Throws as `probes` does.
+/// The shipped probes for the panels. Throws as `probes` does.
 ProbeEntries probe_entries();
 
-/// What loads the code that a device misses; null: it has all of it.
+/// Returns the loader of the code that a device lacks; null: it has all.
 using CodeOfDevice = std::function<CodeLoader*(const std::string& device)>;
 CodeLoader* missing_code_of(const std::string& device);
 
-/// Asks for an answer whenever the session's experiment changed. Knows no window.
+/// Asks for an answer whenever the session's experiment changed. Independent of the window.
 class Explorer {
  public:
-  /// `published` is called from another thread whenever `update` has something to take.
+  /// Another thread calls `published` whenever `update` has something to take.
   Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute,
            CodeOfDevice code = missing_code_of);
 
-  /// Reads the tensors that the session names, asks what was not asked yet, takes the newest answer.
+  /// Reads the session's tensors, asks changed questions, takes the newest answer.
   void update(Session& session);
-  /// What the panels are told in this frame; `paint` is left empty.
+  /// Input of the panels in this frame; `paint` is empty.
   PanelInput panel_input() const;
-  /// The traced row that was replaced by one that has more to show, since the last call; none was.
+  /// The traced row that `update` replaced by a more eventful one since the last call, if any.
   std::optional<int> take_replaced_row() { return std::exchange(replaced_row_, std::nullopt); }
-  /// True while an answer is on its way, or a file is being read.
+  /// True while an answer is computed or a file is read.
   bool computing() const { return answer_.busy() || files_.busy(); }
-  /// True while the driver compiles the code of the session's device. Until it is there, the CPU computes.
+  /// True while the driver compiles the code of the session's device. The CPU computes in the meantime.
   bool compiling() const;
-  /// Ends that after the present part; goes on with it.
+  /// Stops compiling after the current part; `compile` continues it.
   void stop_compiling() const;
   void compile() const;
 
-  /// Reads and does what follows: at once, or on a thread of its own where that would take longer than a frame. What fails is a
-  /// sentence after `before`, and all stays as it is.
+  /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. A failure is reported after
+  /// `before` and changes nothing.
   void read(Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
-  /// Shows another session with its tensors, once these are read, and what was not understood of it. Throws where these cannot
-  /// be read: the session then stays as it is.
+  /// Replaces the session once its tensors are read, and shows its remarks. Throws if they cannot be read; the session then
+  /// stays unchanged.
   void adopt(Session& session, Session opened, std::vector<std::string> remarks);
-  /// Forgets these remarks: they were read.
+  /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
-  /// Opens tensors (FILE.safetensors, or three .npy) instead of what is there. If that fails, the session stays as it is and a
-  /// sentence says why.
+  /// Opens tensors (FILE.safetensors, or three .npy). On failure the session stays unchanged and a sentence is shown.
   void open(Session& session, const std::string& spec);
-  /// With an output among them D becomes what the tensors tell, unless it is to be kept.
+  /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`.
   void open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format = false);
-  /// Tells in the next frame what a spec that is being typed names: the tensors of its files.
+  /// Lists in the next frame the tensors of a spec that is being typed.
   void look_into(const std::string& spec);
-  /// Opens somebody's output in the place of a method. If that fails, the session stays as it is and a sentence says why.
+  /// Opens an output in the place of a method. On failure the session stays unchanged and a sentence is shown.
   void open_kernel(Session& session, const std::string& spec, bool as_b);
-  /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
+  /// Replaces the session by one from text, but for theme and window sizes. On failure nothing changes and a sentence is shown.
   void paste(Session& session, const std::string& text);
-  /// The same for the session of a link; progress in lessons, what computes and, where it has none, the pins stay too. One in
-  /// Learn opens the step of its lesson, and all else stays.
+  /// The same for the session of a link; lesson progress, device and, without pins in it, pins also stay. A session in Learn
+  /// only opens the step of its lesson.
   void follow_link(Session& session, const std::string& text);
-  /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something
-  /// else.
+  /// Asks the panels' additional questions; pending ones are dropped when the session changes.
   void ask_beside(const Requests& requests, const Session& session);
-  /// The pins of a session's text after those that there are. If that fails, all stays and a sentence says why.
+  /// Appends the pins of a session's text. On failure nothing changes and a sentence is shown.
   void add_pins(Session& session, const std::string& text);
-  /// Stops what is being read, else what is being computed; the picture stays, and a sentence says what it answers.
+  /// Stops reading, else computing; the picture stays, and a sentence names its question.
   void cancel() { files_.busy() ? files_.cancel() : answer_.cancel(); }
-  /// What the open panels show of an answer from now on.
+  /// Sets the parts of an answer that the open panels show.
   void want(const Wanted& wanted) { wanted_ = wanted; }
-  /// Shows a sentence about what went well until the next question.
+  /// Shows a success until the next question.
   void show_notice(std::string sentence) { messages_.notice = std::move(sentence); }
-  /// Shows a sentence until the next answer.
+  /// Shows a failure until the next answer.
   void show_error(std::string sentence) { messages_.error = std::move(sentence); }
 
  private:
-  /// What computes.
+  /// The device that computes.
   struct Device {
-    std::string requested;  ///< by the session: what `usable` was chosen for
+    std::string requested;  ///< the session's device, for which `usable` was chosen
     UsableDevice usable;
-    std::string now;             ///< what computes: `usable`, or the CPU until its code is compiled
-    CodeLoader* code = nullptr;  ///< that is missing
-    int d = 0;                   ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
+    std::string now;             ///< current device: `usable`, or the CPU until its code is compiled
+    CodeLoader* code = nullptr;  ///< loader of missing code
+    int d = 0;                   ///< head dimension and main format for which `ChoicesInput::no_hardware` was set
     Format format;
   };
 
-  /// The heads that are shown.
+  /// Files and indices of the shown heads.
   struct Heads {
     std::string input_file, output_file;
     int input = 0, output = 0;
@@ -111,7 +109,7 @@ class Explorer {
   };
   static Heads heads_of(const Experiment& experiment);
 
-  /// An answer with the errors over their tolerances in it, once these are known.
+  /// An answer, and the same with the errors over their tolerances once they are known.
   struct Judged {
     std::shared_ptr<const Result> answer, shown;
     std::shared_ptr<const HeadVerdict> verdict;
@@ -145,8 +143,8 @@ class Explorer {
   std::string cpu_;
   ChoicesInput choices_;
   MessagesInput messages_;
-  bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
-  bool chooses_row_;       ///< with the first answer that row is traced in which most happens
+  bool remarked_ = false;  ///< errors on opening stay on screen during the question that opening causes
+  bool chooses_row_;       ///< the first answer sets the traced row to the most eventful one
   std::optional<int> replaced_row_;
   CodeOfDevice code_;
   Device device_;
@@ -154,12 +152,12 @@ class Explorer {
   FileReader files_;
   InputLoader loader_{files_};
   std::optional<Heads> shown_heads_;
-  std::optional<Heads> opened_;  ///< an output was opened with these heads: once all are judged the worst one is shown
+  std::optional<Heads> opened_;  ///< heads of an opened output whose worst head will be shown once all are judged
   Judged judged_answer_;
   std::vector<std::string> watched_;
   FileWatch watch_;
-  std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
-  MainAnswer answer_;                            ///< last, so that the threads join before anything they use goes away
+  std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested
+  MainAnswer answer_;                            ///< after all members that its threads use
   SideAnswers side_;
   std::shared_ptr<KeptHeads> kept_heads_;
   HeadsDesk<HeadRow> heads_;

@@ -38,7 +38,7 @@ void FileReader::update(Session& session) {
   }
   while (!tasks_.empty() && tasks_.front()->done) {
     const std::shared_ptr<Task> task = tasks_.front();
-    tasks_.pop_front();  // first: what follows may read more
+    tasks_.pop_front();  // first, as its result may read more
     try {
       if (task->failure.empty()) task->then(session);
     } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-/// Files that take longer than a frame to read, and other long texts: read by a thread of their own, one after the other.
+/// Reads large files and long texts on a thread, one after the other.
 #pragma once
 
 #include <atomic>
@@ -14,28 +14,28 @@
 
 namespace attoscope {
 
-/// Belongs to the window's thread, which does whatever follows of what was read. Destruction stops reading.
+/// Used on the window's thread, which applies the results. Destruction stops reading.
 class FileReader {
  public:
-  /// What follows, on the window's thread; throws in a sentence where that fails.
+  /// Applies a result, on the window's thread; throws with one sentence on failure.
   using Then = std::function<void(Session&)>;
-  /// Reads, on another thread, and returns what follows; throws in a sentence where it fails.
+  /// Reads on another thread and returns the function that applies the result; throws with one sentence on failure.
   using Read = std::function<Then(const ReadWatch&)>;
-  /// Told the sentence of what failed, or was cancelled.
+  /// Receives the sentence on a failure or cancellation.
   using Failed = std::function<void(const std::string& sentence)>;
 
-  /// `published` is called from the other thread whenever `update` has something to do.
+  /// The other thread calls `published` whenever `update` has something to do.
   explicit FileReader(std::function<void()> published) : jobs_(std::move(published)) {}
 
-  /// Reads after whatever is being read.
+  /// Queues a read.
   void read(Read read, Failed failed);
-  /// Does what follows of all that has been read.
+  /// Applies all finished reads.
   void update(Session& session);
-  /// Stops reading, and drops what waits for it; what cannot be stopped is read for nothing.
+  /// Stops reading and drops the queue; the result of a read that cannot be stopped is ignored.
   void cancel();
 
   bool busy() const { return !tasks_.empty(); }
-  /// How much of what is being read is read, 0 .. 1, and for how long there has been something to read.
+  /// Share of the current read, 0 .. 1, and seconds since the queue was last empty.
   double share() const { return tasks_.empty() ? 0 : tasks_.front()->share.load(); }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - since_).count(); }
 
@@ -51,9 +51,9 @@ class FileReader {
   };
   static void work(Task& task, const Cancelled& cancelled);
 
-  std::deque<std::shared_ptr<Task>> tasks_;  ///< in their order
+  std::deque<std::shared_ptr<Task>> tasks_;  ///< in the order of `read`
   Clock::time_point since_{};
-  JobQueue jobs_;  ///< last, so it joins before anything it uses goes away
+  JobQueue jobs_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

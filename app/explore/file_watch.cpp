@@ -7,7 +7,7 @@
 namespace attoscope {
 namespace {
 
-/// File times follow the kernel's tick, which is behind the clock.
+/// Granularity of file times, which follow the kernel's tick.
 constexpr std::chrono::milliseconds coarseness(20);
 
 }  // namespace
@@ -40,8 +40,8 @@ std::vector<std::string> FileWatch::take() {
   return changed;
 }
 
-/// True if a file is another one than it was when that was told, and has been so for a period. The files are looked at without
-/// the lock, which the window waits for: some lie on slow disks.
+/// True if a file changed and then stayed the same for a period. Reads file times without the lock, which the window may wait
+/// for; some disks are slow.
 bool FileWatch::look(std::unique_lock<std::mutex>& lock) {
   std::map<std::string, Stamp> seen;
   for (const auto& [file, watched] : files_) seen[file];

@@ -1,4 +1,4 @@
-/// Files that other programs rewrite, seen from a thread of its own.
+/// Watches for files that other programs rewrite, on a thread.
 #pragma once
 
 #include <chrono>
@@ -14,29 +14,29 @@
 
 namespace attoscope {
 
-/// Tells which files were rewritten, once they have not changed for a moment. Destruction ends its thread.
+/// Reports rewritten files once they have not changed for a period. Destruction ends its thread.
 class FileWatch {
  public:
   using Period = std::chrono::milliseconds;
 
-  /// `published` is called from the other thread whenever `take` has something to say.
+  /// The other thread calls `published` whenever `take` has something to return.
   explicit FileWatch(std::function<void()> published, Period period = Period(250));
 
-  /// From now on these and no others. What is new among them counts as it is now, though the thread looks at it later: one that
-  /// was written since, or within the coarseness of file times before, is told as rewritten.
+  /// Watches exactly these files. A new one is reported if it is written after the call, or less than the granularity of file
+  /// times before.
   void watch(const std::vector<std::string>& files);
-  /// The files that were rewritten since the last call.
+  /// Files that were rewritten since the last call.
   std::vector<std::string> take();
 
  private:
-  /// When a file was written and how long it is; all zero where there is none.
+  /// Time of writing and size of a file; all zero if it does not exist.
   struct Stamp {
     std::filesystem::file_time_type written{};
     std::uintmax_t size = 0;
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
   struct Watched {
-    std::filesystem::file_time_type since;  ///< what was written before is known to who asked
+    std::filesystem::file_time_type since;  ///< changes before this are known to the caller
     Stamp told{}, last{};
     bool known = false, changed = false;
   };
@@ -49,8 +49,8 @@ class FileWatch {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<std::string, Watched> files_;
-  bool added_ = false;   ///< some of them are not known yet
-  std::jthread thread_;  ///< last, so it joins before anything it uses goes away
+  bool added_ = false;   ///< some files have not been looked at yet
+  std::jthread thread_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// Rows that a small picture is made of.
+/// Rows in a small picture.
 constexpr int most_rows = 128;
 
 using Pictures = std::vector<GalleryPicture>;

@@ -1,4 +1,4 @@
-/// The small pictures of the gallery, found one after the other on a thread of their own and kept.
+/// Small pictures of the gallery, computed one after the other on a thread and kept.
 #pragma once
 
 #include <functional>
@@ -11,31 +11,31 @@
 
 namespace attoscope {
 
-/// Some rows of the experiment as a small picture with its errors. Says in a sentence what fails; throws Stopped.
+/// Errors and small picture of some rows of the experiment. A failure is a sentence in it; throws Stopped.
 GalleryPicture gallery_picture(const GalleryQuestion& question, const Cancelled& cancelled = {});
 
 class GalleryDesk {
  public:
-  /// `published` is called from the thread whenever `update` has something to take.
+  /// The thread calls `published` whenever `update` has something to take.
   explicit GalleryDesk(std::function<void()> published);
 
-  /// Finds the pictures that are not known yet.
+  /// Computes the unknown pictures.
   void ask(const std::vector<GalleryQuestion>& questions);
-  /// Takes note of what was found.
+  /// Takes new pictures.
   void update();
-  /// What the panels are told.
+  /// Input of the panels.
   GalleryView view() const { return {found_, worker_.busy()}; }
 
  private:
   using Found = std::shared_ptr<const std::vector<GalleryPicture>>;
-  /// What is asked, and what is known of it.
+  /// Questions, and the pictures known before.
   struct Asked {
     std::vector<GalleryQuestion> questions;
     Found known;
   };
   std::vector<GalleryQuestion> asked_;
   Found found_;
-  Worker<Asked, Found> worker_;  ///< last: its thread joins before anything it uses goes away
+  Worker<Asked, Found> worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_kept = 6;
 
-/// The heads of the file that are not among `rows`.
+/// Heads of the file that are missing in `rows`.
 template <class Row>
 std::vector<int> missing_heads(const CallFiles& files, const std::vector<Row>& rows) {
   std::set<int> there;
@@ -26,7 +26,7 @@ std::vector<int> missing_heads(const CallFiles& files, const std::vector<Row>& r
   return missing;
 }
 
-/// What kind of rows are found by.
+/// Question and search of each kind of row.
 template <class Row>
 struct Search;
 template <>
@@ -53,7 +53,7 @@ HeadsDesk<Row>::HeadsDesk(std::function<void()> published, std::shared_ptr<KeptH
           [published, kept](const Asked& asked, const Cancelled& stop) { return find(asked, stop, published, kept.get()); },
           published) {}
 
-/// The question behind an experiment: the same for every head of the file, whichever is open.
+/// The question of an experiment, the same for all heads of the file.
 template <class Row>
 auto HeadsDesk<Row>::asked_of(const Experiment& experiment) -> Asked {
   Asked asked{Search<Row>::base(experiment), true, nullptr};
@@ -96,7 +96,7 @@ auto HeadsDesk<Row>::find(const Asked& asked, const Cancelled& stop, const std::
 
 template <class Row>
 void HeadsDesk<Row>::ask(const Experiment& experiment) {
-  if (!experiment.problem.input.tensors) return;  // still being read
+  if (!experiment.problem.input.tensors) return;  // not read yet
   Asked asked = asked_of(experiment);
   if (!asked_ || !(*asked_ == asked)) {
     question_.forget();

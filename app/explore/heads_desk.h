@@ -1,4 +1,4 @@
-/// Every head of the input's file, found beside the answer.
+/// Search through all heads of the input's file, in the background.
 #pragma once
 
 #include <chrono>
@@ -18,42 +18,42 @@ namespace attoscope {
 
 class KeptHeads;
 
-/// All heads at once, for a picture of the window.
+/// All heads in one call, for a picture of the window.
 template <class Row>
 FoundHeads<Row> all_heads(const Experiment& experiment);
 
-/// HeadRow: every head under a and b; KvRow: with K and V in fewer bits; JudgedHead: a loaded output, rounded or wrong. One
-/// thread for each head; what was found of the last few questions is kept, so that coming back to one costs nothing.
+/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. One thread per
+/// head; results of the last few questions are kept.
 template <class Row>
 class HeadsDesk {
  public:
-  /// `published` is called from other threads whenever there is more to see.
+  /// Other threads call `published` whenever there are new rows.
   HeadsDesk(std::function<void()> published, std::shared_ptr<KeptHeads> kept);
 
-  /// Looks at the heads of the experiment's file, or goes on with it. Another question gives this one up.
+  /// Starts or resumes the search through the heads of the experiment's file. Another question replaces this one.
   void ask(const Experiment& experiment);
-  /// Stops; what was found stays.
+  /// Stops the search; its results stay.
   void stop() { question_.forget(); }
-  /// The files have changed: what was found is no longer so.
+  /// Drops all results, as the files have changed.
   void forget();
-  /// Takes note of what happened. Throws what failed.
+  /// Takes new rows. Throws failures of the search.
   void update() { question_.update(); }
   bool busy() const { return question_.busy(); }
-  /// True if that question's heads are all found.
+  /// True if all heads of that question are known.
   bool has_all(const Experiment& experiment) const;
-  /// What the panels are told.
+  /// Input of the panels.
   FoundHeads<Row> view() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// What the threads have found so far.
+  /// Results of the threads so far.
   struct Found {
     std::mutex mutex;
     std::vector<Row> rows;
     int all = 0;
-    std::size_t before = 0;  ///< found before `began`
+    std::size_t before = 0;  ///< number of rows known before `began`
     Clock::time_point began{};
-    std::shared_ptr<const std::vector<Row>> seen;  ///< a copy for the panels
+    std::shared_ptr<const std::vector<Row>> seen;  ///< copy for the panels
   };
   struct Asked {
     Experiment base;
@@ -66,8 +66,8 @@ class HeadsDesk {
   static Done find(const Asked& asked, const Cancelled& stop, const std::function<void()>& published, KeptHeads* kept);
 
   std::optional<Asked> asked_;
-  std::deque<Asked> kept_;              ///< the newest last
-  SideQuestion<Asked, Done> question_;  ///< last: its thread joins before anything it uses goes away
+  std::deque<Asked> kept_;              ///< newest last
+  SideQuestion<Asked, Done> question_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-/// True if both name the same head of the same file.
+/// True if both are the same head of the same file.
 bool same_source(const Input& x, const Input& y) { return x.file == y.file && x.index == y.index; }
 
 TensorFileInfo described(const std::string& file) {
@@ -22,7 +22,7 @@ TensorFileInfo described(const std::string& file) {
 
 }  // namespace
 
-/// What f(asked, watch) reads of `files`: at once where that is quick; else none until it has arrived.
+/// Result of f(asked, watch) on `files`, at once if quick; else none until a FileReader has it.
 template <class Asked, class Read, class F>
 std::optional<InputLoader::Arrival<Asked, Read>> InputLoader::read(Shelf<Asked, Read>& shelf, const Asked& asked,
                                                                    const std::string& files, F f) {
@@ -105,7 +105,7 @@ const OutputFileInfo& InputLoader::describe_output(const KernelOutput& output, c
     output_digest_ = output.digest;
     try {
       output_info_.heads = kernel_output_heads(output.file, problem.n, value_columns(problem));
-    } catch (const std::exception&) {  // rewritten since it was read: it is read again
+    } catch (const std::exception&) {  // rewritten since it was read: read it again
     }
   }
   return output_info_;

@@ -1,4 +1,4 @@
-/// Reads the files that an experiment names. What could not be read is not tried again until something else is asked.
+/// Reads the files of an experiment. A failed read is repeated only after another question.
 #pragma once
 
 #include <optional>
@@ -10,35 +10,35 @@
 
 namespace attoscope {
 
-/// Small files are read at once, others by a FileReader: until they are there, its functions say no without a failure.
+/// Reads small files at once, others by a FileReader; until then its functions return false without a `failure`.
 class InputLoader {
  public:
   explicit InputLoader(FileReader& reader) : reader_(reader) {}
 
-  /// False if the problem's tensors cannot be read, or not yet; the shape is made to fit those that can. `failure` then says
-  /// why, the first time.
+  /// Reads the problem's tensors and adapts the shape. False if they are not read yet or cannot be read, with `failure` the
+  /// first time.
   bool load(Problem& problem, std::string& failure);
-  /// False if a kernel's output is wanted and cannot be read, or not yet; `failure` then says why, the first time.
+  /// Reads the kernel's output, if there is one. False as `load`.
   bool load_output(Experiment& experiment, std::string& failure);
-  /// Takes note of tensors that somebody else has read.
+  /// Records tensors that were read elsewhere.
   void loaded(const Input& input);
-  /// Something else is asked: tensors that could not be read are tried again.
+  /// Allows tensors that could not be read to be tried again.
   void retry() { unreadable_.reset(); }
 
-  /// What the file offers; looks into it where it is another one than at the last call. `failure`: why it cannot.
+  /// Contents of the file, updated when it changes. `failure`: a sentence if it cannot be read.
   const TensorFileInfo& describe(const std::string& file, std::string& failure);
-  /// The same of a loaded output's file, for the problem's n and d; no heads where it does not fit them.
+  /// Contents of a loaded output's file for the problem's n and d; no heads if they do not fit.
   const OutputFileInfo& describe_output(const KernelOutput& output, const Problem& problem);
 
  private:
-  /// What was read of one file, or why it was not; `asked` tells for what.
+  /// Result of reading a file, or its failure; `asked` is the question.
   template <class Asked, class Read>
   struct Arrival {
     Asked asked;
     Read read;
     std::string failure;
   };
-  /// A file that is being read, and what came of it.
+  /// A file that is being read, and its result.
   template <class Asked, class Read>
   struct Shelf {
     std::optional<Asked> awaited;
@@ -57,13 +57,13 @@ class InputLoader {
   Shelf<Head, Input> inputs_;
   Shelf<Head, KernelOutput> outputs_;
   Shelf<std::string, TensorFileInfo> infos_;
-  std::optional<Input> loaded_;                  ///< whose tensors were read last
-  std::optional<Input> unreadable_;              ///< whose tensors could not be read
-  std::optional<Experiment> unreadable_output_;  ///< whose loaded output could not be read
-  std::optional<std::string> described_;         ///< the file that `info_` is about
+  std::optional<Input> loaded_;                  ///< input whose tensors were read last
+  std::optional<Input> unreadable_;              ///< input whose tensors could not be read
+  std::optional<Experiment> unreadable_output_;  ///< experiment whose output could not be read
+  std::optional<std::string> described_;         ///< file of `info_`
   TensorFileInfo info_;
   OutputFileInfo output_info_;
-  std::uint64_t output_digest_ = 0;  ///< of the output that `output_info_` is about
+  std::uint64_t output_digest_ = 0;  ///< digest of the output of `output_info_`
 };
 
 }  // namespace attoscope

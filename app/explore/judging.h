@@ -9,11 +9,11 @@
 
 namespace attoscope {
 
-/// The verdict on a `verdict_question`, one head. Throws as `judge_experiment`.
+/// The verdict on one head of a `verdict_question`. Throws as `judge_experiment`.
 HeadVerdict head_verdict(const Experiment& question, const Options& options = {});
 
-/// Judges every head, as `attoscope judge --head` does; `found` is told each from many threads, one call at a time. Throws
-/// Stopped when cancelled, and a sentence where one cannot be read.
+/// Judges every head, as `attoscope judge --head` does. Several threads call `found`, one at a time. Throws Stopped, or one
+/// sentence if a head cannot be read.
 void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                  const std::function<void(const JudgedHead&)>& found);
 

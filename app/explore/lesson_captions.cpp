@@ -21,7 +21,7 @@ std::string value_of(const LessonView& view, std::string_view key, std::string_v
   return std::string(value.empty() ? otherwise : value);
 }
 
-/// "a, b and c" of texts, or of the words of "a, b, c".
+/// "a, b and c" from texts, or from the words of "a, b, c".
 std::string listed_with_and(const std::vector<std::string>& texts) {
   std::string list;
   for (std::size_t i = 0; i < texts.size(); ++i) list += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
@@ -81,7 +81,7 @@ std::string bits_caption(const LessonView& view) {
                      listed_with_and(value_of(view, "formats", value_of(view, "format", "fp16"))));
 }
 
-/// The sentence of a view's kind.
+/// Sentence on a view of this kind.
 std::string kind_caption(const LessonView& view) {
   switch (view.kind) {
     case LessonViewKind::recurrence:
@@ -108,7 +108,7 @@ std::string kind_caption(const LessonView& view) {
   return "The question has several answers.";
 }
 
-/// "Here n is 1024 and policy is eager."; empty where all is as usual.
+/// "Here n is 1024 and policy is eager."; empty without settings.
 std::string setting_sentence(const LessonView& view) {
   std::vector<std::string> parts;
   for (const LessonParameter& p : view.parameters)

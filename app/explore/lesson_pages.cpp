@@ -71,7 +71,7 @@ std::string setting_link(const LessonQuestion& question) {
   return link_url({.files = {}, .settings = {}, .session = short_session_text(session_of(question))});
 }
 
-/// A number with a link to its setting.
+/// A live number as a link to its setting.
 std::string linked_number(const LessonQuestion& question, const std::string& text, const std::string& title) {
   const std::string& measure = question.measure;
   const std::string kind = measure.starts_with("a.") ? " a" : measure.starts_with("b.") ? " b" : "";
@@ -99,7 +99,7 @@ LessonQuestion question_of(const LessonAnswer& all, std::size_t choice) {
   return q;
 }
 
-/// The right answer, and the number of every choice.
+/// The right answer, and the number of each choice.
 std::string answer_html(const LessonView& quiz, const AnswerLesson& answer) {
   if (const std::string_view equals = written(quiz, "equals"); !equals.empty())
     return "<p><strong>" + html_escaped(equals) + "</strong></p>\n";
@@ -121,7 +121,7 @@ std::string answer_html(const LessonView& quiz, const AnswerLesson& answer) {
   return html + "</ul>\n";
 }
 
-/// "hw, tile, eager": what may be answered.
+/// The choices: "hw, tile, eager".
 std::string choices_html(const LessonView& quiz) {
   const std::string_view vary = written(quiz, "vary");
   const std::size_t equals = vary.find('=');
@@ -136,7 +136,7 @@ std::string quiz_html(const LessonView& quiz, const AnswerLesson& answer) {
          answer_html(quiz, answer) + "<p>" + html_escaped(written(quiz, "explanation")) + "</p>\n</details>\n";
 }
 
-/// The lines of an exercise with its blanks, or with what belongs there.
+/// The lines of an exercise with blanks, or with their solutions.
 std::string lines_html(const Exercise& x, bool solved) {
   std::string text;
   for (const ExerciseLine& line : x.lines) {
@@ -146,7 +146,7 @@ std::string lines_html(const Exercise& x, bool solved) {
   return text.empty() ? "" : "<pre><code>" + html_escaped(text) + "</code></pre>\n";
 }
 
-/// "70000 (value 0.5), ...": the row that keys or formats are chosen for.
+/// "70000 (value 0.5), ...": the row of an order or format exercise.
 std::string row_html(const Exercise& x) {
   std::string text;
   for (std::size_t j = 0; j < x.row.scores.size(); ++j)
@@ -156,7 +156,7 @@ std::string row_html(const Exercise& x) {
 
 std::string paragraph(const std::string& text) { return "<p>" + html_escaped(text) + "</p>\n"; }
 
-/// The order that has the largest error, as scores.
+/// The order with the largest error, as scores.
 std::string order_html(const Exercise& x, const AnswerLesson& answer) {
   const LessonAnswerPtr found = answer(order_question(x));
   if (!found->problem.empty() || found->axes.empty()) return paragraph(found->problem);
@@ -186,13 +186,13 @@ std::string exercise_html(const LessonView& view, const AnswerLesson& answer) {
          "</details>\n";
 }
 
-/// A stepper of which a page shows several steps.
+/// True for steppers, of which a page shows several steps.
 bool has_parts(const LessonView& view) {
   const bool steps = view.kind == LessonViewKind::recurrence || written(view, "kind") == "loop";
   return steps && written(view, "at").empty();
 }
 
-/// A picture in both themes and, where it has another for phones, both widths.
+/// A picture in both themes and, if it exists, in the narrow width for phones.
 std::string picture_html(const Lesson& lesson, const PageView& view, const std::string& description) {
   std::string sources;
   const auto add = [&](const PageView& v, const char* width) {
@@ -206,7 +206,7 @@ std::string picture_html(const Lesson& lesson, const PageView& view, const std::
                      view_picture_name(lesson, view, Theme::light), html_escaped(description));
 }
 
-/// A link that opens a step of a lesson in the program, where its views can be moved.
+/// A link that opens a lesson's step in the program, with interactive views.
 std::string step_link(const Lesson& lesson, int step) {
   Session session;
   session.view.workspace = Workspace::learn;
@@ -264,7 +264,7 @@ std::vector<PageView> pictures_of(const Lesson& lesson) {
   return views;
 }
 
-/// Remembers answers.
+/// Cache of answers.
 class Answers {
  public:
   LessonAnswerPtr operator()(const LessonQuestion& question) {
@@ -340,7 +340,7 @@ void write_lesson_pages(const std::string& directory, std::ostream& out) {
   files.make_directory(directory);
   const auto place = [&](const std::string& name) { return (fs::path(directory) / name).string(); };
   for (std::size_t i = 0; i < lessons.size(); ++i) {
-    Answers answers;  // of one lesson: each holds whole results
+    Answers answers;  // one lesson at a time, as it keeps whole results
     const AnswerLesson find = [&](const LessonQuestion& q) { return answers(q); };
     const std::vector<PageView> views = pictures_of(lessons[i]);
     std::map<std::string, std::string> said;

@@ -1,5 +1,5 @@
-/// The lessons as static pages: text, formulas, pictures of the views without their controls, and numbers that link to their
-/// settings; without scripts and without a network.
+/// Lessons as static pages without scripts: text, formulas, pictures of views without controls, and numbers with links to their
+/// settings.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,23 @@
 
 namespace attoscope {
 
-/// The line that a picture says about itself; empty: none.
+/// Returns the line of text in a view's picture; empty: none.
 using SaidOfView = std::function<std::string(const PageView&)>;
 
-/// The page of the `index`-th lesson. Pictures are called `view_picture_name`. Throws std::invalid_argument in a sentence where
-/// a formula cannot be written.
+/// The page of lesson `index`; its pictures have the names of `view_picture_name`. Throws std::invalid_argument with one
+/// sentence on an unknown formula.
 std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said);
 /// The list of all lessons.
 std::string lessons_index(const Lessons& lessons);
-/// The pictures of a view: one for each width of a page, or those of a stepper, which fit a phone and stand side by side where
-/// there is more room; none of a quiz or an exercise, which are text.
+/// Pictures of a view: one for each page width, or several steps of a stepper; none of a quiz or an exercise, which are text.
 std::vector<PageView> pictures_of(const LessonView& view);
 /// "06-tiles-3-dark.png", "06-tiles-3-narrow-dark.png", "06-tiles-4-step2-dark.png"
 std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme theme);
 
-/// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
+/// The session of a lesson's number, in Explore, or in Train for a training. Reads tensors' shapes.
 Session session_of(const LessonQuestion& question);
 
-/// Writes all pages and pictures into a directory, which it makes; says on `out` how far it is. Throws std::runtime_error in a
+/// Writes all pages and pictures into a directory, which it creates, with progress on `out`. Throws std::runtime_error with one
 /// sentence.
 void write_lesson_pages(const std::string& directory, std::ostream& out);
 

@@ -22,15 +22,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_lesson = 1 << 20;
-/// Answers that are kept after no page asks for them: at most so many, and no more than so many bytes altogether.
+/// Limits of answers that are kept after no page asks for them: number and total bytes.
 constexpr std::size_t remembered = 96, remembered_bytes = 64 << 20;
-/// What a page may ask for at most: it is computed while somebody reads.
+/// Limits of a page's questions, which are computed while somebody reads: operations and points.
 constexpr double largest_work = 4e11;
 constexpr std::size_t largest_sweep = 4096;
 
 std::string in_line(int line, const std::string& sentence) { return "line " + std::to_string(line) + ": " + sentence; }
 
-/// The shipped tensors in the place of "example" and "example:1", and those of the probes in that of "presets/FILE".
+/// Replaces "example" and "example:1" by the shipped tensors, "presets/FILE" by those of a probe.
 std::string with_example(const std::string& value) {
   constexpr std::string_view name = "example";
   if (value.starts_with("presets/")) return (fs::path(assets_directory()) / value).string();
@@ -38,13 +38,13 @@ std::string with_example(const std::string& value) {
   return example_file() + value.substr(name.size());
 }
 
-/// Throws what `validate` does; tensors of a file are read later, and looked at then.
+/// Throws as `validate`; tensors of a file are checked later, when they are read.
 void check(Experiment e) {
   if (e.problem.input.kind == InputKind::tensors) e.problem.input = {};
   validate(e);
 }
 
-/// The measure as it is called. Throws std::invalid_argument in a sentence where it is none.
+/// The name of a measure. Throws std::invalid_argument with one sentence if it is unknown.
 std::string known_measure(std::string_view text) {
   if (is_sum_number(text))
     check_sum_number(text);
@@ -55,7 +55,7 @@ std::string known_measure(std::string_view text) {
   return std::string(text);
 }
 
-/// The questions of a view that its parameters name in full: those that `resolve` can refuse.
+/// Throws on errors in a view's axes and measure.
 void check_sweep(const LessonView& view) {
   for (const std::string_view key : {"vary", "vary2"})
     if (const std::string_view text = written(view, key); !text.empty()) parse_axis(text);
@@ -87,7 +87,7 @@ void resolve(LessonNumber& number) {
   }
 }
 
-/// The experiment with its tensors read, made to fit them. Throws in a sentence.
+/// The experiment with tensors read and its shape adapted. Throws with one sentence.
 Experiment ready(Experiment e) {
   load_tensors(e.problem.input);
   if (const auto& tensors = e.problem.input.tensors) e.problem = fitted(e.problem, tensors->shape());
@@ -118,7 +118,7 @@ LessonAxis axis_of(const Axis& axis) {
   return result;
 }
 
-/// Mean and standard deviation over seeds; NaN of none.
+/// Mean and standard deviation over seeds; NaN without values.
 LessonPoint point_of(const std::vector<double>& values) {
   LessonPoint p{std::numeric_limits<double>::quiet_NaN(), 0};
   if (values.empty()) return p;
@@ -158,13 +158,13 @@ void answer_sweep(LessonAnswer& a, const Options& options) {
   a.points = points_of(sweep, found, a.problem);
 }
 
-/// Numbers that no `Result` holds: of a training, of tensor cores' sums.
+/// True for measures of a training or of tensor cores' sums, which no `Result` holds.
 bool is_own_number(std::string_view measure) { return is_train_number(measure) || is_sum_number(measure); }
 double own_number(std::string_view measure, const Experiment& e, const Cancelled& cancelled) {
   return is_sum_number(measure) ? sum_number(measure, e, cancelled) : train_number(measure, e, cancelled);
 }
 
-/// The experiment's number over `seeds` seeds.
+/// The experiment's own number over `seeds` seeds.
 LessonPoint own_point(const Experiment& base, const LessonQuestion& q, const Options& options) {
   std::vector<double> found;
   Experiment e = base;
@@ -184,7 +184,7 @@ void answer_losses(LessonAnswer& a, const Options& options) {
   a.axes = {std::move(steps), std::move(runs)};
 }
 
-/// Such a number, along no parameter or one.
+/// An own number, along no parameter or one.
 void answer_own(LessonAnswer& a, const Options& options) {
   const LessonQuestion& q = a.question;
   a.title = is_sum_number(q.measure) ? sum_number_title(q.measure) : train_number_title(q.measure);
@@ -204,7 +204,7 @@ void answer_own(LessonAnswer& a, const Options& options) {
   }
 }
 
-/// The largest error of all orders of a row's keys, and the order that has it.
+/// The largest error over all orders of a row's keys, and its order.
 void answer_order(LessonAnswer& a, const Options& options) {
   const OrderedRow worst = worst_order(a.question.experiment, options.cancelled);
   a.title = "the largest error of all orders";
@@ -313,7 +313,7 @@ LessonAnswer answer(const LessonQuestion& question, const Options& options) {
 
 namespace {
 
-/// Bytes of the parts of an answer that grow with N and d.
+/// Bytes of an answer, as far as they grow with N and d.
 std::size_t bytes_of(const LessonAnswer& a) {
   if (!a.result) return 0;
   const Result& r = *a.result;
@@ -322,7 +322,7 @@ std::size_t bytes_of(const LessonAnswer& a) {
          sizeof(float) * r.rescale_map.m.size();
 }
 
-/// Answers in the order of the questions, each published as it comes; forgets the oldest that nobody asks for.
+/// Computes answers in the order of the questions and publishes each; drops the oldest that no page asks for.
 class Desk {
  public:
   using Published = std::shared_ptr<const LessonAnswers>;

@@ -1,4 +1,4 @@
-/// Lessons from files, each view's and live number's experiment set; and what pages ask, answered.
+/// Lessons from files, with the experiments of views and live numbers; and answers to the questions of pages.
 #pragma once
 
 #include <string>
@@ -10,37 +10,37 @@
 
 namespace attoscope {
 
-/// The lessons of a directory (assets/lessons), by the names of their files; one that cannot be read says so in its place.
+/// Lessons of a directory (assets/lessons), sorted by file name; one that cannot be read contains a sentence instead.
 Lessons read_lessons(const std::string& directory);
-/// The directory of the shipped lessons; empty where there are none.
+/// Directory of the shipped lessons; empty: none.
 std::string lessons_directory();
 
-/// Sets the experiments of a lesson's views and live numbers; what cannot be set is told by their `problem`.
+/// Sets the experiments of a lesson's views and live numbers; errors go to their `problem`.
 void resolve(Lesson& lesson);
 
-/// `LearnInput::vary`: sets a parameter as lessons write it. An input called "example" is the shipped tensors,
-/// "presets/FILE" those of a probe. Returns one sentence where it cannot be, else "".
+/// `LearnInput::vary`: sets a parameter as written in lessons. The input "example" is the shipped tensors, "presets/FILE" those
+/// of a probe. Returns one sentence on failure, else "".
 std::string vary_in_lesson(Experiment& experiment, std::string_view key, const std::string& value);
 
-/// What live numbers are of: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument in a sentence.
+/// Question of a live number: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument with one sentence.
 LessonQuestion parse_live(std::string_view target);
 
-/// The answer, found at once; a question that cannot be answered is told by its `problem`. Throws Stopped.
+/// Computes the answer; a failure goes to its `problem`. Throws Stopped.
 LessonAnswer answer(const LessonQuestion& question, const Options& options);
 
-/// Answers what the page on screen asks, on a thread of its own, and remembers.
+/// Computes answers for the page on screen on a thread, and keeps them.
 class LessonDesk {
  public:
-  /// `published` is called on another thread whenever `update` has something to take.
+  /// Another thread calls `published` whenever `update` has something to take.
   explicit LessonDesk(std::function<void()> published);
 
-  /// The shipped lessons, read when they are first wanted.
+  /// The shipped lessons, read on the first call.
   const std::shared_ptr<const Lessons>& lessons();
-  /// Asks for what is not yet known.
+  /// Asks the unanswered questions.
   void ask(const std::vector<LessonQuestion>& questions);
-  /// Takes what was published.
+  /// Takes published answers.
   void update();
-  /// All that is known.
+  /// All known answers.
   const std::shared_ptr<const LessonAnswers>& answers() const { return answers_; }
   bool busy() const { return worker_.busy(); }
 
@@ -49,7 +49,8 @@ class LessonDesk {
   std::shared_ptr<const Lessons> lessons_;
   std::shared_ptr<const LessonAnswers> answers_;
   Questions asked_;
-  Worker<Questions, std::shared_ptr<const LessonAnswers>> worker_;  ///< last: it joins before anything it uses goes away
+  Worker<Questions, std::shared_ptr<const LessonAnswers>> worker_;  ///< last, so that it joins before anything it uses is
+                                                                    ///< destroyed
 };
 
 }  // namespace attoscope

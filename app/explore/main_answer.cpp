@@ -15,14 +15,14 @@ namespace {
 
 using Answer = MainAnswer::Answer;
 
-/// The rows that the GPUs of a device hold at a time; 0: the CPU computes.
+/// Rows that a device's GPUs hold at a time; 0: the CPU computes.
 int rows_held(const std::string& device) {
   std::vector<DeviceInfo> gpus;
   for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
   return rows_at_a_time(gpus);
 }
 
-/// The answer to `experiment` from `rows` of its rows, as a first answer to all of it.
+/// Answer from the first `rows` rows, labelled as an answer to `experiment`.
 Answer first_answer(const Compute& compute, const Experiment& experiment, int rows, const Options& options) {
   Experiment part = experiment;
   part.problem.rows = rows;
@@ -33,8 +33,8 @@ Answer first_answer(const Compute& compute, const Experiment& experiment, int ro
 
 }  // namespace
 
-/// The worker's work: where it would take long, some rows first. It remembers inputs and golden values from one question to the
-/// next, of the first rows and of all.
+/// The worker's function: publishes some rows first if all take long. Keeps inputs and golden values between questions,
+/// separately for first rows and all.
 Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effort> effort, Compute compute) {
   struct Caches {
     ComputeCache first, all;
@@ -64,7 +64,7 @@ void MainAnswer::ask(const Question& question) {
 }
 
 std::string MainAnswer::update() {
-  busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
+  busy_ = worker_.busy();  // before `take`: an answer taken while idle is the last
   try {
     std::optional<Answer> answer = worker_.take();
     if (!answer) return "";

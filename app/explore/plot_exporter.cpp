@@ -22,7 +22,7 @@ namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
 
-/// The rectangle of the window, or all of it, in pixels that are there.
+/// The requested rectangle of the framebuffer, limited to its size; by default all.
 Picture picture_of(const ExportRequest& wanted) {
   const ImDrawData& data = *ImGui::GetDrawData();
   const ImVec2 scale = data.FramebufferScale;
@@ -39,7 +39,7 @@ Picture picture_of(const ExportRequest& wanted) {
   return read_back(x0, height - y1, x1 - x0, y1 - y0);
 }
 
-/// Writes the whole field as .npy. Runs on the job queue's thread.
+/// Writes the whole field as .npy; runs on the job queue's thread.
 std::string keep_field(const std::string& directory, const Result& result, Field field) {
   const std::string file = free_place(directory, std::string(text(field).name)) + ".npy";
   StagedFiles files;
@@ -49,16 +49,16 @@ std::string keep_field(const std::string& directory, const Result& result, Field
   return "Saved " + file + ".";
 }
 
-/// How much of the plotted data is known ("3 of 8 points"); empty: all of it.
+/// Known part of the plotted data ("3 of 8 points"); empty: all of it.
 std::string known_part(Plot plot, const PanelInput& known) {
-  if (is_of_training(plot)) return "";  // its curves end at the newest step
+  if (is_of_training(plot)) return "";  // always complete: its curves end at the newest step
   const SweepProgress& p = known.sweep.progress;
   if (plot == Plot::sweep)
     return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
   return is_first_answer(*known.answer.result) ? rows_text(*known.answer.result) : "";
 }
 
-/// Writes a plot's bundle: a figure of the answer on screen. Runs on the job queue's thread.
+/// Writes a plot's bundle as a figure of the answer on screen; runs on the job queue's thread.
 std::string keep_figure(const std::string& directory, const ExportRequest& wanted, Session session, PlotData known,
                         const std::string& part, const Cancelled& cancelled) {
   if (!part.empty())

@@ -1,5 +1,5 @@
-/// Parts of the window kept as files: pixels, taken in the frame after the one in which they were asked for, when no mouse is
-/// over them; figures for print and whole fields, made in the background.
+/// Saves parts of the window: pixels, read in the frame after the request so that nothing is hovered; figures for print and
+/// whole fields, written in the background.
 #pragma once
 
 #include <memory>
@@ -19,29 +19,29 @@ namespace attoscope {
 
 class PlotExporter {
  public:
-  /// Files go into `directory`; empty: the current one. Finished points of the papers' figures into `cache`; empty: nowhere.
-  /// `done` is called from other threads whenever a file that was made in the background is there.
+  /// Files go to `directory` (empty: the current one), finished points of papers' figures to `cache` (empty: not kept). Other
+  /// threads call `done` after each file written in the background.
   explicit PlotExporter(std::string directory, std::string cache = "", std::function<void()> done = {});
 
-  /// Pixels and numbers.
+  /// Requests pixels and numbers.
   void ask(ExportRequest wanted) { wanted_ = std::move(wanted); }
-  /// The same, or a figure of what `known` says, or the field on show, as the request and the session's view choose. Returns a
-  /// sentence about what is now under way, or "".
+  /// Requests pixels, a figure with the data in `known`, or the field on show, by the request and the session's view. Returns a
+  /// sentence on background work, or "".
   std::string ask(const ExportRequest& wanted, const Session& session, const PanelInput& known);
-  /// A figure of the papers, as the view chooses.
+  /// Requests a figure of the papers with the view's settings.
   void draw(const std::string& name, const View& view) { figures_->ask({name, view.named_figure}, view.figure); }
   void stop_figures() { figures_->stop(); }
 
-  /// True if the next frame is to be drawn with pixels.
+  /// True if the next frame will be saved as pixels.
   bool asked() const { return wanted_.has_value(); }
-  /// True while something is made in the background.
+  /// True while a file is being written in the background.
   bool busy() const { return plots_->busy() || figures_->busy(); }
-  /// Adds to what the panels are told: the papers' figures, and how far the one on its way is.
+  /// Adds the papers' figures and their progress to the panels' input.
   void tell(PanelInput& input) const;
 
-  /// After ImGui's NewFrame: nothing is under the mouse in a frame that is kept, and the window is as tall as is asked for.
+  /// After ImGui's NewFrame: hides the mouse in a saved frame, and makes it as tall as requested.
   void prepare();
-  /// Once the frame is drawn: writes what was asked for and says through the explorer where it is, or why it is not.
+  /// After drawing: writes the requested pixels, and reports success or failure through the explorer.
   void take(Explorer& explorer);
 
  private:
@@ -49,9 +49,9 @@ class PlotExporter {
 
   std::string directory_;
   std::optional<ExportRequest> wanted_;
-  std::optional<ImVec2> mouse_;     ///< where it was; none: it was not hidden in this frame
-  std::unique_ptr<Canvas> canvas_;  ///< of a frame that is taller than the window
-  std::string failure_;             ///< why there is none
+  std::optional<ImVec2> mouse_;     ///< position of the hidden mouse; none: it is not hidden
+  std::unique_ptr<Canvas> canvas_;  ///< of a frame taller than the window
+  std::string failure_;             ///< why there is no canvas
   std::shared_ptr<const std::vector<FigureEntry>> entries_ = figure_entries();
   std::unique_ptr<JobQueue> plots_;
   std::unique_ptr<FigureMaker> figures_;

@@ -42,10 +42,10 @@
 namespace attoscope {
 namespace {
 
-/// Frames after which ImGui's layout, its fades and the panels' state have settled.
+/// Frames until ImGui's layout, fades and the panels' state have settled.
 constexpr int settling_frames = 8;
 
-/// What the panels are told: an answer, and nothing on its way.
+/// Input of the panels: an answer, and nothing in progress.
 PanelInput input_of(const Session& session, std::shared_ptr<const Result> result, const Shot& shot) {
   const Input& asked = session.experiment.problem.input;
   PanelInput input;
@@ -71,7 +71,7 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   return input;
 }
 
-/// Answers the questions of the page that are not yet answered.
+/// Answers the page's unanswered questions.
 void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& input, const AnswerLesson& find) {
   LessonAnswers known = input.learn.answers ? *input.learn.answers : LessonAnswers{};
   for (const LessonQuestion& q : questions)
@@ -80,7 +80,7 @@ void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& inp
   input.learn.answers = std::make_shared<const LessonAnswers>(std::move(known));
 }
 
-/// What the panels asked for beside the answer, made at once.
+/// Computes the panels' additional requests.
 void answer(const Requests& requests, const Session& session, PanelInput& input) {
   if (requests.side.attribute)
     input.side.why = std::make_shared<const Why>(Why{session.experiment, attribute(session.experiment)});
@@ -116,7 +116,7 @@ void begin_frame(const Offscreen& screen) {
   ImGui::NewFrame();
 }
 
-/// The GPU on which the matrices lie; -1: none.
+/// Index of the GPU with the result's matrices; -1: none.
 int gpu_of(const Result* result) { return result && result->on_device ? device_index(*result->on_device) : -1; }
 
 Picture draw(Session session, PanelInput input, int width, int height) {
@@ -136,14 +136,14 @@ Picture draw(Session session, PanelInput input, int width, int height) {
   return screen.read();
 }
 
-/// A lesson that consists of this view.
+/// A lesson of this view alone.
 std::shared_ptr<const Lessons> lesson_of(const LessonView& view) {
   Lesson lesson{.name = "view", .title = {}, .needs = {}, .steps = {{}}};
   lesson.steps[0].blocks.push_back({.markdown = {}, .numbers = {}, .view = {view}, .line = view.line});
   return std::make_shared<const Lessons>(Lessons{std::move(lesson)});
 }
 
-/// The picture without the even ground around what is drawn, but for a margin.
+/// The picture without its plain border, but for a margin.
 Picture cut_out(const Picture& whole) {
   constexpr int margin = 12;
   const auto at = [&](int x, int y) { return whole.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * whole.width + x); };
@@ -161,7 +161,7 @@ Picture cut_out(const Picture& whole) {
   return part;
 }
 
-/// Draws one view at a time on screens of the two widths.
+/// Draws views one at a time on screens of both widths.
 class PageStudio {
  public:
   PageStudio(Theme theme, const AnswerLesson& answer) : theme_(theme), answer_(answer) {}

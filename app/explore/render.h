@@ -14,35 +14,35 @@
 
 namespace attoscope {
 
-/// A picture of the window.
+/// A picture of the window to be written.
 struct Shot {
-  std::string file{};  ///< PNG
+  std::string file{};  ///< path of the PNG
   int width = 1600, height = 1000;
-  std::string example_file{};  ///< the shipped tensors; empty: none
+  std::string example_file{};  ///< path of the shipped tensors; empty: none
 };
 
-/// Draws the session with its answer (null: none yet) and writes the picture beside its place, then renames it. Throws
-/// std::runtime_error in one sentence.
+/// Draws the session with its answer (null: none yet) and writes a PNG beside its place, then renames it. Throws
+/// std::runtime_error with one sentence.
 void render(Session session, std::shared_ptr<const Result> result, const Shot& shot);
 
-/// The same, with the answer computed first. Loads the input's tensors.
+/// The same, after computing the answer. Reads the input's tensors.
 void render(Session session, const Shot& shot);
 
-/// Finds the answer to a question of a lesson, which may be remembered.
+/// Returns the answer to a lesson's question, possibly cached.
 using AnswerLesson = std::function<LessonAnswerPtr(const LessonQuestion&)>;
 
-/// A view for a page without a program, where nothing can be pressed.
+/// A view for a static page, where nothing can be pressed.
 struct PageView {
   LessonView view;
-  int part = 1;         ///< of `page_parts`: how far a stepper has come
-  bool narrow = false;  ///< drawn for the width of a phone
+  int part = 1;         ///< 1 .. `page_parts`: progress of a stepper
+  bool narrow = false;  ///< in the width of a phone
 };
 struct PagePicture {
   Picture picture;
-  std::string said;  ///< the line that the view says about itself; may be empty
+  std::string said;  ///< line of text in the view; may be empty
 };
 
-/// Each view as a picture of its own, no control in it. Throws std::runtime_error in one sentence.
+/// Each view as a picture without controls. Throws std::runtime_error with one sentence.
 std::vector<PagePicture> render_views(std::span<const PageView> views, Theme theme, const AnswerLesson& answer);
 
 }  // namespace attoscope

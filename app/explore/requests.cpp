@@ -7,7 +7,7 @@
 namespace attoscope {
 namespace {
 
-/// A session that holds one pin and asks what it asks.
+/// A session with the experiment of a pin, and that pin alone.
 Session alone(const Pin& pin) {
   Session session;
   session.experiment = pin.experiment;
@@ -22,7 +22,7 @@ std::string from_clipboard() {
   return text != nullptr ? text : "";
 }
 
-/// Opens the setting of a lesson's number as the link of a page does.
+/// Opens the setting of a lesson's number, as a page's link does.
 void open_number(const LessonQuestion& question, Session& session, Explorer& explorer) try {
   explorer.follow_link(session, short_session_text(session_of(question)));
 } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-/// Carries out what the panels asked for.
+/// Executes the panels' requests.
 #pragma once
 
 #include "app/explore/explorer.h"
@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// Opens files, copies and pastes sessions and pins, asks for attributions, stops the work, has pictures kept; closing the
-/// window is the caller's.
+/// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports pictures. The caller closes
+/// the window.
 void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter);
 
 }  // namespace attoscope

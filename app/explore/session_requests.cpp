@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// Runs `act`; where it throws, the explorer shows the error.
+/// Runs `act`; the explorer shows what it throws.
 template <class Act>
 void attempt(Explorer& explorer, Act act) {
   try {
@@ -21,7 +21,7 @@ void attempt(Explorer& explorer, Act act) {
   }
 }
 
-/// True if the file is read within a frame, or is none.
+/// True if the file can be read within a frame, or is not a file.
 bool is_quick(const std::string& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
@@ -92,7 +92,7 @@ void open_captured(const CapturedFile& captured, const SessionDesk& desk) {
   opened.experiment = captured.experiment;
   opened.view.square_tiles &= has_square_tiles(captured.experiment.a);
   desk.explorer.open(opened, captured.file);
-  if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // the error is shown already
+  if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // an error is shown already
   opened.view.workspace = Workspace::explore;
   desk.session = std::move(opened);
   desk.explorer.show_notice("Q, K and V of " + captured.title + ".");

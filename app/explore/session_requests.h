@@ -1,4 +1,4 @@
-/// Opens and saves sessions, as the panels, a drop or the desktop's file dialog ask for.
+/// Opens and saves sessions, from requests of panels, drops and the file dialog.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace attoscope {
 
-/// A session and the objects that open and save it. Errors are shown by the explorer; the session then stays unchanged.
+/// A session and the objects that open and save it. The explorer shows errors; the session then stays unchanged.
 struct SessionDesk {
   Session& session;
   Explorer& explorer;
@@ -21,24 +21,22 @@ struct SessionDesk {
   TrainDesk& train;
 };
 
-/// A session's file, a file of tensors or of a kernel's output, or three .npy that belong together.
+/// Opens a session file, tensors, a kernel's output, or three .npy that belong together.
 void open_files(const std::vector<std::string>& files, const SessionDesk& desk, bool keeps_format = false);
 
-/// Follows another program's message, or a link that was clicked: its settings become the experiment's, then its files are
-/// opened in Explore; or its session is shown.
+/// Applies another program's message or a clicked link: sets its settings and opens its files in Explore, or shows its session.
 void open_sent(const LinkMessage& message, const SessionDesk& desk);
 
-/// What was trained, saved or opened since the last call is told; Q, K, V that were asked for are opened in Explore.
+/// Reports trainings that were trained, saved or opened since the last call, and opens captured Q, K, V in Explore.
 void take_trained(const SessionDesk& desk);
 
-/// Does what the panels ask for that concerns sessions and training, and what was chosen in the file dialog since the last
-/// call.
+/// Executes requests on sessions and trainings, and choices in the file dialog since the last call.
 void handle_sessions(const Requests& requests, const SessionDesk& desk);
 
-/// The last session is kept: at once, or if it changed a minute ago. `now` in seconds.
+/// Saves the last session at once, or if it changed a minute ago. `now` in seconds.
 void autosave(const SessionDesk& desk, double now, bool at_once);
 
-/// What the panels are told about session files.
+/// Session files for the panels.
 SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog);
 
 }  // namespace attoscope

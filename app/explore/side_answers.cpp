@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// The GPU that is checked where this computes: the first that it names; else any.
+/// Device of a GPU check: the first GPU of `device`; else any.
 std::string one_gpu(const std::string& device) {
   const std::string first = device.substr(0, device.find(','));
   return first.starts_with("cuda") ? first : "cuda";
@@ -60,7 +60,7 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
   if (complete) ask_of_loaded(requests, question, complete);
 }
 
-/// What is asked of a loaded output once its answer is complete.
+/// Asks questions on a loaded output once its answer is complete.
 void SideAnswers::ask_of_loaded(const SideRequests& requests, const Question& question,
                                 const std::shared_ptr<const Result>& complete) {
   if (requests.verdict) verdict_.ask(verdict_question(complete->experiment));

@@ -1,4 +1,4 @@
-/// What the panels want to know beside the answer: each question has a thread of its own.
+/// Answers to the panels' additional questions, one thread for each kind.
 #pragma once
 
 #include <functional>
@@ -22,21 +22,21 @@ namespace attoscope {
 
 class SideAnswers {
  public:
-  /// `published` is called from other threads whenever `update` has something to take.
+  /// Other threads call `published` whenever `update` has something to take.
   explicit SideAnswers(const std::function<void()>& published);
 
-  /// Asks what is requested of the session's question. `complete`: its answer; null where it is not known yet.
+  /// Asks the requested questions. `complete`: the answer to the session's question; null: not known yet.
   void ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete);
-  /// Gives up what is not yet known.
+  /// Drops pending questions.
   void forget();
-  /// Takes what was found. Returns a sentence about what failed, or "".
+  /// Takes new answers. Returns a sentence on failures, or "".
   std::string update();
-  /// What the panels are told.
+  /// Input of the panels.
   SideInput input() const;
   const std::shared_ptr<const HeadVerdict>& verdict() const { return verdict_.answer(); }
 
  private:
-  /// What the output of a slip is, found in the answer's loaded one.
+  /// Question for the output of a slip, in the place of the answer's loaded one.
   struct SlipQuestion {
     std::shared_ptr<const Result> answer;
     Slip slip;

@@ -16,7 +16,7 @@ constexpr int largest_flush = 1 << 20;
                               ", expected sum. and a GPU, then perhaps .flush with a number of tiles, and .centred");
 }
 
-/// The first word of `rest`, which is left without it and the dot behind it.
+/// Removes the first word of `rest`, and the dot behind it, and returns the word.
 std::string_view next_word(std::string_view& rest) {
   const std::size_t end = std::min(rest.find('.'), rest.size());
   const std::string_view word = rest.substr(0, end);

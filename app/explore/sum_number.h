@@ -1,4 +1,4 @@
-/// Numbers of tensor cores' sums, as lessons and claims name them: "sum.h100", "sum.h100.flush4", "sum.a100.centred".
+/// Measures of tensor cores' sums in lessons and claims: "sum.h100", "sum.h100.flush4", "sum.a100.centred".
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace attoscope {
 
-/// True if the measure is one of a sum, known or not.
+/// True if the name is of such a measure, known or not.
 bool is_sum_number(std::string_view measure);
-/// Throws std::invalid_argument in a sentence where it is not known.
+/// Throws std::invalid_argument with one sentence if the measure is unknown.
 void check_sum_number(std::string_view measure);
 /// "mean |error| of P·V on h100, of mean |P·V|".
 std::string sum_number_title(std::string_view measure);
 
-/// `sum_drift` with the experiment's n, format and seed; V has the mean 0.5, or 0 where it is centred. Throws as that does.
+/// `sum_drift` with the experiment's n, format and seed; V has mean 0.5, or 0 if centred. Throws as `sum_drift`.
 double sum_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled);
 
 }  // namespace attoscope

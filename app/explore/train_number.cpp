@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view prefix = "train.";
 
-/// Whose weights are compared.
+/// Pair of models whose weights are compared.
 struct PairText {
   std::string_view name, title;
 };
@@ -24,7 +24,7 @@ constexpr std::array<PairText, 5> pairs{{{"", "Flash Attention - baseline"},
                                          {"b_exact.", "baseline - exact attention"},
                                          {"format.", "baseline - baseline in fp32"},
                                          {"seed.", "baseline from another seed - baseline"}}};
-/// How far apart they are.
+/// Distance between their weights.
 struct DistanceText {
   std::string_view name, title;
   double WeightDeviation::* value;
@@ -32,10 +32,10 @@ struct DistanceText {
 constexpr std::array<DistanceText, 3> distances{{{"rel_l2", "relative L2", &WeightDeviation::rel_l2},
                                                  {"wasserstein", "Wasserstein-1", &WeightDeviation::wasserstein},
                                                  {"max_abs", "max |dW|", &WeightDeviation::max_abs}}};
-/// The direct effect of a's arithmetic on one step, as a share of that step.
+/// Measure: direct effect of a's arithmetic on one step, as a share of that step.
 constexpr std::string_view direct = "direct";
 
-/// The plan `spike`: how far the loss of a model rises above its least before; infinite where it diverges.
+/// Measure of the plan `spike`: largest rise of a model's loss above its minimum before; infinite after a divergence.
 constexpr std::array<std::string_view, 2> rises{"train.spike.rise.a", "train.spike.rise.b"};
 
 struct Asked {
@@ -50,13 +50,13 @@ Asked asked_of(std::string_view measure) {
   return {};
 }
 
-/// True if attention rounds nothing but its inputs; its backward pass then rounds nothing either.
+/// True if attention rounds only its inputs, forward and backward.
 bool rounds_nothing(const Method& m) { return m.precision == policy("exact").precision; }
 GradPrecision exact_gradient(const Method& m) {
   return {.steps = {}, .delta_from = normalises_P(m.algorithm) ? DeltaFrom::probabilities : DeltaFrom::output};
 }
 
-/// A model that is trained in less than a second.
+/// Plan of a model that trains in less than a second.
 TrainPlan small_plan(const Experiment& e) {
   constexpr TrainedModel m = trained_model;
   TrainPlan plan;
@@ -74,14 +74,14 @@ TrainPlan small_plan(const Experiment& e) {
   return plan;
 }
 
-/// The same with attention that rounds nothing but its inputs.
+/// The same with attention that rounds only its inputs.
 TrainMethod with_exact_attention(TrainMethod m) {
   m.method.precision = policy("exact").precision;
   m.gradient = exact_gradient(m.method);
   return m;
 }
 
-/// The plan whose first pair, or whose other initialisation, is what is asked for.
+/// Plan whose first pair, or whose other initialisation, has the measure.
 TrainPlan plan_of(const Asked& asked, const Experiment& e) {
   TrainPlan plan = small_plan(e);
   if (asked.pair->name == "a_exact.") plan.b = with_exact_attention(plan.b);

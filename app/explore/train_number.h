@@ -1,4 +1,4 @@
-/// Numbers of a small training, as lessons and claims name them: "train.rel_l2", "train.b_exact.wasserstein".
+/// Measures of a small training in lessons and claims: "train.rel_l2", "train.b_exact.wasserstein".
 #pragma once
 
 #include <string>
@@ -12,29 +12,29 @@
 
 namespace attoscope {
 
-/// The model that is trained.
+/// Size and recipe of the model.
 struct TrainedModel {
   int layers = 2, width = 32, heads = 2, context = 64, key_tiles = 8, batch = 2, steps = 60, warmup = 10;
 };
 inline constexpr TrainedModel trained_model{};
 
-/// True if the measure is one of a training, known or not.
+/// True if the name is of such a measure, known or not.
 bool is_train_number(std::string_view measure);
-/// Throws std::invalid_argument in a sentence where it is not known.
+/// Throws std::invalid_argument with one sentence if the measure is unknown.
 void check_train_number(std::string_view measure);
 /// "weights of a - b, relative L2, after 60 steps".
 std::string train_number_title(std::string_view measure);
 
-/// Trains what the measure needs: a and b round as the experiment's do, in its format, with eight tiles of keys, from its seed.
-/// Throws as `trained` does; Stopped when cancelled.
+/// Trains the models of the measure: roundings, format and seed of the experiment's a and b, with eight tiles of keys. Throws
+/// as `trained`; Stopped when cancelled.
 double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled);
 
-/// A measure that is no number but a curve a model.
+/// The measure that is a loss curve for each model instead of a number.
 inline constexpr std::string_view train_losses = "train.spike.losses";
-/// The losses of a and b in every step of the plan `spike` at a seed; NaN after a divergence.
+/// Losses of a and b at every step of the plan `spike` with a seed; NaN after a divergence.
 std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled);
 
-/// The plan that is trained for it, for somebody who wants to look further.
+/// Plan of the measure, to be opened in Train.
 TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment);
 
 }  // namespace attoscope

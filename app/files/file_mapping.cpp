@@ -11,13 +11,13 @@
 namespace attoscope {
 namespace {
 
-/// Where the thread goes on whose copy met a page that is no longer there; null: it copies nothing.
+/// Jump target of a copy that meets a missing page; null: this thread is not copying.
 thread_local sigjmp_buf* volatile missing_page = nullptr;
 
-/// What SIGBUS did before.
+/// SIGBUS handler before ours.
 struct sigaction earlier_action;
 
-/// In a copy: the copy ends. Elsewhere: what the signal did before.
+/// SIGBUS handler: aborts a copy, else restores and raises the earlier handler.
 void leave_copy(int) {
   if (missing_page) siglongjmp(*missing_page, 1);
   ::sigaction(SIGBUS, &earlier_action, nullptr);
@@ -29,13 +29,13 @@ void expect_missing_pages() {
   std::call_once(once, [] {
     struct sigaction action{};
     action.sa_handler = leave_copy;
-    action.sa_flags = SA_NODEFER;  // a jump out of the handler leaves the signal as it was
+    action.sa_flags = SA_NODEFER;  // jumping out of the handler must not leave SIGBUS blocked
     ::sigemptyset(&action.sa_mask);
     ::sigaction(SIGBUS, &action, &earlier_action);
   });
 }
 
-/// memcpy that ends where a page is missing; true: all was there. No object with a destructor lives here, for a jump skips it.
+/// memcpy that returns false on a missing page. It must not have objects with destructors, which a jump skips.
 bool copied(char* to, const char* from, std::size_t size) {
   sigjmp_buf back;
   if (sigsetjmp(back, 0) != 0) {
@@ -43,7 +43,7 @@ bool copied(char* to, const char* from, std::size_t size) {
     return false;
   }
   missing_page = &back;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // the bytes are copied between the two
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps memcpy between both assignments
   std::memcpy(to, from, size);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   missing_page = nullptr;

@@ -1,4 +1,4 @@
-/// A file as memory. A file that another program cuts meanwhile is answered, where such memory otherwise ends the program.
+/// A mapped file; truncation is reported instead of SIGBUS.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace attoscope {
 
-/// The bytes of an open file, which the system reads from the disk when they are first touched.
+/// Bytes of an open file, read from disk on first access.
 class FileMapping {
  public:
-  /// The first `size` bytes. The descriptor is not needed afterwards.
+  /// Maps the first `size` bytes. The descriptor may be closed afterwards.
   FileMapping(int descriptor, std::uint64_t size);
   ~FileMapping();
   FileMapping(const FileMapping&) = delete;
   FileMapping& operator=(const FileMapping&) = delete;
-  /// False: the file is empty, or its file system maps none.
+  /// False if the file is empty or its file system cannot map.
   bool valid() const { return begin_ != nullptr; }
-  /// Copies what lies at `offset`, which is within the size, to `bytes`. False where the file has become shorter than that or
-  /// the disk gives nothing; `bytes` are then undefined.
+  /// Copies the bytes from `offset`; the range must be within the size. False if the file was truncated or the disk failed;
+  /// `bytes` are then undefined.
   bool copy(std::uint64_t offset, std::span<char> bytes) const;
 
  private:

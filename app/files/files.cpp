@@ -38,13 +38,13 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
-/// The directory entry itself reaches the disk; a file system that cannot do that is no reason to fail.
+/// Syncs the directory entry to disk; failure is ignored, as some file systems cannot.
 void sync_directory(const fs::path& directory) {
   const Descriptor d(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (d.valid()) ::fsync(d.get());
 }
 
-/// Where `path` leads: a link is followed, so that its target is replaced and the link stays.
+/// Target of `path`, which may be a link: writing replaces the target and keeps the link.
 std::string followed(const std::string& path) {
   std::error_code error;
   if (!fs::is_symlink(path, error)) return path;
@@ -52,9 +52,9 @@ std::string followed(const std::string& path) {
   return error ? path : target.string();
 }
 
-/// Between a file's name and the number of the process that writes it.
+/// Separates a file's name from the id of the process that writes it.
 constexpr std::string_view part_mark = ".part-";
-/// What the folder of old files is called, before the number of the process: until all new ones are in their places, and then.
+/// Names of folders of old files, before a process id: while new files are being placed, and after all are.
 constexpr std::string_view replaced_mark = ".attoscope-replaced-", outdated_mark = ".attoscope-outdated-";
 
 /// "1234-0" for this process.
@@ -65,7 +65,7 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Writes `bytes` to a new file beside `path`, with the mode of the file `like` where that is there, and returns its name.
+/// Writes `bytes` to a new file beside `path`, with the mode of `like` if that exists; returns its name.
 std::string write_beside(const std::string& path, std::string_view bytes, Safety safety, const std::string& like) {
   struct stat status{};
   const bool has_mode = ::stat(like.c_str(), &status) == 0;
@@ -75,7 +75,7 @@ std::string write_beside(const std::string& path, std::string_view bytes, Safety
     if (!d.valid() && errno == EEXIST && attempt < 100) continue;
     if (!d.valid()) fail(path, "cannot be written", errno);
     try {
-      if (has_mode) ::fchmod(d.get(), status.st_mode & 07777);  // a file system without modes has none to keep
+      if (has_mode) ::fchmod(d.get(), status.st_mode & 07777);  // fails on file systems without modes
       write_all(d.get(), bytes, path);
       if (safety == Safety::machine && ::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
     } catch (...) {
@@ -86,7 +86,7 @@ std::string write_beside(const std::string& path, std::string_view bytes, Safety
   }
 }
 
-/// Puts the files of `aside` back into the folder that it lies in. A folder in it stands for a file that was not there.
+/// Moves the files of `aside` back to its parent folder. A folder in it stands for a file that did not exist.
 void put_back(const fs::path& aside) {
   std::error_code error, ignored;
   for (fs::directory_iterator file(aside, error), end; !error && file != end; file.increment(error)) {
@@ -99,7 +99,7 @@ void put_back(const fs::path& aside) {
   ::rmdir(aside.c_str());
 }
 
-/// The old files of one folder, out of the way while new ones take their places; they come back unless `forget` is called.
+/// Old files of one folder, moved away while new ones are placed. Destruction moves them back unless `forget` was called.
 class SteppedAside {
  public:
   explicit SteppedAside(fs::path folder) : folder_(std::move(folder)) {}
@@ -109,7 +109,7 @@ class SteppedAside {
   SteppedAside(const SteppedAside&) = delete;
   SteppedAside& operator=(const SteppedAside&) = delete;
 
-  /// All that are there of these.
+  /// Moves those of the files that exist.
   void take(const std::vector<fs::path>& paths) {
     std::error_code error;
     if (std::ranges::none_of(paths, [&](const fs::path& p) { return fs::exists(p, error); })) return;
@@ -120,7 +120,7 @@ class SteppedAside {
       fail(path.string(), "cannot be written", errno);
     }
   }
-  /// All new ones stand in their places. A program that is killed from the renaming on is taken to have come so far.
+  /// Deletes the old files once all new ones are placed. If the program is killed after the renaming, the new files remain.
   void forget() {
     if (aside_.empty()) return;
     const fs::path outdated = folder_ / (std::string(outdated_mark) + aside_.filename().string().substr(replaced_mark.size()));
@@ -142,10 +142,10 @@ class SteppedAside {
   }
 
   const fs::path folder_;
-  fs::path aside_;  ///< empty: nothing had to step aside
+  fs::path aside_;  ///< empty: no file was moved
 };
 
-/// What a program that was killed left in its folder, of the file called `name` or of a whole set.
+/// Cleans up after a killed program: part files of `name`, and folders of old files.
 void remove_leftover(const fs::path& found, const std::string& name) {
   const std::string called = found.filename().string();
   const auto dead = [&](std::string_view beginning) {
@@ -192,7 +192,7 @@ void InputFile::read_at(std::uint64_t offset, std::span<char> bytes) const {
   if (read_ && !within) throw std::runtime_error(path_ + ": ends at byte " + std::to_string(size_) + ", expected more");
   if (read_) return read_(offset, bytes);
   const bool copied = within && mapping_ && mapping_->copy(offset, bytes);
-  // what a file that was cut no longer has reads as zeros up to the end of a page; it is asked for once more, which says why
+  // a truncated mapping reads zeros up to the end of a page; pread reports the error
   if (!copied || !has_still(offset + bytes.size())) read_by_descriptor(offset, bytes);
 }
 
@@ -226,7 +226,7 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 StagedFiles::~StagedFiles() {
   for (const Staged& f : files_)
     if (!f.temporary.empty()) ::unlink(f.temporary.c_str());
-  for (auto d = directories_.rbegin(); d != directories_.rend(); ++d) ::rmdir(d->c_str());  // stays where it holds something
+  for (auto d = directories_.rbegin(); d != directories_.rend(); ++d) ::rmdir(d->c_str());  // fails if not empty
 }
 
 void StagedFiles::make_directory(const std::string& path) {
@@ -248,7 +248,7 @@ void StagedFiles::add(const std::string& path, std::string_view bytes) {
     if (!d.valid()) fail(path, "cannot be written", errno);
     return write_all(d.get(), bytes, path);
   }
-  remove_leftovers(target);  // before: they may take the room that this one needs
+  remove_leftovers(target);  // first, to free disk space
   files_.push_back({write_beside(target, bytes, safety_, target), target});
 }
 
@@ -257,7 +257,7 @@ void StagedFiles::add_absence(const std::string& path) {
   if (fs::is_regular_file(path, error)) files_.push_back({"", followed(path)});
 }
 
-/// Renames all files; where one fails, what stood in their places stands there again.
+/// Renames all files; on failure restores the old ones.
 void StagedFiles::place() {
   std::map<fs::path, std::vector<fs::path>> sets;
   for (const Staged& f : files_) sets[folder_of(f.path)].emplace_back(f.path);
@@ -265,7 +265,7 @@ void StagedFiles::place() {
   for (const auto& [folder, paths] : sets) {
     const auto goes = [&, folder = folder](const Staged& f) { return f.temporary.empty() && folder_of(f.path) == folder; };
     const bool some_go = std::ranges::any_of(files_, goes);
-    if (paths.size() < 2 && !some_go) continue;  // a single one is replaced at once
+    if (paths.size() < 2 && !some_go) continue;  // rename replaces a single file atomically
     old.push_back(std::make_unique<SteppedAside>(folder));
     old.back()->take(paths);
   }
@@ -322,7 +322,7 @@ void check_distinct(const std::vector<OutputPlace>& places) {
   for (const OutputPlace& p : places) {
     if (p.file.empty() || p.file == "-") continue;
     std::error_code error;
-    if (fs::exists(p.file, error) && !fs::is_regular_file(p.file, error)) continue;  // a device takes any number
+    if (fs::exists(p.file, error) && !fs::is_regular_file(p.file, error)) continue;  // several may write to one device
     const fs::path full = fs::weakly_canonical(fs::absolute(p.file, error), error);
     const auto [earlier, is_new] = options.try_emplace(full, p.option);
     if (!is_new)
@@ -343,7 +343,7 @@ int process_in(std::string_view name, std::string_view beginning) {
 
 void remove_leftovers(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
-  std::vector<fs::path> found;  // first all of them: the folder changes meanwhile
+  std::vector<fs::path> found;  // collected first, as the folder changes below
   std::error_code error;
   for (fs::directory_iterator file(folder_of(path), error), end; !error && file != end; file.increment(error))
     found.push_back(file->path());
@@ -362,17 +362,17 @@ void remove_leftover_folders(const std::string& directory, std::string_view begi
       if (process > 0 && !is_running(process)) dead.push_back(file->path());
     }
     for (const fs::path& file : dead) ::unlink(file.c_str());
-    if (!dead.empty()) ::rmdir(folder->path().c_str());  // stays where it holds something
+    if (!dead.empty()) ::rmdir(folder->path().c_str());  // fails if not empty
   }
 }
 
 namespace {
 
-/// No copies are made of what is larger: it is no session.
+/// Size limit of copies; larger files are not sessions.
 constexpr std::uint64_t largest_kept = 1 << 28;
 constexpr int most_kept = 999;
 
-/// True if both are files of the same bytes.
+/// True if both files have the same bytes.
 bool same_bytes(const std::string& x, const std::string& y) {
   try {
     const InputFile a(x), b(y);
@@ -382,13 +382,15 @@ bool same_bytes(const std::string& x, const std::string& y) {
   }
 }
 
-/// A new file of this name that is `temporary`; false where there is one already. Two programs never get the same.
+/// Gives `temporary` the name `name` atomically; false if the name exists.
 bool link_as(const std::string& temporary, const std::string& name) {
   if (::link(temporary.c_str(), name.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
   std::error_code error;
   if (fs::exists(name, error)) return false;
-  if (::rename(temporary.c_str(), name.c_str()) != 0) fail(name, "cannot be written", errno);  // there are no links here
+  if (::rename(temporary.c_str(), name.c_str()) != 0)
+    fail(name, "cannot be written", errno);  // a file system without hard
+                                             // links
   return true;
 }
 

@@ -21,7 +21,7 @@ Interrupts::~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 bool Interrupts::arrived() const {
   using Clock = std::chrono::steady_clock;
   constexpr Clock::duration pause =
-      std::chrono::milliseconds(1);  // asking the system costs more than most work between two polls
+      std::chrono::milliseconds(1);  // asking the system is slower than most work between two polls
   const Clock::rep now = Clock::now().time_since_epoch().count();
   Clock::rep next = next_look_;
   if (now < next || !next_look_.compare_exchange_strong(next, now + pause.count())) return arrived_;

@@ -1,4 +1,4 @@
-/// Ctrl-C as a value that can be asked for.
+/// Ctrl-C as a value.
 #pragma once
 
 #include <signal.h>
@@ -10,22 +10,22 @@
 
 namespace attoscope {
 
-/// While this lives, SIGINT and SIGTERM do not end the program but are remembered here. Threads begun meanwhile leave them
-/// alone.
+/// While this exists, SIGINT and SIGTERM are recorded instead of ending the program. Threads started meanwhile do not receive
+/// them.
 class Interrupts {
  public:
   Interrupts();
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
-  /// True from a millisecond after the first signal on. May be called from many threads.
+  /// True at most a millisecond after the first signal. Thread-safe.
   bool arrived() const;
 
  private:
   sigset_t before_{};
   Descriptor signals_;
   mutable std::atomic<bool> arrived_{false};
-  mutable std::atomic<std::int64_t> next_look_{0};  ///< when the system is asked again, in the clock's ticks
+  mutable std::atomic<std::int64_t> next_look_{0};  ///< time of the next query to the system, in ticks of the clock
 };
 
 }  // namespace attoscope

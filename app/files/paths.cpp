@@ -10,7 +10,7 @@ namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
 
-/// The environment variable, or "".
+/// Value of the environment variable, or "".
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -27,7 +27,7 @@ bool directory_exists(const fs::path& path) {
   return !path.empty() && fs::is_directory(path, error);
 }
 
-/// XDG_PICTURES_DIR="$HOME/..." or "/..." in a file of user directories.
+/// Path of XDG_PICTURES_DIR="$HOME/..." or "/..." in a file of user directories.
 fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
   constexpr std::string_view key = "XDG_PICTURES_DIR=\"", at_home = "$HOME/";
   std::ifstream file(dirs);
@@ -39,12 +39,12 @@ fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
   return {};
 }
 
-/// A file of this program in the base directory that the variable names, else in that folder of the home; empty where there is
-/// none.
+/// Path of a file of this program in the base directory of the variable, else in `beside_home` of the home; empty without a
+/// home.
 std::string own_place(const char* variable, const char* beside_home, const char* file) {
   const fs::path base = environment(variable), home = environment("HOME");
   const fs::path relative = *file == '\0' ? fs::path("attoscope") : fs::path("attoscope") / file;
-  if (base.is_absolute()) return (base / relative).string();  // the XDG rule: a relative one is ignored
+  if (base.is_absolute()) return (base / relative).string();  // XDG ignores relative ones
   return home.empty() ? "" : (home / beside_home / relative).string();
 }
 

@@ -1,34 +1,32 @@
-/// Where Attoscope's own files are.
+/// Paths of Attoscope's own files.
 #pragma once
 
 #include <string>
 
 namespace attoscope {
 
-/// The directory of the shipped assets: $ATTOSCOPE_ASSETS, else beside the program (../share/attoscope/assets as installed,
-/// ../assets, assets), else that of the source tree. Empty where there is none.
+/// Directory of the shipped assets: $ATTOSCOPE_ASSETS, else beside the program (../share/attoscope/assets as installed,
+/// ../assets, assets), else in the source tree; empty: none.
 std::string assets_directory();
 
-/// Path of the shipped tensors; empty where there are none.
+/// Path of the shipped tensors; empty: none.
 std::string example_file();
 
-/// Where pictures go: $XDG_PICTURES_DIR, else the folder that ~/.config/user-dirs.dirs names, else ~/Pictures; empty where none
-/// of them is there.
+/// Directory for pictures: $XDG_PICTURES_DIR, else the one in ~/.config/user-dirs.dirs, else ~/Pictures; empty if none exists.
 std::string pictures_directory();
 
-/// Where the last session is kept: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty
-/// where there is no home.
+/// File of the last session: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty without
+/// a home.
 std::string default_session_file();
 
-/// Where what is made and may be wanted again goes: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty where there
-/// is no home.
+/// Directory for lasting results: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty without a home.
 std::string data_directory();
 
-/// Where finished points and heads are kept: $XDG_CACHE_HOME/attoscope/points, else ~/.cache/attoscope/points; empty where
-/// there is no home.
+/// Directory of cached points and heads: $XDG_CACHE_HOME/attoscope/points, else ~/.cache/attoscope/points; empty without a
+/// home.
 std::string default_point_cache();
 
-/// Where the names of the sessions that were open are kept: recent.json beside the last session; empty where that is.
+/// File of the recent sessions' names: recent.json beside the last session; empty if that is.
 std::string recent_sessions_file();
 
 }  // namespace attoscope

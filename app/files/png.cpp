@@ -23,7 +23,7 @@ std::string to_png(const Picture& picture) {
   image.width = static_cast<png_uint_32>(picture.width);
   image.height = static_cast<png_uint_32>(picture.height);
   image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);  // an upper bound, so that it is compressed once
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);  // upper bound, to compress only once
   std::string bytes(size, '\0');
   if (!png_image_write_to_memory(&image, bytes.data(), &size, 0, picture.rgb.data(), 0, nullptr)) fail(image);
   bytes.resize(size);

@@ -13,10 +13,10 @@ struct Picture {
   std::vector<std::uint8_t> rgb;
 };
 
-/// The bytes of a PNG file. Throws std::runtime_error if it cannot be made.
+/// Bytes of a PNG file. Throws std::runtime_error on failure.
 std::string to_png(const Picture& picture);
 
-/// Writes a PNG beside its place, then renames it. Throws std::runtime_error in one sentence that names the file.
+/// Writes a PNG to a temporary file, then renames it. Throws std::runtime_error with one sentence that names the file.
 void write_png(const std::string& path, const Picture& picture);
 
 }  // namespace attoscope

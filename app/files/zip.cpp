@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::uint64_t largest_archive = 1 << 28;
 constexpr zip_int64_t most_members = 1000;
-/// 1 January 1980, midnight: the first moment that an archive can tell.
+/// 1 January 1980, the earliest date in an archive, as a DOS date.
 constexpr zip_uint16_t first_day = 1 << 5 | 1;
 
-/// libzip's error, said and let go of.
+/// Owner of a libzip error.
 class Error {
  public:
   Error() { zip_error_init(&error_); }
@@ -42,7 +42,7 @@ struct Discard {
 template <class T>
 using Held = std::unique_ptr<T, Discard>;
 
-/// What libzip could not do for want of memory, the only thing that it can want here.
+/// Throws std::bad_alloc for null, which libzip returns here only if memory is short.
 template <class T>
 T* made(T* pointer) {
   if (pointer == nullptr) throw std::bad_alloc();
@@ -70,7 +70,7 @@ std::string bytes_of(zip_source_t* source) {
   return bytes;
 }
 
-/// The index of the only member whose name ends so.
+/// Index of the only member whose name ends with `ending`.
 zip_uint64_t only_member(zip_t* archive, const std::string& path, std::string_view ending) {
   const zip_int64_t count = zip_get_num_entries(archive, 0);
   if (count > most_members)
@@ -89,7 +89,7 @@ zip_uint64_t only_member(zip_t* archive, const std::string& path, std::string_vi
   return static_cast<zip_uint64_t>(found);
 }
 
-/// The member's bytes, at most `limit` of them whatever its header says.
+/// The member's bytes, at most `limit`, whatever its header says.
 std::string member_bytes(zip_t* archive, zip_uint64_t index, const std::string& path, std::uint64_t limit) {
   const Held<zip_file_t> file(zip_fopen_index(archive, index, 0));
   if (!file) throw std::runtime_error(path + ": cannot be unpacked (" + zip_strerror(archive) + ")");
@@ -109,7 +109,7 @@ std::string member_bytes(zip_t* archive, zip_uint64_t index, const std::string& 
 std::string zip_bytes(const std::vector<ZipMember>& members) {
   Error error;
   const Held<zip_source_t> source(made(zip_source_buffer_create(nullptr, 0, 0, error.get())));
-  zip_source_keep(source.get());  // the archive lets go of it too
+  zip_source_keep(source.get());  // the archive releases it too
   Held<zip_t> archive(zip_open_from_source(source.get(), ZIP_TRUNCATE, error.get()));
   if (!archive) {
     zip_source_free(source.get());
@@ -124,16 +124,16 @@ std::string zip_bytes(const std::vector<ZipMember>& members) {
 
 namespace {
 
-/// Of an archive of tensors: as many files, and so many unpacked bytes of those that are packed.
+/// Limits for an archive of tensors: files, and total unpacked bytes of compressed ones.
 constexpr zip_int64_t most_tensors = 20'000;
 constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 31, longest_beginning = 1 << 17;
-/// No byte that is packed becomes more than this many (deflate's limit is 1032).
+/// Limit of unpacked bytes per compressed byte (deflate's is 1032).
 constexpr std::uint64_t largest_growth = 1040;
 
-/// An open archive; its files are read one at a time.
+/// An open archive; one file is read at a time.
 struct OpenArchive {
   explicit OpenArchive(const std::string& name) : path(name) {
-    size = InputFile(path).size();  // or a sentence that says why not
+    size = InputFile(path).size();  // throws if it cannot be read
     int error = 0;
     archive.reset(zip_open(path.c_str(), ZIP_RDONLY, &error));
     if (archive) return;
@@ -208,7 +208,7 @@ class ZippedFile {
   std::uint64_t size_;
   bool stored_;
   std::string label_, unpacked_;
-  Held<zip_file_t> file_;  ///< last: it is closed before the archive
+  Held<zip_file_t> file_;  ///< last, so that it is closed before the archive
 };
 
 zip_stat_t stat_of(OpenArchive& archive, zip_uint64_t index) {

@@ -1,4 +1,4 @@
-/// Zip archives: a few small files in one.
+/// Zip archives of a few small files.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,17 @@ struct ZipMember {
   std::string name, bytes;
 };
 
-/// An archive of these files; the same files give the same bytes, whenever and wherever they are packed.
+/// An archive of these files; equal files give equal bytes.
 std::string zip_bytes(const std::vector<ZipMember>& members);
 
-/// The one file of the archive at `path` whose name ends with `ending`. Nothing is ever unpacked to disk. Throws
-/// std::runtime_error in a sentence that names the archive: it is damaged, holds none or several, one in a folder, or one of
-/// more than `limit` bytes.
+/// The only file of the archive at `path` whose name ends with `ending`. Nothing is unpacked to disk. Throws std::runtime_error
+/// with one sentence that names the archive: it is damaged, or has no such file, several, one in a folder, or one of more than
+/// `limit` bytes.
 std::string zip_member(const std::string& path, std::string_view ending, std::uint64_t limit);
 
-/// The files of the archive at `path` whose names end with `ending`, each named "PATH: NAME" and read where it lies: one that
-/// is stored as it is costs nothing before it is read, one that is packed is unpacked in memory when its first numbers are
-/// read. Throws std::runtime_error in a sentence that names the archive: it is damaged, or the packed ones are too large
-/// together.
+/// The files of the archive at `path` whose names end with `ending`, each named "PATH: NAME". Stored files are read in place;
+/// compressed ones are unpacked in memory on their first read. Throws std::runtime_error with one sentence that names the
+/// archive: it is damaged, or its compressed files are too large together.
 std::vector<std::shared_ptr<const class InputFile>> files_in_zip(const std::string& path, const std::string& ending);
 
 }  // namespace attoscope

@@ -17,7 +17,7 @@
 namespace attoscope {
 namespace {
 
-/// Where in a picture row or column i of `count` stands.
+/// Index in a picture of `places` rows or columns of the i-th of `count`.
 std::size_t place_in(int i, int count, int places) {
   return static_cast<std::size_t>(static_cast<std::int64_t>(i) * places / std::max(count, 1));
 }
@@ -29,7 +29,7 @@ void paint(HeadRow& row, const Matrix& x, const Matrix& truth) {
     for (int j = 0; j < x.cols; ++j, ++at) {
       const auto error = static_cast<float>(std::abs(x.values[at] - truth.values[at]));
       float& cell = row.picture[line + place_in(j, x.cols, HeadRow::across)];
-      if (!(error <= cell)) cell = error;  // NaN stays
+      if (!(error <= cell)) cell = error;  // keeps NaN
     }
   }
 }
@@ -58,10 +58,10 @@ HeadRow placed(HeadRow row, int head, int layer) {
   return row;
 }
 
-/// Judges the heads of a loaded output, all by the same D.
+/// Judges the heads of a loaded output with one main format.
 class HeadsJudge {
  public:
-  /// Opens the call that this head is of; nothing is judged where nothing is loaded.
+  /// Opens the call of this head; without an output nothing is judged.
   explicit HeadsJudge(const Experiment& head) {
     if (!has_loaded(head)) return;
     call_ = call_of(head), question_ = question_of(head, call_), claim_ = claim_of(*call_.call, question_).claim;

@@ -1,4 +1,4 @@
-/// Every head of a file under a and b, one thread for one head.
+/// Computes every head of a file under a and b, one thread per head.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,23 @@ namespace attoscope {
 
 class KeptHeads;
 
-/// What is asked.
+/// Heads to compute, and their experiment.
 struct HeadsQuestion {
-  Experiment base;            ///< its input names the file; the head that it names does not matter
+  Experiment base;            ///< its input names the file; the head in it is ignored
   bool whole = true;          ///< all tokens of each head; else at most the base's n
-  std::vector<int> heads;     ///< which
-  KeptHeads* kept = nullptr;  ///< where rows are looked up first, and kept; null: all are computed
+  std::vector<int> heads;     ///< indices of the heads
+  KeptHeads* kept = nullptr;  ///< cache of rows; null: compute all
 };
 
-/// All of a file, or those of one layer, told by its name ("layer 7") or its number (7). Throws std::invalid_argument in a
+/// Indices of all heads, or those of a layer given by name ("layer 7") or number (7). Throws std::invalid_argument with one
 /// sentence that lists the layers.
 std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer);
 
-/// The experiment of one head, tensors read. Throws where it cannot be computed.
+/// The experiment of one head, with tensors read. Throws if it cannot be computed.
 Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& files, int head);
 
-/// Computes every head; `found` is told each from many threads, one call at a time. `options`: threads, device and whether to
-/// stop. Throws Stopped when cancelled, and a sentence that names the head where one cannot be computed.
+/// Computes every head. Several threads call `found`, one at a time. `options`: threads, device, cancellation. Throws Stopped,
+/// or one sentence that names the head that failed.
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                    const std::function<void(const HeadRow&)>& found);
 

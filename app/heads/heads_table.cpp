@@ -18,13 +18,13 @@ const CallFiles::Layer& layer_of(const HeadRow& row, const CallFiles& files) {
   return files.layers()[static_cast<std::size_t>(row.layer)];
 }
 
-/// The head of K and V that this one shares with its group, among those of its batch.
+/// Index of the head of K and V that this head shares with its group, within its batch.
 int kv_head(const HeadRow& row, const CallFiles& files) {
   const CallFiles::Layer& layer = layer_of(row, files);
   return (row.head - layer.first) % layer.q.heads / (layer.q.heads / layer.k.heads);
 }
 
-/// "rounded", "wrong" or "incomparable"; null where no output is loaded.
+/// "rounded", "wrong" or "incomparable"; null without an output.
 Json verdict_json(const HeadRow& row) {
   if (std::isnan(row.tolerance)) return nullptr;
   return {{"verdict", row.incomparable ? "incomparable"

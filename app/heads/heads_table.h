@@ -1,4 +1,4 @@
-/// The heads of a file as tables: for people, as CSV, as JSON.
+/// Tables of a file's heads: as text, CSV and JSON.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ namespace attoscope {
 
 struct Experiment;
 
-/// The measure of that key. Throws std::invalid_argument that lists the known ones.
+/// The measure with that key. Throws std::invalid_argument that lists the known ones.
 const HeadMeasure& head_measure(std::string_view key);
 
-/// A table of the first `most` heads (0: all), in the order given, and how many there are.
+/// A text table of the first `most` heads (0: all), in the given order, and their total number.
 std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& files, const HeadMeasure& by, std::size_t most);
 
-/// A line for each head: head, name, layer, n, d and every measure.
+/// One line for each head: head, name, layer, n, d and every measure.
 std::string heads_csv(const std::vector<HeadRow>& rows, const CallFiles& files);
 
-/// `attoscope.heads/1`: the same and the experiment whose input names the file.
+/// `attoscope.heads/1`: the same, and the experiment whose input names the file.
 Json heads_json(const std::vector<HeadRow>& rows, const CallFiles& files, const Experiment& base);
 
 }  // namespace attoscope

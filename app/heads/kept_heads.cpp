@@ -19,7 +19,7 @@ static_assert(std::is_trivially_copyable_v<HeadRow>);
 
 bool is_kept(const Experiment& e) { return !has_hardware(e) && !depends_on_other_heads(e); }
 
-/// What the row depends on: not on the traced row, where all are computed.
+/// Cache key of a row; the traced row matters only if not all rows are computed.
 std::string question_of(const char* schema, const Experiment& experiment) {
   Experiment e = experiment;
   e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);

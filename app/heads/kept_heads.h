@@ -1,4 +1,4 @@
-/// What was found of heads, on disk: found again by what was asked of them.
+/// Cache of heads on disk, by their question.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace attoscope {
 
-/// Rows of `compute_heads` and `compute_kv_heads`, beside the points of sweeps. Nothing is kept of a method that is `hardware`,
-/// nor of one whose scales are of all heads, which the input's digest does not tell apart. From any thread.
+/// Rows of `compute_heads` and `compute_kv_heads`, beside the points of sweeps. Not cached: the method `hardware`, and scales
+/// over all heads, which the input's digest does not distinguish. Thread-safe.
 class KeptHeads {
  public:
-  /// `directory` empty: remembers nothing.
+  /// `directory` empty: caches nothing.
   explicit KeptHeads(const std::string& directory);
 
-  /// The row of the experiment's head, its number and its layer left open; none where it is not known.
+  /// The row of the experiment's head, without its number and layer; none: not cached.
   std::optional<HeadRow> find(const Experiment& experiment) const;
   void keep(const Experiment& experiment, const HeadRow& row);
-  /// The errors of its K and V kept in fewer bits.
+  /// Errors of the head with K and V in fewer bits; none: not cached.
   std::optional<std::vector<double>> find(const Experiment& experiment, const KvRange& layer) const;
   void keep(const Experiment& experiment, const KvRange& layer, const std::vector<double>& errors);
 

@@ -17,7 +17,7 @@
 namespace attoscope {
 namespace {
 
-/// All heads of the layers that one of these is of.
+/// All heads of the layers of these heads.
 std::vector<int> heads_beside(const std::vector<int>& heads, const CallFiles& files) {
   std::set<int> layers;
   for (const int head : heads) layers.insert(files.layer_index(head));
@@ -29,7 +29,7 @@ std::vector<int> heads_beside(const std::vector<int>& heads, const CallFiles& fi
   return all;
 }
 
-/// The largest K and V of all heads of each layer that is asked for.
+/// Largest K and V over all heads of each requested layer.
 std::vector<KvRange> ranges_of_layers(const HeadsQuestion& question, const CallFiles& files, const Options& options) {
   std::vector<KvRange> ranges(files.layers().size());
   std::mutex mutex;

@@ -1,4 +1,4 @@
-/// Which heads of a file may keep K and V in fewer bits, and the tables of that.
+/// Errors of a file's heads with K and V in fewer bits, and tables of them.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@
 
 namespace attoscope {
 
-/// The place of that key among `kv_storages`. Throws std::invalid_argument that lists the known ones.
+/// Index in `kv_storages` of that key. Throws std::invalid_argument that lists the known ones.
 std::size_t kv_storage(std::string_view key);
 
-/// Every head under every storage, with one scale for all heads of its layer, whichever of them are asked for; `found` is told
-/// each from many threads, one call at a time. Throws as `compute_heads` does.
+/// Computes every head with every storage; a scale covers all heads of the layer, even those not requested. Several threads
+/// call `found`, one at a time. Throws as `compute_heads`.
 void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                       const std::function<void(const KvRow&)>& found);
 
-/// A table of the first `most` heads (0: all): the error of each storage.
+/// A text table of the first `most` heads (0: all): the error of each storage.
 std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, std::size_t by, std::size_t most);
 /// The table of `kernels/questions/kv_rows.h`.
 std::string kv_csv(const std::vector<KvRow>& rows, const CallFiles& files);

@@ -1,4 +1,4 @@
-/// JSON to fields: the visitor that reads, and remarks on what it cannot use.
+/// JSON to fields: a visitor that reads, with remarks on unusable values.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 
 namespace attoscope {
 
-/// Remarks that are listed; of more it is only said that there are some.
+/// Number of remarks that are listed; a last one says that there are more.
 inline constexpr std::size_t most_remarks = 100;
 
-/// Reads fields from an object, and names with its path whatever it cannot use; the field then keeps its value.
+/// Reads fields from an object. Remarks name the path of each unusable value; its field stays unchanged.
 class FieldReader {
  public:
   FieldReader(const nlohmann::json& json, std::string path, std::vector<std::string>& remarks)
@@ -109,7 +109,7 @@ class FieldReader {
     reader.remark_unknown();
   }
 
-  /// An array of objects: visit(reader, item) for each. What is no object, and what is beyond `most`, is left out.
+  /// An array of objects: calls visit(reader, item) for each. Other values, and those beyond `most`, are left out.
   template <class T, class F>
   void list(std::string_view key, std::vector<T>& items, std::size_t most, F visit) {
     const nlohmann::json* const value = find(key);
@@ -138,7 +138,7 @@ class FieldReader {
           [&](const std::string& read) { pixels = read.empty() ? std::vector<std::int8_t>{} : parse_pixels(read, size); });
   }
 
-  /// To be called last: what was never asked for is unknown.
+  /// Remarks on unknown keys; call it last.
   void remark_unknown() {
     for (const auto& [key, value] : json_.items()) {
       if (!known_.contains(key)) add(path_of(key) + " is not a known key");
@@ -165,7 +165,7 @@ class FieldReader {
     return std::in_range<T>(x) ? std::optional<T>(static_cast<T>(x)) : std::nullopt;
   }
 
-  /// True if x was read; `also` says what else would have done.
+  /// Reads x; true on success. `also` names what else is accepted.
   bool real_or(std::string_view key, double& x, const RealRange& range, const char* also) {
     const nlohmann::json* const value = find(key);
     if (value == nullptr) return false;
@@ -177,7 +177,7 @@ class FieldReader {
     return true;
   }
 
-  /// Gives a text to `take`, which throws where it cannot use it.
+  /// Passes a text to `take`, which throws if it is unusable.
   template <class F>
   void parse(std::string_view key, const std::string& expected, F take) {
     const nlohmann::json* const value = find(key);

@@ -1,4 +1,4 @@
-/// Fields to JSON: the visitor that writes.
+/// Fields to JSON: a visitor that writes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ class FieldWriter {
   void format(std::string_view key, const Format& x) { put(key, name(x)); }
   void rounding(std::string_view key, const Rounding& x) { put(key, rounding_text(x)); }
   void scaling(std::string_view key, const Scaling& x) { put(key, scaling_text(x)); }
-  void policy(std::string_view, const Precision&) {}  // all its steps are written
+  void policy(std::string_view, const Precision&) {}  // its steps are written one by one
   template <class F>
   void object(std::string_view key, F visit) {
     Json inner = Json::object();

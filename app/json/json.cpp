@@ -14,8 +14,8 @@ namespace {
 
 using Parsed = nlohmann::json;
 
-/// Hears a document read, in one pass that keeps none of it, and refuses what the grammar allows and nobody means. Stops where
-/// it is broken: the parse says how.
+/// Checks limits and duplicate keys in a pass that stores nothing but keys. Stops at a syntax error, which the parser then
+/// reports.
 class Watch : public nlohmann::json_sax<Parsed> {
  public:
   Watch(int max_depth, std::size_t most_values) : max_depth_(static_cast<std::size_t>(max_depth)), most_values_(most_values) {}
@@ -53,7 +53,7 @@ class Watch : public nlohmann::json_sax<Parsed> {
   }
 
   std::size_t max_depth_, most_values_, values_ = 0;
-  std::vector<std::set<std::string>> keys_;  ///< of every open object
+  std::vector<std::set<std::string>> keys_;  ///< one set for each open object
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most
   Watch watch(max_depth, most_values);
   Parsed::sax_parse(text, &watch);
   try {
-    return Parsed::parse(text);  // without a callback, whose bookkeeping grows with the square of the objects
+    return Parsed::parse(text);  // no callback: its cost grows with the square of the objects
   } catch (const Parsed::parse_error& error) {
     throw std::runtime_error("is not JSON at byte " + std::to_string(error.byte));
   } catch (const Parsed::exception&) {
@@ -89,14 +89,14 @@ namespace {
 
 constexpr char32_t first_escape = 0x10ff00, last_escape = 0x10ffff;
 
-/// The character that stands for a byte, in UTF-8.
+/// UTF-8 of the character that stands for a byte.
 std::string escaped(char byte) {
   const char32_t c = first_escape + static_cast<unsigned char>(byte);
   const auto six_bits = [&](int from) { return static_cast<char>(0x80 | (c >> from & 0x3f)); };
   return {static_cast<char>(0xf0 | c >> 18), six_bits(12), six_bits(6), six_bits(0)};
 }
 
-/// The character at `first` where it is one of those, else none.
+/// The character at `first` if it stands for a byte, else none.
 std::optional<char32_t> escape_at(std::string_view text, std::size_t first) {
   const std::optional<Decoded> next = decoded(text, first);
   if (!next || next->character < first_escape || next->character > last_escape) return std::nullopt;

@@ -1,4 +1,4 @@
-/// JSON as text: parsed with limits, and written.
+/// JSON text: parsed with limits, and written.
 #pragma once
 
 #include <cstddef>
@@ -8,29 +8,29 @@
 
 namespace attoscope {
 
-/// Keys in the order they were written.
+/// JSON with keys in the order of insertion.
 using Json = nlohmann::ordered_json;
 
-/// Values (numbers, texts, lists, objects) that a document holds at most: they are read within a second.
+/// Limit of values (numbers, texts, lists, objects) in a document, which bounds its reading to a second.
 inline constexpr std::size_t most_json_values = 1'000'000;
 
-/// The JSON that `text` is. Throws std::runtime_error with half a sentence ("is not JSON at byte 12") where it is broken,
-/// nested deeper than `max_depth`, holds more than `most_values`, or gives a key twice in one object.
+/// Parses JSON. Throws std::runtime_error with half a sentence ("is not JSON at byte 12") if it is invalid, nested deeper than
+/// `max_depth`, has more than `most_values`, or repeats a key in an object.
 nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most_values = most_json_values);
 
 /// Throws std::runtime_error with half a sentence unless `json` is an object with this schema.
 void check_schema(const nlohmann::json& json, std::string_view schema);
 
-/// A number that `JsonPlace::number` reads back as the same bits: NaN is null, infinities are the texts "inf" and "-inf". Of a
-/// plain Json(x) both are null.
+/// A number that `JsonPlace::number` reads back with the same bits: NaN is null, infinities are "inf" and "-inf". A plain
+/// Json(x) turns both into null.
 Json number_json(double x);
 
-/// Any bytes, such as a path's, as text of a document, and back. What is no UTF-8 stands as characters U+10FF00 + byte, which
-/// nobody uses; where they are used all the same, their own bytes stand so too.
+/// Any bytes, such as a path's, as text of a document, and back. Bytes that are not UTF-8 become characters U+10FF00 + byte;
+/// the bytes of those characters do too.
 std::string json_string(std::string_view bytes);
 std::string bytes_of_json(std::string_view text);
 
-/// `value` as text in UTF-8; NaN and infinity become null.
+/// `value` as UTF-8 text; NaN and infinity become null.
 std::string json_text(const Json& value, int indent = 2);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// JSON that is read strictly: whatever is missing, unknown or out of its range is named with its path.
+/// Strict reading of JSON: errors name the path of a value that is missing, unknown or out of range.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// A value of a document, and where it stands. Whatever is not as expected is a std::runtime_error that says so.
+/// A value of a document with its path. Throws std::runtime_error with one sentence on unexpected values.
 class JsonPlace {
  public:
   JsonPlace(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {}
@@ -35,7 +35,7 @@ class JsonPlace {
     return {*found, path};
   }
   JsonPlace at(std::size_t index) const { return {json_[index], path_ + "[" + std::to_string(index) + "]"}; }
-  /// The length of a list.
+  /// Length of a list.
   std::size_t size() const {
     if (!json_.is_array()) refuse("a list");
     return json_.size();
@@ -50,7 +50,7 @@ class JsonPlace {
       if (std::ranges::find(keys, key) == keys.end() && std::ranges::find(more, key) == more.end())
         throw std::runtime_error((path_.empty() ? "" : path_ + ".") + shown_key(key) + " is not a known key");
   }
-  /// What `number_json` wrote, or NaN as the text that earlier versions wrote.
+  /// A number of `number_json`, or "nan", as earlier versions wrote NaN.
   double number() const {
     if (json_.is_number()) return json_.get<double>();
     if (json_.is_null() || json_ == "nan") return std::numeric_limits<double>::quiet_NaN();

@@ -35,7 +35,7 @@ std::vector<std::string> files_of(const nlohmann::json& message) {
   return files;
 }
 
-/// A session, beside which nothing else is asked for.
+/// The session of a message; throws if it comes with anything else.
 std::string session_of(const nlohmann::json& message) {
   const auto is_given = [&](const char* key) { return message.contains(key) && !message[key].empty(); };
   if (is_given("open") || is_given("settings")) refuse("has a session beside files or settings, expected a session alone");

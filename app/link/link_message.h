@@ -1,4 +1,4 @@
-/// Messages of programs to a running window: which files to open, and what their problem is, or which session to show.
+/// Messages to a running window: files to open with their settings, or a session to show.
 #pragma once
 
 #include <map>
@@ -8,25 +8,25 @@
 
 namespace attoscope {
 
-/// The settings of a problem that can come with files.
+/// Settings of a problem that may come with files.
 inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "alibi", "sink", "format"};
 
 struct LinkMessage {
   std::vector<std::string> files;                              ///< absolute paths
-  std::map<std::string, std::string, std::less<>> settings{};  ///< by the keys of `link_settings`, as they are typed
-  std::string session{};  ///< text of a session that is shown instead of files and settings; empty: none
+  std::map<std::string, std::string, std::less<>> settings{};  ///< by the keys of `link_settings`, as typed
+  std::string session{};  ///< text of a session to show instead of files and settings; empty: none
 };
 
-/// Bytes that a message may have.
+/// Limit of a message's bytes.
 inline constexpr std::size_t longest_message = 1 << 16;
-/// Bytes that the text of a session in it may have: pages name what differs from a new session, some hundred bytes.
+/// Limit of the bytes of a session's text; pages write only differences from a new session, some hundred bytes.
 inline constexpr std::size_t longest_session = 1 << 14;
 
-/// The message as one line of JSON, and back. Throws std::runtime_error with half a sentence where the bytes are no message.
+/// The message as a line of JSON, and back. Throws std::runtime_error with half a sentence on an invalid message.
 std::string message_text(const LinkMessage& message);
 LinkMessage parse_message(std::string_view bytes);
 
-/// The answer to a message: "" is that it was taken, else a sentence that says why not.
+/// Answer to a message: "" if it was accepted, else a sentence that says why not.
 std::string answer_text(const std::string& sentence);
 std::string parse_answer(std::string_view bytes);
 

@@ -83,7 +83,7 @@ LinkMessage parse_link_url(std::string_view url) {
       message.settings[key] = value;
     }
   }
-  return parse_message(message_text(message));  // what holds for a message holds for a link
+  return parse_message(message_text(message));  // applies the checks of messages
 }
 
 }  // namespace attoscope

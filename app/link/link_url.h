@@ -1,5 +1,5 @@
-/// A message to the window as a link that can be clicked: "attoscope:open?file=/tmp/o.npy&mask=causal", or
-/// "attoscope:open?session=" and the session's text as `packed_text` writes it.
+/// A message to the window as a clickable link: "attoscope:open?file=/tmp/o.npy&mask=causal", or "attoscope:open?session=" and
+/// the session's text in `packed_text`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline constexpr std::string_view link_scheme = "attoscope:";
 
 std::string link_url(const LinkMessage& message);
 
-/// Throws std::runtime_error with half a sentence where it is no such link.
+/// Parses a link. Throws std::runtime_error with half a sentence if it is invalid.
 LinkMessage parse_link_url(std::string_view url);
 
 }  // namespace attoscope

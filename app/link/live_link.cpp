@@ -21,13 +21,13 @@ namespace attoscope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto of_window = std::chrono::seconds(1);   ///< how long the window listens to one program
-constexpr auto of_program = std::chrono::seconds(5);  ///< how long a program waits for the window
+constexpr auto of_window = std::chrono::seconds(1);   ///< time limit of the window for one program
+constexpr auto of_program = std::chrono::seconds(5);  ///< time limit of a program for the window
 
-/// Milliseconds after which a message that was not taken is published again: an event that wakes a window can be lost.
+/// Milliseconds until a message that was not taken is published again; an event that wakes a window can be lost.
 constexpr int again_after = 100;
 
-/// A folder that is the user's own, made if it is missing; "" where it cannot be.
+/// A folder only the user can access, created if missing; "" on failure.
 std::string own_folder(const std::string& path) {
   ::mkdir(path.c_str(), 0700);
   struct stat info{};
@@ -55,7 +55,7 @@ bool is_own_user(int connection) {
   return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
 
-/// Waits until the descriptor is ready, or `other` is; false where it is not in time.
+/// Waits until the descriptor is ready; false on timeout, or if `other` is readable first.
 bool ready(int descriptor, short events, Clock::time_point deadline, int other = -1) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   pollfd polled[2]{{descriptor, events, 0}, {other, POLLIN, 0}};
@@ -63,7 +63,7 @@ bool ready(int descriptor, short events, Clock::time_point deadline, int other =
   return found > 0 && polled[0].revents != 0 && polled[1].revents == 0;
 }
 
-/// All that comes until the other side has said everything, at most `limit` bytes and one more; none where it takes too long.
+/// Bytes until the other side closes, at most limit + 1; none on timeout.
 std::optional<std::string> received(int connection, std::size_t limit, Clock::duration patience, int ended = -1) {
   std::string bytes;
   char chunk[4096];
@@ -89,14 +89,14 @@ bool sent(int connection, std::string_view bytes, Clock::duration patience) {
   return true;
 }
 
-/// The lock of whoever may listen; it is held as long as the descriptor is open.
+/// Lock of the listening window, held while the descriptor is open.
 Descriptor link_lock(const std::string& path) {
   Descriptor lock(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   return {};
 }
 
-/// A socket that listens; what a window that was killed left in its place goes away.
+/// A listening socket; replaces that of a killed window.
 Descriptor listening_socket(const std::string& path) {
   Descriptor socket = new_socket();
   const sockaddr_un address = address_of(path);
@@ -159,7 +159,7 @@ bool LiveLink::waiting() {
   return newest_.has_value();
 }
 
-/// Takes what a program says; a sentence where it makes no sense.
+/// Receives a message; returns a sentence if it is invalid.
 std::string LiveLink::heard(int connection) {
   const std::optional<std::string> bytes = received(connection, longest_message, of_window, ended_.get());
   if (!bytes) return "the message was not complete within a second";

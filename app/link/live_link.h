@@ -1,4 +1,4 @@
-/// The socket on which a running window is told what to open.
+/// Socket on which a running window receives messages.
 #pragma once
 
 #include <functional>
@@ -12,22 +12,22 @@
 
 namespace attoscope {
 
-/// attoscope/link.socket in the user's runtime directory, $XDG_RUNTIME_DIR or else a folder of the user's own in the temporary
-/// directory; empty: there is no such folder that belongs to the user alone, or its path is too long for a socket.
+/// Path of attoscope/link.socket in $XDG_RUNTIME_DIR, else in a folder of the user in the temporary directory; empty if no
+/// folder is the user's alone, or the path is too long for a socket.
 std::string link_path();
 
-/// Listens until it is destroyed. Only programs of the same user are heard; each may send one message within a second.
+/// Listens until it is destroyed. Accepts only programs of the same user, one message each, within a second.
 class LiveLink {
  public:
-  /// Listens at `path`, where no other window does; `published` is called from another thread whenever `take` has something.
+  /// Listens at `path` unless another window does. Another thread calls `published` whenever `take` has something.
   LiveLink(std::string path, std::function<void()> published);
   ~LiveLink();
   LiveLink(const LiveLink&) = delete;
   LiveLink& operator=(const LiveLink&) = delete;
 
-  /// False where another window listens there already, or the socket cannot be made.
+  /// False if another window listens already, or the socket could not be created.
   bool listening() const { return socket_.valid(); }
-  /// The newest message since the last call; `published` is called again and again until it is taken.
+  /// The newest message since the last call; `published` is repeated until it is taken.
   std::optional<LinkMessage> take();
 
  private:
@@ -40,11 +40,11 @@ class LiveLink {
   Descriptor lock_, socket_, ended_;
   std::mutex mutex_;
   std::optional<LinkMessage> newest_;
-  std::jthread thread_;  ///< last, so it joins before anything it uses goes away
+  std::jthread thread_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-/// Sends a message to the window that listens at `path`. Returns false where none does. Throws std::runtime_error in a
-/// sentence where the window refuses it or does not answer.
+/// Sends a message to the window that listens at `path`; false if none does. Throws std::runtime_error with one sentence if the
+/// window refuses it or does not answer.
 bool send_to_window(const std::string& path, const LinkMessage& message);
 
 }  // namespace attoscope

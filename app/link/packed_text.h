@@ -9,7 +9,7 @@ namespace attoscope {
 
 std::string packed_text(std::string_view text);
 
-/// The text that was packed, of at most `limit` bytes. Throws std::runtime_error with half a sentence about a session.
+/// Unpacks text of at most `limit` bytes. Throws std::runtime_error with half a sentence about a session.
 std::string unpacked_text(std::string_view packed, std::size_t limit);
 
 }  // namespace attoscope

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* program = "/proc/self/exe";
 
-/// The child's side: a session of its own, its complaints to `complaints`.
+/// In the child process: starts a session of its own, with errors to `complaints`, and becomes the window.
 [[noreturn]] void become_window(int complaints) {
   ::setsid();
   const int nowhere = ::open("/dev/null", O_RDWR);
@@ -26,7 +26,7 @@ constexpr const char* program = "/proc/self/exe";
   ::_exit(127);
 }
 
-/// The first line that was written to a file in memory, without the program's name.
+/// First line of a file in memory, without the program's name.
 std::string first_line(int file) {
   char text[400] = {};
   const ssize_t count = ::pread(file, text, sizeof text - 1, 0);

@@ -8,7 +8,7 @@ import subprocess
 import licences
 import tree
 
-LOADED = ("libglfw3", "libegl1", "libgl1")  # by name, while the program runs: dpkg-shlibdeps does not see them
+LOADED = ("libglfw3", "libegl1", "libgl1")  # loaded by name at run time, so dpkg-shlibdeps does not find them
 CONTROL = """Package: attoscope
 Version: {version}
 Architecture: {architecture}
@@ -31,14 +31,14 @@ def architecture():
 
 
 def needed(program, work):
-    """The packages of the shared libraries that the program is linked to, with versions."""
+    """Packages of the program's linked shared libraries, with versions."""
     tree.put("Source: attoscope\n\nPackage: attoscope\nArchitecture: any\n", work / "debian" / "control")
     done = subprocess.run(["dpkg-shlibdeps", "-O", f"-e{program}"], cwd=work, check=True, capture_output=True, text=True)
     return re.search(r"shlibs:Depends=(.*)", done.stdout).group(1)
 
 
 def copyright_text():
-    """Our licence, and what is compiled in and not ours."""
+    """Our licence, and those of third-party code that is compiled in."""
     parts = [(tree.ROOT / "assets" / "LICENSE").read_text(encoding="utf-8")]
     for name, file in licences.of_toolkit(tree.ROOT / ".cache" / "imgui-bundle" / "external").items():
         parts.append(f"--- {name}\n\n{file.read_text(encoding='utf-8', errors='replace')}")
@@ -46,7 +46,7 @@ def copyright_text():
 
 
 def fill(root, stage, version):
-    """The files as they are installed."""
+    """Fills the folder with the files to be installed."""
     usr = root / "usr"
     shutil.copytree(stage, usr)
     tree.add_python(usr / "lib" / "python3" / "dist-packages")

@@ -1,5 +1,5 @@
-// GLFW for packages: its library, and with it X11's, is looked for when the program starts, and not needed where no window is
-// opened, as on machines that only run tests. Each function of GLFW that the program calls is a jump through a pointer.
+// GLFW for packages: its library, and with it X11's, is loaded at the start of the program if present; only the window needs
+// it. Each function of GLFW is a jump through a pointer.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -87,7 +87,7 @@
 
 namespace {
 
-/// What every function of GLFW is where there is no GLFW: glfwInit then says false, and nothing else is called.
+/// Every function of GLFW without its library: glfwInit returns false, and nothing else is called.
 std::intptr_t nothing() { return 0; }
 
 }  // namespace
@@ -102,7 +102,7 @@ GLFW_FUNCTIONS(POINTER)
 
 namespace {
 
-/// The library in ../lib of the program, as wheels and archives have it, else the system's; null where neither can be loaded.
+/// The library in ../lib of the program, as in wheels and archives, else the system's; null if neither loads.
 void* glfw() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -5,7 +5,7 @@ COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231,
 
 
 def colour(share):
-    """Between the points, for a share from 0 to 1."""
+    """Colour at a share of 0 to 1, interpolated."""
     place = min(max(share, 0.0), 1.0) * (len(COLOURS) - 1)
     low = min(int(place), len(COLOURS) - 2)
     return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(COLOURS[low], COLOURS[low + 1]))

@@ -1,4 +1,4 @@
-"""The licences of what is in the packages and not ours."""
+"""Licences of third-party code in the packages."""
 import pathlib
 import re
 import subprocess
@@ -11,12 +11,12 @@ NAMES = re.compile(r"(?i)^(licen[sc]e|copying|gust-font-license|third_party)[\w.
 
 
 def of_package(package):
-    """Debian's account of a package's licences."""
+    """Debian's copyright file of a package."""
     return pathlib.Path("/usr/share/doc", package, "copyright")
 
 
 def of_libraries(program):
-    """{the first part of a library's name: Debian's account of its licence} for all that the program loads."""
+    """{library name without .so: Debian's copyright file} for all libraries that the program links."""
     found = {}
     for line in subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout.splitlines():
         name, arrow, path = line.strip().partition(" => ")
@@ -28,7 +28,7 @@ def of_libraries(program):
 
 
 def package_of(path):
-    """The package that a file is of; files are known by the name before or after /lib became a link to /usr/lib."""
+    """The package of a file, which dpkg may know under /lib or /usr/lib."""
     real = str(pathlib.Path(path).resolve())
     for name in (path, real, path.removeprefix("/usr"), real.removeprefix("/usr")):
         done = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
@@ -38,6 +38,6 @@ def package_of(path):
 
 
 def of_toolkit(bundle):
-    """{name: file} of the sources that are compiled in."""
+    """{name: licence file} of the sources that are compiled in."""
     return {"-".join(dict.fromkeys(file.relative_to(bundle).parts[1:])): file for file in sorted(pathlib.Path(bundle).rglob("*"))
             if NAMES.match(file.name) and file.is_file() and not NOT_COMPILED & set(file.relative_to(bundle).parts)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the packages of a program that is built: app/packaging/make_packages.py BUILD OUT. `app/package` builds it, then runs this."""
+"""Makes the packages of a built program: app/packaging/make_packages.py BUILD OUT. `app/package` builds it, then runs this."""
 import pathlib
 import platform
 import re
@@ -14,7 +14,7 @@ import wheel  # noqa: E402
 
 
 def version():
-    """That of the project, which the Python package must have too."""
+    """The project's version; the Python package must have the same."""
     found = re.search(r"project\(attoscope VERSION ([\d.]+)", (tree.ROOT / "CMakeLists.txt").read_text()).group(1)
     package = re.search(r'__version__ = "([\d.]+)"', (tree.ROOT / "app" / "python" / "attoscope" / "__init__.py").read_text()).group(1)
     if package != found:

@@ -1,4 +1,4 @@
-"""The manual page, made from what the program says when it is asked for help."""
+"""The manual page, made from the program's --help."""
 import re
 import subprocess
 
@@ -20,13 +20,13 @@ def help_of(program, *words):
 
 
 def commands(text):
-    """The names under "Subcommands:"."""
+    """Names listed under "Subcommands:"."""
     _, found, listed = text.partition("Subcommands:")
     return [match.group(1).split()[0] for line in listed.splitlines() if found and (match := OPTION.match(line))]
 
 
 def paragraphs(text):
-    """The options of a help text, heading by heading, without its first lines and the list of commands."""
+    """Options of a help text under their headings, without usage and the list of commands, in roff."""
     lines = []
     for line in text.partition("Subcommands:")[0].splitlines():
         option = OPTION.match(line)

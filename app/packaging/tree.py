@@ -1,4 +1,4 @@
-"""Folders that packages are made of."""
+"""Folders of files for packages."""
 import pathlib
 import shutil
 import subprocess
@@ -22,19 +22,19 @@ def copy(source, file):
 
 
 def install(build, prefix):
-    """What `cmake --install` installs: the program and its assets, as under /usr."""
+    """Runs `cmake --install`: the program and its assets, as under /usr."""
     subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--strip"], check=True, stdout=subprocess.DEVNULL)
 
 
 def add_python(folder):
-    """The Python package, into a folder that Python looks into."""
+    """Copies the Python package into a folder of modules."""
     source = ROOT / "app" / "python" / "attoscope"
     for file in [*source.glob("*.py"), source / "py.typed"]:
         copy(file, folder / "attoscope" / file.name)
 
 
 def add_desktop(share, program, version):
-    """Desktop entry, icon, MIME type and manual page, into a share folder."""
+    """Adds desktop entry, icon, MIME type and manual page to a share folder."""
     for entry in ("attoscope.desktop", "attoscope-link.desktop"):
         copy(HERE / entry, share / "applications" / entry)
     copy(HERE / "attoscope.xml", share / "mime" / "packages" / "attoscope.xml")
@@ -43,7 +43,7 @@ def add_desktop(share, program, version):
 
 
 def add_fonts(assets):
-    """The fonts of the window, for machines that lack them, with their licences."""
+    """Copies the window's fonts, for machines that lack them, with their licences."""
     for package, files in licences.FONTS.items():
         for name in files:
             font = pathlib.Path("/usr/share/fonts") / name

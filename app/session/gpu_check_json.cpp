@@ -33,7 +33,7 @@ Json difference_json(const RuleAgreement& rule) {
           {"got", hex_of(d.got)}};
 }
 
-/// Every case that was asked for, and how many of its sums the rule gives.
+/// Every tested case, and the number of its sums that the rule gives.
 Json cases_json(const CaseCounts& agree, const CaseCounts& count) {
   Json cases = Json::object();
   for (std::size_t i = 0; i < count.size(); ++i)

@@ -1,4 +1,4 @@
-/// The check of a GPU as JSON, which people can send in, and as text.
+/// The check of a GPU as JSON, for reports, and as text.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@ namespace attoscope {
 
 struct GpuCheck;
 
-/// `attoscope.gpu_check/1`: the GPU, what was asked, digests, and of every kind of products how many sums each rule gives, with
-/// the first that the nearest one does not, in bits of fp32. `cuda`: what the driver runs. Nothing of the user's is in it.
+/// `attoscope.gpu_check/1`: the GPU, the test, digests, and for each kind of products the number of sums that each rule gives,
+/// with the first one that the nearest rule misses, in bits of fp32. `cuda`: version that the driver supports. Contains no user
+/// data.
 Json gpu_check_json(const GpuCheck& check, int cuda);
 
 /// "NVIDIA H200, compute capability 9.0".

@@ -20,7 +20,7 @@ Json schedule_json(const Schedule& s) {
           {"accumulator", {{"qk", name(s.accumulator.qk)}, {"pv", name(s.accumulator.pv)}}}};
 }
 
-/// Where the traced row gets other bits; the tile is null where it is not a tile that tells.
+/// First place from which the traced row differs; the tile is null if it is not a tile.
 Json parting_json(const ScheduleRun& run) {
   Json json{{"place", name(run.place)}, {"tile", nullptr}};
   if (const auto& p = run.parting.parting)

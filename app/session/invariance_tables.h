@@ -1,4 +1,4 @@
-/// Invariance as JSON and as a table for people.
+/// Invariance as JSON and as a text table.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Invariance;
 /// `attoscope.invariance/1`: the experiment, the sentence, every schedule, and the groups of equal bits.
 Json invariance_json(const Invariance& answer);
 
-/// A line for each schedule, and the sentence.
+/// One line for each schedule, and the sentence.
 std::string invariance_report(const Invariance& answer);
 
 }  // namespace attoscope

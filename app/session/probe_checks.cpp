@@ -18,7 +18,7 @@ namespace {
   throw std::runtime_error("a check measures " + in_quotes(what) + ", expected " + expected);
 }
 
-/// The numbers at `path` below `json`.
+/// Appends the numbers at `path` below `json`.
 void collect(const Json& json, std::string_view path, std::vector<double>& numbers) {
   if (path.empty()) {
     if (!json.is_number()) fail(path, "the path of a number");

@@ -24,7 +24,7 @@ void visit_check(V& v, Check& check) {
   v.text("says", check.says);
 }
 
-/// The item of "checks" number `index`.
+/// Item `index` of "checks".
 Check check_of(const nlohmann::json& item, std::size_t index, std::vector<std::string>& remarks) {
   const std::string path = "checks." + std::to_string(index);
   if (!item.is_object()) throw std::runtime_error(path + " is no object");

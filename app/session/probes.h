@@ -1,4 +1,4 @@
-/// Probes: experiments that show one thing each, shipped as assets/presets/*.json.
+/// Probes: experiments that each show one thing, shipped as assets/presets/*.json.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace attoscope {
 
 struct Probe {
-  std::string name;      ///< of the file, without .json
+  std::string name;      ///< file name without .json
   std::string title;     ///< a few words
-  std::string sentence;  ///< what to look for, and what you will see
+  std::string sentence;  ///< what to look for, and the effect
   Experiment experiment;
-  std::vector<Check> checks;  ///< that the sentence is true: at least one
+  std::vector<Check> checks;  ///< checks of the sentence, at least one
 };
 
-/// The shipped probes in the order of their names; none where the assets are missing. Throws as `read_probe` does.
+/// The shipped probes, sorted by name; none without assets. Throws as `read_probe`.
 std::vector<Probe> probes();
 
-/// The shipped probe called `name`. Throws std::invalid_argument naming it and the known ones.
+/// The shipped probe called `name`. Throws std::invalid_argument with it and the known names.
 Probe probe(std::string_view name);
 
-/// The probe of an `attoscope.preset/1` file. A file of tensors is looked for beside it; it is not read. Throws
-/// std::runtime_error in a sentence that names the file, the key, the value and what was expected.
+/// Reads a probe from an `attoscope.preset/1` file. A file of tensors is expected beside it, but not read. Throws
+/// std::runtime_error with one sentence that names the file, the key, the value and what was expected.
 Probe read_probe(const std::string& path);
 
 }  // namespace attoscope

@@ -27,20 +27,20 @@
 namespace attoscope {
 namespace {
 
-/// True if the field is an option that does something in this method.
+/// True if the field is an option that matters in this method.
 bool is_option_of(const Method& m, const std::string& key) {
   const ExperimentParameter* const p = parameter_at("a." + key);
   return p != nullptr && is_option(*p) && matters(*p, m);
 }
 
-/// ", sums h100", ", sums of q.k fma, of P.V h100"; nothing for fma.
+/// ", sums h100", ", sums of q.k fma, of P.V h100"; "" for fma.
 std::string accumulators_text(const Accumulators& a) {
   if (a == Accumulators{}) return "";
   return a.qk == a.pv ? fmt::format(", sums {}", name(a.qk))
                       : fmt::format(", sums of q.k {}, of P.V {}", name(a.qk), name(a.pv));
 }
 
-/// ", tau 8, reverse_keys true": what is not as usual, and what its algorithm is about.
+/// ", tau 8, reverse_keys true": unusual options, and those that define the algorithm.
 std::string options_text(const Method& m) {
   std::string text;
   const Json mine = method_json(m), usual = method_json(Method{});
@@ -53,8 +53,7 @@ std::string options_text(const Method& m) {
   return text;
 }
 
-/// ", sink 2, softcap 30, alibi 0.5"
-/// "N 1024, d 64", and keys and columns of V where they are counted apart.
+/// "N 1024, d 64", with n_k and d_v if they differ.
 std::string shape_text(const Problem& p) {
   return fmt::format("N {}, ", p.n) + (key_count(p) != p.n ? fmt::format("{} keys, ", key_count(p)) : "") +
          fmt::format("d {}", p.d) + (value_columns(p) != p.d ? fmt::format(", d_v {}", value_columns(p)) : "");
@@ -71,7 +70,7 @@ std::string tiles_text(const Experiment& e) {
   return fmt::format(", tiles {} x {}", e.a.block_q, e.a.block_k);
 }
 
-/// The rules by which tensor cores add a method's products, a line each.
+/// Tensor-core rules of a method's products, one line each.
 std::string sums(const Experiment& e, const Method& m, const char* which) {
   std::string text;
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
@@ -112,7 +111,7 @@ std::string errors(const Deviation& a, const Deviation& b) {
   return text;
 }
 
-/// Where the errors of methods that store Q, K or V with scales come from; nothing without such a method.
+/// Storage and arithmetic parts of the errors; "" unless a method stores Q, K or V with scales.
 std::string parts(const Result& r) {
   if (!r.a_parts && !r.b_parts) return "";
   const auto of = [](const std::optional<ErrorParts>& p, auto value) { return p ? value(*p) : std::nan(""); };
@@ -124,7 +123,7 @@ std::string parts(const Result& r) {
          line("arithmetic, max", [](const ErrorParts& p) { return p.arithmetic.max_abs; });
 }
 
-/// FlashAttention's test (a <= 2 b) and PyTorch's (5x), on the largest error.
+/// FlashAttention's test (a <= 2 b) and PyTorch's (5x), on the largest errors.
 std::string tests(const Result& r) {
   const double a = r.a_error.max_abs, b = r.b_error.max_abs;
   if (std::isnan(b)) return "\n  b has no finite value to compare a with\n";
@@ -152,7 +151,7 @@ std::string bytes(double count) {
   return fmt::format("{:.4g} {}", count, unit);
 }
 
-/// How far a real kernel's two runs are from each other, and it from its emulation.
+/// Differences of a real kernel to its second run and to its emulation.
 std::string hardware(const std::optional<HardwareCheck>& check) {
   if (!check) return "";
   return fmt::format(
@@ -180,7 +179,7 @@ std::string digests(const Digests& d) {
   return fmt::format("  digests: golden {}, a {}, b {}\n", hex16(d.golden), hex16(d.a), hex16(d.b));
 }
 
-/// The names of the steps that are rounded; S: Step or GradStep.
+/// Names of the rounded steps; S: Step or GradStep.
 template <class S, std::size_t count>
 std::string rounded_names(const std::array<Rounding, count>& steps) {
   std::string text;
@@ -199,7 +198,7 @@ std::string rounded_steps(const Precision& p) {
   return text;
 }
 
-/// The words in lines of at most `width` characters, indented.
+/// The words in indented lines of at most `width` characters.
 std::string wrapped(const std::string& words, std::size_t indent, std::size_t width) {
   std::string text, line;
   std::istringstream stream(words);

@@ -1,4 +1,4 @@
-/// Results, policies and probes as short tables for people.
+/// Results, policies and probes as short text tables.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ struct Result;
 /// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
 std::string method_text(const Method& method, const KernelOutput& loaded = {});
 
-/// The table of `attoscope run`.
+/// The output of `attoscope run`.
 std::string report(const Result& result);
 
-/// The table of `attoscope run --attribute`.
+/// The output of `attoscope run --attribute`.
 std::string attribution_report(const Attribution& attribution);
 
-/// What `attoscope run` says about a loaded output.
+/// The verdict on a loaded output in `attoscope run`.
 std::string verdict_report(const CallJudgement& verdict);
 
-/// The tables of `attoscope presets`: policies, then probes.
+/// The output of `attoscope presets`: policies, then probes.
 std::string presets_report();
 
 }  // namespace attoscope

@@ -36,7 +36,7 @@ Json deviation_json(const Deviation& x, const std::vector<int>& rows) {
   return json;
 }
 
-/// The deviation of a method, and its parts where it stores Q, K or V with scales.
+/// Deviation of a method, with its parts if it stores Q, K or V with scales.
 Json method_deviation_json(const Deviation& error, const std::optional<ErrorParts>& parts, const std::vector<int>& rows) {
   Json json = deviation_json(error, rows);
   if (!parts) return json;
@@ -98,7 +98,7 @@ Json policy_json(const Method& m) {
   return called.empty() ? Json(nullptr) : Json(called);
 }
 
-/// The names of the steps that are rounded; S: Step or GradStep.
+/// Names of the rounded steps; S: Step or GradStep.
 template <class S, std::size_t count>
 Json rounded_json(const std::array<Rounding, count>& steps) {
   Json rounded = Json::array();
@@ -127,7 +127,7 @@ Json probe_json(const Probe& p) {
   return {{"name", p.name}, {"title", p.title}, {"sentence", p.sentence}, {"experiment", experiment_json(p.experiment)}};
 }
 
-/// The rules by which tensor cores add its products; null where they do not.
+/// Tensor-core rules of its products; null without tensor cores.
 Json sums_json(const Experiment& e, const Method& m) {
   Json sums;
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {

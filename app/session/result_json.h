@@ -1,4 +1,4 @@
-/// Results, what is asked about them, and what the program ships, as JSON.
+/// Results, additional answers, and shipped presets as JSON.
 #pragma once
 
 #include "app/json/json.h"
@@ -9,16 +9,16 @@ struct Attribution;
 struct Result;
 struct TensorCoreRule;
 
-/// `attoscope.result/1`: the experiment, how far a and b are from the truth, and why.
+/// `attoscope.result/1`: the experiment, the errors of a and b against golden, and details.
 Json result_json(const Result& result);
 
-/// What each rounding step of a costs: "attribution" of a result.
+/// "attribution" of a result: cost of each rounding step of a.
 Json attribution_json(const Attribution& attribution);
 
-/// Block length, aligned bits, roundings, and what the rule is known from.
+/// Block length, aligned bits, roundings, and evidence of the rule.
 Json tensor_core_rule_json(const TensorCoreRule& rule);
 
-/// `attoscope.presets/1`: every named policy and the steps that it rounds, whole kernels, and every probe with its sentence.
+/// `attoscope.presets/1`: every named policy with its rounded steps, whole kernels, and every probe with its sentence.
 Json presets_json();
 
 }  // namespace attoscope

@@ -19,11 +19,11 @@ using Writer = FieldWriter;
 using Reader = FieldReader;
 
 constexpr std::string_view schema = "attoscope.session/1";
-/// A thousand pins are about 6 MB.
+/// Size limit of a session file; a thousand pins need about 6 MB.
 constexpr std::uint64_t largest_session = 16 << 20;
 constexpr int deepest = 8;
 
-/// What no single field can tell: that the experiment as a whole makes sense.
+/// Checks the experiment as a whole, beyond its single fields.
 void check_whole(Experiment& experiment, const std::string& path, std::vector<std::string>& remarks) {
   Input& input = experiment.problem.input;
   if (input.kind == InputKind::tensors && input.file.empty()) {
@@ -32,7 +32,7 @@ void check_whole(Experiment& experiment, const std::string& path, std::vector<st
   }
 }
 
-/// True if this is a session of a later program.
+/// True if this is a session of a later version.
 bool is_newer(const Parsed& json) {
   if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) return false;
   const std::string text = json["schema"].get<std::string>();
@@ -42,7 +42,7 @@ bool is_newer(const Parsed& json) {
   return version && *version > 1;
 }
 
-/// Paths of shipped files begin so in links: they are the same wherever the program is installed.
+/// Prefix of shipped files' paths in links, independent of the installation.
 constexpr std::string_view shipped = "shipped:";
 void find_shipped(Experiment& experiment) {
   std::string& file = experiment.problem.input.file;
@@ -55,7 +55,7 @@ void name_shipped(Experiment& experiment) {
   if (assets.size() > 1 && file.starts_with(assets)) file = std::string(shipped) + file.substr(assets.size());
 }
 
-/// The fields of an object that differ from another's.
+/// Fields of an object that differ from another's.
 Json difference(const Json& json, const Json& usual) {
   Json found = Json::object();
   for (const auto& [key, value] : json.items()) {
@@ -67,14 +67,14 @@ Json difference(const Json& json, const Json& usual) {
   return found;
 }
 
-/// Puts a session file that could not be read in full beside itself, before a new one takes its place.
+/// Backs up a session file that was not fully understood, before it is overwritten.
 void remark_aside(const std::string& path, std::vector<std::string>& remarks) {
   const std::string copy = keep_aside(path);
   remarks.push_back(copy.empty() ? "It cannot be kept aside now: it stays, and the session is not kept until it can be."
                                  : "It is kept as " + copy + ".");
 }
 
-/// The session that `text` describes, and the file that it belongs to.
+/// Parses a session and the name of its file.
 LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   const Parsed json = parse_json(text, deepest);
   if (is_newer(json))
@@ -97,7 +97,7 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   return read;
 }
 
-/// `parse` of a file; sentences begin with its name.
+/// Parses a file; remarks begin with its name.
 LastSession read_file_session(const std::string& path, std::vector<std::string>& remarks) {
   const std::string text = read_file(path, largest_session);
   const std::size_t earlier = remarks.size();

@@ -12,39 +12,38 @@
 
 namespace attoscope {
 
-/// Text of a session that is read within a frame, in bytes.
+/// Bytes of a session's text that can be parsed within a frame.
 inline constexpr std::size_t quick_text = 1 << 18;
 
-/// The session that `text` describes. What is missing keeps its default; every unknown key and every value out of its range is
-/// named with its path in `remarks` and left at its default. Throws std::runtime_error where `text` is no session at all.
-/// Tensors are not read (`load_tensors`).
+/// Parses a session. Missing fields keep their defaults; unknown keys and invalid values are named with their path in `remarks`
+/// and left at their defaults. Throws std::runtime_error if `text` is no session. Tensors are not read (`load_tensors`).
 Session parse_session(std::string_view text, std::vector<std::string>& remarks);
-/// `document`: the file that a window's last session belongs to; empty: none, and not written.
+/// The session as text. `document`: file of a window's last session; empty: none, and not written.
 std::string session_text(const Session& session, const std::string& document = {});
-/// The same in few bytes, for a link: only fields that differ from a new session's, and shipped files by their names among the
-/// assets, "shipped:examples/NAME", which `parse_session` finds wherever the program is installed.
+/// Short text for links: only fields that differ from a new session's, and shipped files as "shipped:examples/NAME", which
+/// `parse_session` finds in any installation.
 std::string short_session_text(const Session& session);
 
-/// The same for files; sentences begin with the file's name.
+/// Parses a file; sentences begin with its name.
 Session read_session(const std::string& path, std::vector<std::string>& remarks);
 
-/// A window's session, and the file that it belongs to.
+/// A window's session, and its file.
 struct LastSession {
   Session session;
-  std::string document;                 ///< opened from here or saved here; empty: nowhere yet
-  std::optional<std::uint64_t> hash{};  ///< of the bytes that were read (`hash_of`); none: there was no file
-  bool first = false;                   ///< there is no last session: this window is the first one here
+  std::string document;                 ///< file that it was opened from or saved to; empty: none yet
+  std::optional<std::uint64_t> hash{};  ///< `hash_of` the bytes read; none: no file
+  bool first = false;                   ///< there was no last session: this is the first window here
 };
-/// What the window opens with when no file is named: the last session, else `first_session`.
+/// Initial session of a window without a file: the last session, else `first_session`.
 LastSession last_session(std::vector<std::string>& remarks);
 
-/// What a new user sees: the shipped example under a causal mask, or default inputs where it is missing.
+/// Session of a new user: the shipped example with a causal mask, or default inputs without the example.
 Session first_session();
 
-/// An experiment as sessions and results hold it.
+/// An experiment in the format of sessions and results.
 Json experiment_json(const Experiment& experiment);
 
-/// A method as `experiment_json` holds it.
+/// A method in the format of `experiment_json`.
 Json method_json(const Method& method);
 
 }  // namespace attoscope

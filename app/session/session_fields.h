@@ -1,4 +1,4 @@
-/// The fields of a session, listed once: the same list writes a file and reads it back.
+/// Fields of a session, listed once, for writing and reading files.
 #pragma once
 
 #include "kernels/experiment/experiment_fields.h"
@@ -7,7 +7,8 @@
 
 namespace attoscope {
 
-/// A visitor V has what ui/session/view_fields.h says, list(key, values, most, function) and thumbnail(key, pixels, size).
+/// Visits the fields. V has the functions listed in ui/session/view_fields.h, list(key, values, most, function) and
+/// thumbnail(key, pixels, size).
 template <class V, class P>
 void visit_pin(V& v, P& pin) {
   v.text("name", pin.name);

@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view recent_schema = "attoscope.recent/1";
 constexpr std::uint64_t largest_list = 1 << 18;
-/// More than any session has, so that a larger file is nobody's.
+/// Larger files are not sessions.
 constexpr std::uint64_t largest_hashed = 1 << 28;
 constexpr std::uint64_t nobodys = 0;
 
-/// Of what the file holds; none: it is not there, or is no file that can be read.
+/// Hash of the file's content; none: no readable file.
 std::optional<std::uint64_t> hash_of_file(const std::string& path) {
   try {
     const std::uint64_t size = InputFile(path).size();
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> hash_of_file(const std::string& path) {
   }
 }
 
-/// Which window wrote the last session, and the hash of what it wrote.
+/// Window that wrote the last session, and the hash of its text.
 struct Writer {
   std::string window;
   std::uint64_t hash = nobodys;
@@ -52,13 +52,13 @@ Writer read_writer(const std::string& path) try {
   return {};
 }
 
-/// "1234-9f3c...": the number of this process, by which others see whether it runs, and a number of the window's own.
+/// "1234-9f3c...": process id, by which others test if it runs, and a random number of the window.
 std::string window_name() {
   std::random_device dice;
   return std::to_string(::getpid()) + "-" + hex16(std::uint64_t{dice()} << 32 | dice());
 }
 
-/// True if there is nothing in the file that reading it leaves out.
+/// True if the file is a session that is read without remarks.
 bool is_understood(const std::string& path) try {
   std::vector<std::string> remarks;
   read_session(path, remarks);
@@ -67,7 +67,7 @@ bool is_understood(const std::string& path) try {
   return false;
 }
 
-/// "~/x" and "x" as they are from everywhere.
+/// Absolute path of "~/x" or "x".
 std::string absolute(const std::string& path) {
   const char* const home = std::getenv("HOME");
   const fs::path typed = path.starts_with("~/") && home != nullptr ? fs::path(home) / path.substr(2) : fs::path(path);
@@ -83,12 +83,12 @@ std::vector<std::string> read_names(const std::string& path) {
     check_schema(list, recent_schema);
     for (const nlohmann::json& name : list.at("files"))
       if (name.is_string()) names.push_back(bytes_of_json(name.get<std::string>()));
-  } catch (const std::exception&) {  // a list that cannot be read is begun anew
+  } catch (const std::exception&) {  // an unreadable list is started anew
   }
   return names;
 }
 
-/// Why a session cannot be opened from there; empty: nothing is known against it.
+/// Reason why a session cannot be opened; empty: none known.
 std::string reason_against(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -113,12 +113,12 @@ SessionStore::SessionStore(Places places, const Session& session, const std::str
       if (remarks.empty()) known_[first.path] = hash_of_file(first.path).value_or(nobodys);
       first.settling = *first.saved == session;
     } catch (const std::exception&) {
-      first.saved.reset();  // it is gone, or damaged: what is shown is not in it
+      first.saved.reset();  // missing or damaged: the session counts as unsaved
     }
   }
   if (!places_.last.empty()) {
     remove_leftovers(places_.last);
-    const auto there = hash_of_file(places_.last);  // another window may have written it since it was read
+    const auto there = hash_of_file(places_.last);  // another window may have changed it since
     if (takes_over_last()) known_[places_.last] = last_read ? *last_read : there.value_or(nobodys);
   }
   if (!document.empty() && first.saved) remember(first.path);
@@ -143,7 +143,7 @@ Session SessionStore::open(Read read) {
   read.session.origin = documents_.rbegin()->first + 1;
   documents_[read.session.origin] = {.path = read.path, .saved = std::nullopt, .settling = true};
   known_[read.path] =
-      read.remarks.empty() ? read.hash.value_or(nobodys) : nobodys;  // what was not understood would be lost: somebody else's
+      read.remarks.empty() ? read.hash.value_or(nobodys) : nobodys;  // would lose content: treat as changed by others
   return std::move(read.session);
 }
 
@@ -207,7 +207,7 @@ std::string SessionStore::autosave(const Session& session, double now, bool at_o
   if (!changed_at_) changed_at_ = now;
   const bool due = failed_at_ ? now - *failed_at_ >= retried_after : at_once || now - *changed_at_ >= longest_unkept;
   if (!due) return "";
-  failed_at_ = now;  // until it is written
+  failed_at_ = now;  // reset after success
   return close(session);
 }
 
@@ -222,7 +222,7 @@ std::string SessionStore::close(const Session& session) {
   return said;
 }
 
-/// The session with the device that is its own.
+/// The session's text with its own device instead of `own_device_`.
 std::string SessionStore::text_of(const Session& session, const std::string& document) const {
   if (session.device != own_device_) return session_text(session, document);
   Session own = session;
@@ -235,7 +235,7 @@ bool SessionStore::is_known(const std::string& path, std::uint64_t hash) const {
   return known != known_.end() && hash != nobodys && known->second == hash;
 }
 
-/// Where the file is not what is known of it, it is kept aside first; returns under which name.
+/// Writes a file; backs up content that is not known first, and returns the backup's name.
 std::string SessionStore::write(const std::string& path, const std::string& text) {
   const FolderLock lock(path);
   const auto there = hash_of_file(path);
@@ -250,18 +250,18 @@ std::string SessionStore::write(const std::string& path, const std::string& text
   return aside;
 }
 
-/// Beside the last session: which window wrote it.
+/// File beside the last session that names its writer.
 std::string SessionStore::writer_file() const { return places_.last + ".writer"; }
 
-/// True if the last session may be written over: no window that runs wrote it, and nothing of it would be lost.
+/// True if the last session may be overwritten: its writer no longer runs, and it was fully understood or backed up.
 bool SessionStore::takes_over_last() const {
   if (is_running(process_in(read_writer(writer_file()).window, ""))) return false;
   std::error_code error;
   return !fs::exists(places_.last, error) || is_understood(places_.last) || !keep_aside(places_.last).empty();
 }
 
-/// Writes the last session. Where another window wrote there meanwhile, or it was never read in full, that is copied first;
-/// returns a sentence where this is said for the first time.
+/// Writes the last session; backs up first what another window wrote or what was not fully understood. Returns a sentence on
+/// the first backup.
 std::string SessionStore::write_last(const std::string& text) {
   std::error_code ignored;
   fs::create_directories(fs::path(places_.last).parent_path(), ignored);
@@ -276,12 +276,13 @@ std::string SessionStore::write_last(const std::string& text) {
   known_[places_.last] = hash_of(text);
   try {
     write_file(writer_file(), writer_ + " " + hex16(hash_of(text)) + "\n");
-  } catch (const std::exception&) {  // then others take this session for nobody's, and keep each of its states
+  } catch (const std::exception&) {  // others then back up each state of this session
   }
   return said;
 }
 
-/// Copies the last session that `writer` wrote (empty: nobody knows who), always to the same file of its own.
+/// Backs up the last session of `writer` (empty: unknown), always to the same file for one writer. Returns a sentence the first
+/// time.
 std::string SessionStore::copied_last(const std::string& writer) {
   const auto earlier = writer.empty() ? copies_.end() : copies_.find(writer);
   if (earlier != copies_.end() && hash_of_file(earlier->second.file) == earlier->second.hash) {
@@ -299,7 +300,7 @@ std::string SessionStore::copied_last(const std::string& writer) {
   return "Another window is open: its last session is kept as " + file + ".";
 }
 
-/// Puts a file at the top of the list, in which other windows may have written meanwhile.
+/// Puts a file at the top of the recent list, which other windows may have changed.
 void SessionStore::remember(const std::string& path) {
   if (places_.recent.empty()) return;
   try {
@@ -308,7 +309,7 @@ void SessionStore::remember(const std::string& path) {
     for (const std::string& name : read_names(places_.recent))
       if (name != path && names.size() < most_recent) names.push_back(json_string(name));
     write_safely(places_.recent, json_text(Json{{"schema", recent_schema}, {"files", names}}));
-  } catch (const std::exception&) {  // the list is a convenience: the session itself is safe
+  } catch (const std::exception&) {  // optional: the session itself is saved
   }
   look_for_recent();
 }

@@ -1,4 +1,4 @@
-/// Which files the sessions of a window are kept in: the one that is open, the last session of all windows, the recent ones.
+/// Files of a window's sessions: the current one, the last session of all windows, recent ones.
 #pragma once
 
 #include <cstdint>
@@ -12,80 +12,80 @@
 
 namespace attoscope {
 
-/// Knows no window and no clock. Every failure is a std::runtime_error of one sentence.
+/// Independent of window and clock. Every failure is a std::runtime_error with one sentence.
 class SessionStore {
  public:
-  /// Files of the program's own; empty: not kept.
+  /// Files of the program; empty: not used.
   struct Places {
-    std::string last;    ///< the session of a window that is closed or killed
-    std::string recent;  ///< the names of the files that were open
+    std::string last;    ///< session of a closed or killed window
+    std::string recent;  ///< names of recent files
   };
-  /// How long a change may stay in memory alone, in seconds.
+  /// Seconds that a change may stay unsaved.
   static constexpr double longest_unkept = 60;
-  /// How long after a failure the last session is written again, in seconds.
+  /// Seconds after a failure until the last session is written again.
   static constexpr double retried_after = 5;
   static constexpr std::size_t most_recent = 10;
 
-  /// `session` belongs to the file `document` (empty: to none yet), and may be newer than that. `own_device` computes in this
-  /// window instead of the session's, and is never written. `last_read`: the hash of the last session where `session` is that
-  /// (`LastSession`); what was written there since is kept.
+  /// `session` belongs to the file `document` (empty: none yet), and may be newer. `own_device` replaces the session's device
+  /// in this window, and is never written. `last_read`: hash of the last session, if `session` is that (`LastSession`); later
+  /// changes by others are kept.
   SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {},
                std::optional<std::uint64_t> last_read = {});
-  /// The last session belongs to no window any more.
+  /// Releases the last session.
   ~SessionStore();
   SessionStore(const SessionStore&) = delete;
   SessionStore& operator=(const SessionStore&) = delete;
 
-  /// A session's file as it was read, on whatever thread.
+  /// A session file's content, read on any thread.
   struct Read {
     std::string path;
     Session session;
-    std::vector<std::string> remarks;   ///< what was not understood
+    std::vector<std::string> remarks;   ///< parts that were not understood
     std::optional<std::uint64_t> hash;  ///< of the file
   };
-  /// Throws as `read_session` does.
+  /// Throws as `read_session`.
   static Read read(const std::string& path);
-  /// That session, to be shown instead of another.
+  /// The session that was read, as the window's new session.
   Session open(Read read);
-  /// The session of a file, to be shown instead of another; what it does not understand is named in `remarks`.
+  /// Reads a file as the window's new session; `remarks` names what was not understood.
   Session open(const std::string& path, std::vector<std::string>& remarks);
-  /// A new session of no file, which looks as `like` does.
+  /// A new session without a file, with the look of `like`.
   Session fresh(const Session& like);
-  /// Takes note of the session in this frame: one that was just opened is now as its file is.
+  /// Records the session of this frame; one that was just opened counts as saved.
   void observe(const Session& session);
-  /// What the program changed by itself in a session without unsaved changes is none.
+  /// Changes by the program do not mark a clean session as modified.
   void settle(const Session& before, const Session& after);
 
-  /// True if there is a file that `save` writes to.
+  /// True if `save` has a file to write to.
   bool has_file(const Session& session) const;
-  /// Writes the session to its file; with a path, which ".json" is put after where it is missing, that becomes its file. What
-  /// somebody else wrote there meanwhile is kept beside it. Returns a sentence.
+  /// Writes the session to its file, or to `path`, which becomes its file (".json" is appended if missing). Content that others
+  /// wrote there is backed up beside it. Returns a sentence.
   std::string save(const Session& session, const std::string& path = {});
-  /// Writes the last session where it changed: at once, or if it did `longest_unkept` ago. Returns what there is to say about
-  /// it. Where it throws, the change is still to be written: by a later call, at the earliest `retried_after`.
+  /// Writes the last session if it changed: at once, or `longest_unkept` after the change. Returns a sentence or "". If it
+  /// throws, a later call tries again after `retried_after`.
   std::string autosave(const Session& session, double now, bool at_once);
-  /// The window is closed: writes the last session where it changed, whatever failed before.
+  /// Writes the last session if it changed, regardless of earlier failures, when the window closes.
   std::string close(const Session& session);
-  /// True while a change could not be written.
+  /// True after a failure to write, until it succeeds.
   bool unkept() const { return failed_at_.has_value(); }
 
-  /// Looks which of the recent files are still there.
+  /// Updates which recent files exist.
   void look_for_recent();
-  /// What the panels are told.
+  /// Input of the panels.
   SessionFiles files(const Session& session) const;
 
  private:
-  /// What sessions of one origin belong to.
+  /// File of the sessions of one origin.
   struct Document {
     std::string path;              ///< empty: no file yet
-    std::optional<Session> saved;  ///< what the file, or the new session, held; none: not what it could be compared with
-    bool settling = false;         ///< it was just opened, and is completed by what its tensors tell
+    std::optional<Session> saved;  ///< content of the file, or the new session; none: unknown
+    bool settling = false;         ///< just opened; its tensors still change it
   };
 
-  /// A copy of what another window kept as its last session.
+  /// Backup of another window's last session.
   struct Copy {
     std::string file;
-    std::uint64_t hash = 0;  ///< of what was copied there
+    std::uint64_t hash = 0;  ///< of the backup's content
   };
 
   bool is_kept(const Session& session) const;
@@ -99,17 +99,17 @@ class SessionStore {
   void remember(const std::string& path);
 
   Places places_;
-  std::string writer_;                          ///< what this window is called in `writer_file`
-  std::map<std::string, Copy> copies_;          ///< of other windows' last sessions, by their names
+  std::string writer_;                          ///< name of this window in `writer_file`
+  std::map<std::string, Copy> copies_;          ///< of other windows' last sessions, by window name
   std::map<int, Document> documents_;           ///< by Session::origin
-  std::map<std::string, std::uint64_t> known_;  ///< hashes of what was last read from or written to a file
+  std::map<std::string, std::uint64_t> known_;  ///< hashes of files as last read or written here
   std::vector<RecentSession> recent_;
   std::optional<std::string> own_device_;
-  std::string device_;                ///< of the session that the window began with
-  std::optional<Session> kept_;       ///< what the last session's file holds; none: this window has not written it yet
-  std::string kept_document_;         ///< and the document that it names
-  std::optional<double> changed_at_;  ///< when the session first differed from that
-  std::optional<double> failed_at_;   ///< when it could not be written
+  std::string device_;                ///< device of the initial session
+  std::optional<Session> kept_;       ///< content of the last session's file; none: not written by this window yet
+  std::string kept_document_;         ///< document named there
+  std::optional<double> changed_at_;  ///< time of the first change since
+  std::optional<double> failed_at_;   ///< time of a failure to write
 };
 
 }  // namespace attoscope

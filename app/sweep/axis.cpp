@@ -19,12 +19,12 @@ using Set = void (*)(Experiment&, std::string_view key, const std::string& value
 
 std::string label_of(std::string_view key) { return "vary " + printable(key); }
 
-/// Sets the field of the problem that is called `key`.
+/// Sets the field `key` of the problem.
 void set_of_problem(Experiment& e, std::string_view key, const std::string& value) {
   FieldSetter setter(label_of(key), key, value);
   visit_problem(setter, e.problem);
 }
-/// Sets the field of method a that is called `key`.
+/// Sets the field `key` of method a.
 void set_of_a(Experiment& e, std::string_view key, const std::string& value) {
   FieldSetter setter(label_of(key), key, value);
   visit_method(setter, e.a);
@@ -54,13 +54,13 @@ void set_scale(Experiment& e, std::string_view key, const std::string& value) {
   set_of_problem(e, key, value == "auto" ? "0" : value);
 }
 
-/// "64" or "16x256": rows of queries x keys.
+/// Sets tiles from "64" or "16x256": rows of queries x keys.
 void set_tile_text(Experiment& e, std::string_view key, const std::string& value) {
   const std::size_t x = value.find('x');
   const int rows = side_of(key, std::string_view(value).substr(0, x));
   e = with_tiles(e, {rows, x == std::string::npos ? rows : side_of(key, std::string_view(value).substr(x + 1))});
 }
-/// As many scores a tile, in the experiment's block_q rows.
+/// Sets block_k so that a tile has this number of scores with the experiment's block_q.
 void set_tile_area(Experiment& e, std::string_view key, const std::string& value) {
   e = with_tiles(e, {e.a.block_q, std::max(1, side_of(key, value) / e.a.block_q)});
 }
@@ -81,7 +81,7 @@ void set_accumulator(Experiment& e, std::string_view, const std::string& value) 
 void set_policy(Experiment& e, std::string_view, const std::string& value) { e.a = with_policy(e.a, policy(value)); }
 void set_baseline(Experiment& e, std::string_view, const std::string& value) { e = with_baseline(e, policy(value)); }
 
-/// Keys that do more than set the field of their parameter.
+/// A key that does more than set the field of its parameter.
 struct Special {
   std::string_view key;
   Set set;
@@ -106,7 +106,7 @@ constexpr std::array<Special, 17> specials{{
     {"baseline", set_baseline},
 }};
 
-/// The parameter that sweeps know by this key; null: none.
+/// The parameter of this key, if sweeps can vary it; else null.
 const ExperimentParameter* swept(std::string_view key) {
   const ExperimentParameter* const found = find_parameter(key);
   return found != nullptr && !found->sweep.group.empty() ? found : nullptr;
@@ -146,7 +146,7 @@ std::vector<std::string> parts(std::string_view text, char between) {
       std::to_string(max_axis_values) + " steps");
 }
 
-/// The numbers of FIRST:LAST[:STEP|:xFACTOR].
+/// Numbers of FIRST:LAST[:STEP|:xFACTOR].
 std::vector<std::string> range_values(std::string_view key, const std::string& text) {
   const std::vector<std::string> ends = parts(text, ':');
   const bool stepped = ends.size() == 3, grows = stepped && ends[2].starts_with('x');

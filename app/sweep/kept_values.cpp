@@ -23,7 +23,7 @@ PackKey key_of(std::string_view question) {
 
 std::string answered_by(int arithmetic) { return ATTOSCOPE_VERSION " arithmetic " + std::to_string(arithmetic) + "\n"; }
 
-/// One of the files, and what there is to do once before it is written.
+/// A file, and a flag for the preparation before its first writing.
 struct KeptValues::File {
   File(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)
       : pack(std::move(path), value_bytes, limit_bytes) {}
@@ -61,7 +61,7 @@ void KeptValues::keep(std::string_view question, std::string_view value) try {
     if (prepare_) prepare_(key.high % files);
   });
   file.pack.keep(key, value);
-} catch (const std::system_error& error) {  // also of the file system
+} catch (const std::system_error& error) {  // includes fs::filesystem_error
   int none = 0;
   failure_.compare_exchange_strong(none, error.code().value() == 0 ? EIO : error.code().value());
 }

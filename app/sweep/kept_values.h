@@ -1,4 +1,4 @@
-/// Values of one size on disk, found again by the text of their question: nothing is computed twice.
+/// Cache on disk of values of one size, by the text of their question.
 #pragma once
 
 #include <atomic>
@@ -14,31 +14,30 @@
 
 namespace attoscope {
 
-/// What every question begins with: an answer is known only to programs of the version and the arithmetic that computed it.
+/// Prefix of every question: only programs of the same version and arithmetic find an answer.
 std::string answered_by(int arithmetic);
 
-/// Many threads and many processes may use one directory. It holds a few files of many values each: "3f-472.points" those whose
-/// hash begins with 3f, in records of 472 bytes. What is torn or damaged counts as absent.
+/// Several threads and processes may use one directory. It has a few files of many values each: "3f-472.points" has the values
+/// whose hash begins with 3f, in records of 472 bytes. Torn or damaged records count as absent.
 class KeptValues {
  public:
-  /// How many files there are at most.
+  /// Largest number of files.
   static constexpr std::size_t files = 64;
 
-  /// `directory` empty: remembers nothing. Older values go away, file by file as these are written, where all together exceed
-  /// `limit_bytes`; but none that this object found or kept since `spare_none`. `prepare` is called before a file is first
-  /// written.
+  /// `directory` empty: caches nothing. Writing a file removes its oldest values if the cache exceeds `limit_bytes`, but none
+  /// that this object found or kept since `spare_none`. `prepare` is called before a file is first written.
   KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes,
              std::function<void(std::size_t file)> prepare = {});
   ~KeptValues();
 
-  /// Whether there is a directory.
+  /// True if there is a directory.
   bool keeps() const { return !directory_.empty(); }
   std::optional<std::string> find(std::string_view question) const;
-  /// A disk that is full or read-only is remembered in `remark`, and nothing else happens.
+  /// A failure, such as a full or read-only disk, only sets `remark`.
   void keep(std::string_view question, std::string_view value);
-  /// What was found and kept until now may go away.
+  /// Values found and kept so far may be removed.
   void spare_none();
-  /// One sentence about the first thing that went wrong; empty: nothing did.
+  /// One sentence on the first failure; empty: none.
   std::string remark() const;
 
  private:

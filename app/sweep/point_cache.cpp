@@ -23,7 +23,7 @@ Json value_json(std::uint64_t digest) { return hex16(digest); }
 void read(const JsonPlace& json, double& x) { x = json.number(); }
 void read(const JsonPlace& json, std::uint64_t& digest) { digest = from_hex16(json.text()).value(); }
 
-/// A summary as the 8 bytes of every number, and back.
+/// A summary as 8 bytes per number, and back.
 std::string packed(const PointSummary& s) {
   std::string bytes;
   visit_summary(s, [&](const std::string&, auto x) {
@@ -44,8 +44,7 @@ PointSummary unpacked(const std::string& bytes) {
   return s;
 }
 
-/// Earlier versions kept every point in a file of its own: a few folders of these for each file that is written now, so that
-/// nobody waits for all of them.
+/// Removes points of earlier versions, one per file: a few folders for each file written now, so that no write takes long.
 void remove_older(const std::string& directory, std::size_t file) {
   constexpr std::size_t folders = 256;
   for (std::size_t i = file; i < folders; i += PointCache::files) {
@@ -79,10 +78,10 @@ PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, 
     : arithmetic_(arithmetic),
       values_(directory, packed({}).size(), limit_bytes, [directory](std::size_t file) { remove_older(directory, file); }) {}
 
-/// What the answer depends on, and the rules that it was computed by.
+/// Cache key of the answer, with the version and arithmetic that computed it.
 std::string PointCache::question_of(const Experiment& experiment) const {
   Experiment e = experiment;
-  e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // with all rows it changes no summary
+  e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // irrelevant to summaries of all rows
   return std::string(schema) + " " + answered_by(arithmetic_) + json_text(experiment_json(e), -1);
 }
 

@@ -1,4 +1,4 @@
-/// Finished points on disk, found again by their experiment: nothing is computed twice.
+/// Cache of finished points on disk, by their experiment.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,26 @@
 
 namespace attoscope {
 
-/// Many threads and many processes may use one directory. A point is known only to programs of the version and the arithmetic
-/// that computed it.
+/// Several threads and processes may use one directory. Only programs of the same version and arithmetic find a point.
 class PointCache {
  public:
-  /// How many files there are at most.
+  /// Largest number of files.
   static constexpr std::size_t files = KeptValues::files;
 
-  /// `directory` empty: remembers nothing. Older points go away, file by file as these are written, where all together exceed
-  /// `limit_bytes`; but none that this object found or kept since `begin_sweep`.
+  /// `directory` empty: caches nothing. Writing a file removes its oldest points if the cache exceeds `limit_bytes`, but none
+  /// that this object found or kept since `begin_sweep`.
   explicit PointCache(const std::string& directory, std::uint64_t limit_bytes = 256 << 20, int arithmetic = arithmetic_version);
 
-  /// What is kept of the experiment; none where it is not known.
+  /// The cached point of the experiment; none: not cached.
   std::optional<PointSummary> find(const Experiment& experiment) const;
-  /// Whether it keeps points of the experiment: not where a or b is `hardware`, since another GPU, or another driver, may round
-  /// otherwise, nor where a scale is of all heads, which the input's digest does not tell apart, and not without a directory.
+  /// True if points of the experiment are cached. False without a directory, for `hardware` (another GPU or driver may round
+  /// differently), and for a scale over all heads (the input's digest does not cover it).
   bool keeps(const Experiment& experiment) const;
-  /// What was found and kept until now may go away: another sweep begins.
+  /// Points found and kept so far may be removed: another sweep begins.
   void begin_sweep() { values_.spare_none(); }
-  /// Keeps it, where it `keeps` such points. A disk that is full or read-only is remembered in `remark`, and nothing else
-  /// happens.
+  /// Caches a point if `keeps`. A failure, such as a full or read-only disk, only sets `remark`.
   void keep(const Experiment& experiment, const PointSummary& summary);
-  /// One sentence about the first thing that went wrong; empty: nothing did.
+  /// One sentence on the first failure; empty: none.
   std::string remark() const { return values_.remark(); }
 
  private:
@@ -43,7 +41,7 @@ class PointCache {
   KeptValues values_;
 };
 
-/// A summary as JSON text, and back; none where the text is not one.
+/// A summary as JSON text, and back; none if the text is invalid.
 std::string summary_text(const PointSummary& summary);
 std::optional<PointSummary> parse_summary(std::string_view text);
 

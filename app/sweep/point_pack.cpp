@@ -27,7 +27,7 @@ std::string record_of(const PackKey& key, std::string_view value) {
   return record;
 }
 
-/// None where a byte is wrong.
+/// Key of a record; none if it is damaged.
 std::optional<PackKey> key_of(std::string_view record) {
   std::uint64_t digest = 0;
   PackKey key;
@@ -37,7 +37,7 @@ std::optional<PackKey> key_of(std::string_view record) {
   return XXH3_64bits(record.data(), body) == digest ? std::optional(key) : std::nullopt;
 }
 
-/// Fewer bytes where the file ends, or cannot be read.
+/// Bytes of the file; fewer at its end or after an error.
 std::string bytes_at(int fd, std::uint64_t offset, std::size_t count) {
   std::string bytes(count, '\0');
   std::size_t done = 0;
@@ -86,7 +86,10 @@ void PointPack::keep(const PackKey& key, std::string_view value) {
     if (const int error = look(O_RDWR | O_CREAT); error != 0) fail(error);
     const FileLock held(file_.get());
     struct stat status{};
-    if (::stat(path_.c_str(), &status) != 0 || status.st_ino != inode_ || status.st_dev != device_) continue;  // a new one
+    if (::stat(path_.c_str(), &status) != 0 || status.st_ino != inode_ || status.st_dev != device_)
+      continue;  // replaced by
+                 // another
+                 // program
     append(record);
     read_new();
     if (read_ > trimmed_at_) trim();
@@ -101,8 +104,8 @@ void PointPack::spare_none() {
   trimmed_at_ = limit_;
 }
 
-/// Opens the file where another stands in its place now, and takes note of what is new in it. Returns an errno: where it cannot
-/// be opened to be written, it stays open to be read.
+/// Opens the file again if it was replaced, and reads new records. Returns an errno; if writing is not possible, the file stays
+/// open for reading.
 int PointPack::look(int flags) {
   struct stat status{};
   const bool is_same =
@@ -141,7 +144,7 @@ std::optional<std::string> PointPack::value_at(std::uint64_t offset, const PackK
   return record.substr(sizeof key, record_ - record_bytes(0));
 }
 
-/// The caller holds the file's lock, so that whatever is no whole record at its end was left by the dead.
+/// Appends a record, after cutting off a torn one of a killed program. The caller holds the file's lock.
 void PointPack::append(const std::string& record) {
   const std::uint64_t end = size_of(file_.get()) / record_ * record_;
   if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0) fail(errno);
@@ -158,10 +161,10 @@ void PointPack::append(const std::string& record) {
   }
 }
 
-/// Puts a file in its place that holds what is spared, and of the rest the newest, in three quarters of the limit. Where it
-/// cannot, the file stays as it is.
+/// Replaces the file by one with the spared records and the newest others, up to three quarters of the limit. On failure the
+/// file stays unchanged.
 void PointPack::trim() try {
-  std::vector<std::pair<std::uint64_t, bool>> records;  // where, and whether it must stay
+  std::vector<std::pair<std::uint64_t, bool>> records;  // offset, and whether it is spared
   for (const auto& [key, place] : places_) records.emplace_back(place, spared_.contains(key));
   std::ranges::sort(records);
   std::uint64_t size = records.size() * record_;
@@ -175,7 +178,7 @@ void PointPack::trim() try {
   trimmed_at_ = std::max(limit_, bytes.size() / 4 * 5);
   write_file(path_, bytes);
 } catch (const std::exception&) {
-  trimmed_at_ = read_ / 4 * 5;  // there is no room for the new one: not at every point
+  trimmed_at_ = read_ / 4 * 5;  // no room for the new file: do not try at every point
 }
 
 }  // namespace attoscope

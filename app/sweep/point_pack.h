@@ -1,4 +1,4 @@
-/// Many small values of one size in one file, which several programs read and write at once.
+/// Many small values of one size in a file shared by several programs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace attoscope {
 
-/// What a value is found by: 128 bits of a hash.
+/// Key of a value: 128 bits of a hash.
 struct PackKey {
   std::uint64_t low = 0, high = 0;
   friend bool operator==(const PackKey&, const PackKey&) = default;
@@ -23,24 +23,23 @@ struct PackKeyHash {
   std::size_t operator()(const PackKey& key) const { return key.low; }
 };
 
-/// The file: records of one size, each its key, its value and the XXH3 digest of both, the newest last. A record that is torn
-/// or damaged counts as absent; a torn one at the end, which a program that was killed has left, is cut off by the next that
-/// writes. All may be called from any thread.
+/// The file: records of one size, each a key, a value and the XXH3 digest of both, the newest last. Torn or damaged records
+/// count as absent; a torn one at the end, left by a killed program, is cut off by the next writer. Thread-safe.
 class PointPack {
  public:
   PointPack(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes);
 
-  /// The bytes of a record of such values.
+  /// Bytes of a record with such a value.
   static constexpr std::size_t record_bytes(std::size_t value_bytes) {
     return sizeof(PackKey) + value_bytes + sizeof(std::uint64_t);
   }
 
-  /// The newest value of the key; it is then spared by `keep`.
+  /// The newest value of the key, which is then spared by `keep`.
   std::optional<std::string> find(const PackKey& key);
-  /// Appends a value. Where the file then exceeds its limit, the oldest go away, but none that was found or kept by this object
-  /// since `spare_none`. Throws std::system_error where it cannot be written; the file is then as it was.
+  /// Appends a value. If the file then exceeds its limit, its oldest values are removed, but none that this object found or
+  /// kept since `spare_none`. Throws std::system_error on failure; the file is then unchanged.
   void keep(const PackKey& key, std::string_view value);
-  /// What was found and kept so far may go away.
+  /// Values found and kept so far may be removed.
   void spare_none();
 
  private:
@@ -55,10 +54,10 @@ class PointPack {
   const std::uint64_t limit_;
   std::mutex mutex_;
   Descriptor file_;
-  std::uint64_t device_ = 0, inode_ = 0;  ///< of `file_`: another program may have put a new one in its place
-  std::uint64_t read_ = 0;                ///< so far the file was looked through
-  std::uint64_t trimmed_at_;              ///< the size from which it is trimmed
-  std::unordered_map<PackKey, std::uint64_t, PackKeyHash> places_;  ///< of the newest records
+  std::uint64_t device_ = 0, inode_ = 0;                            ///< identity of `file_`, which another program may replace
+  std::uint64_t read_ = 0;                                          ///< bytes of the file read so far
+  std::uint64_t trimmed_at_;                                        ///< size above which the file is trimmed
+  std::unordered_map<PackKey, std::uint64_t, PackKeyHash> places_;  ///< offsets of the newest records
   std::unordered_set<PackKey, PackKeyHash> spared_;
 };
 

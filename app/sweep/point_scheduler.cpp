@@ -14,7 +14,7 @@ PointScheduler::PointScheduler(const std::vector<std::size_t>& points, int worke
 }
 
 std::vector<std::size_t> PointScheduler::next(int worker) {
-  lost(worker);  // what it gave up
+  lost(worker);  // returns unfinished points of its last run
   std::vector<std::size_t>& run = with_[static_cast<std::size_t>(worker)];
   while (!waiting_.empty() && run.size() < longest_) {
     if (!finished_[waiting_.front()]) run.push_back(waiting_.front());

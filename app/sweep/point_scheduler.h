@@ -1,4 +1,4 @@
-/// Which points of a sweep are with which worker: runs of neighbours, dealt out as they are asked for.
+/// Deals the points of a sweep to workers, in runs of neighbours.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace attoscope {
 
-/// Belongs to one thread, or to one lock.
+/// Not thread-safe.
 class PointScheduler {
  public:
-  /// `points`: what is to be computed, in this order.
+  /// `points`: to be computed, in this order.
   PointScheduler(const std::vector<std::size_t>& points, int workers);
 
-  /// The next run for this worker, which has given up what it did not finish of the last one; empty: nothing is left to begin,
-  /// though others may still be at work.
+  /// The next run for this worker; unfinished points of its last run return to the queue. Empty: nothing is waiting, though
+  /// other workers may still compute.
   std::vector<std::size_t> next(int worker);
-  /// True for the first answer to a point of this sweep.
+  /// Records an answer; true if it is the first one for a point of this sweep.
   bool finished(std::size_t point);
-  /// What the worker did not finish goes to others.
+  /// Returns the worker's unfinished points to the queue.
   void lost(int worker);
   /// True once every point has an answer.
   bool complete() const { return unfinished_ == 0; }

@@ -1,4 +1,4 @@
-/// A sweep computed by the processes that mpirun started together.
+/// A sweep computed by the processes of one mpirun.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace attoscope {
 
-/// The processes of one mpirun, for as long as this lives; a process that stands alone is rank 0 of 1.
+/// The processes of one mpirun while this object exists; a single process is rank 0 of 1.
 class Ranks {
  public:
-  /// Throws std::runtime_error in a sentence where several were started and this program was built without MPI.
+  /// Throws std::runtime_error with one sentence if several processes were started and the program was built without MPI.
   Ranks();
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -19,17 +19,18 @@ class Ranks {
 
   int count() const { return count_; }
   bool is_root() const { return rank_ == 0; }
-  /// Runs it at the root first; where it throws there, only the root throws and the others get false.
+  /// Runs `preparation` at the root, then at the others. If the root's throws, only the root throws, and the others return
+  /// false.
   bool agree(const std::function<void()>& preparation) const;
 
-  /// At the root what `run_sweep` gives, the points dealt out to all ranks; nothing at the others. A rank that dies loses only
-  /// the points that it was computing: others compute them.
+  /// The answers of `run_sweep` at the root, with points dealt to all ranks; empty at the others. Points of a rank that dies
+  /// are computed by others.
   std::vector<SweepAnswer> run(const Sweep& sweep, const SweepOptions& options);
 
  private:
   int rank_ = 0, count_ = 1;
-  bool started_ = false;   ///< MPI was, by this
-  bool lost_one_ = false;  ///< a rank died, so the others cannot end together
+  bool started_ = false;   ///< this object initialised MPI
+  bool lost_one_ = false;  ///< a rank died, so MPI_Finalize would wait
 };
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// One thread of a rank speaks MPI, another computes. The root deals points out as they are asked for and computes some, too.
+// One thread of a rank calls MPI, another computes. The root deals points on request, and computes some itself.
 #include <mpi.h>
 
 #include <algorithm>
@@ -20,15 +20,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// ask: I have nothing to do. work: indices. finish: that was all, and we end together. leave: that was all, but one of us
-/// died. answer: one point. alive: nothing else to say.
+/// Messages. ask: requests work. work: indices of points. finish: end, together. leave: end, a rank died. answer: one point.
+/// alive: heartbeat.
 enum Tag : int { ask = 1, work, finish, leave, answer, alive };
 
 constexpr std::chrono::milliseconds nap{1}, beat{1000};
-/// A rank that is silent for so long is taken for dead; if it is not, its answers still count.
+/// Silence after which a rank counts as dead; later answers of it are still accepted.
 constexpr std::chrono::seconds patience{5};
 
-/// An answer as bytes: index, how it was found, seconds, then the summary's text or the error.
+/// An answer as bytes: index, seconds, kind (cached, computed, error), then the summary's text or the error.
 std::string packed(const SweepAnswer& a) {
   const std::uint64_t index = a.index;
   std::string bytes(sizeof index + sizeof a.seconds, '\0');
@@ -38,7 +38,7 @@ std::string packed(const SweepAnswer& a) {
   return bytes + (a.summary ? summary_text(*a.summary) : a.error);
 }
 
-/// None where the bytes are no answer.
+/// None if the bytes are invalid.
 std::optional<SweepAnswer> unpacked(const std::string& bytes) {
   SweepAnswer a;
   std::uint64_t index = 0;
@@ -60,12 +60,12 @@ void send(int to, Tag tag, const void* bytes, std::size_t size) {
   MPI_Send(bytes, static_cast<int>(size), MPI_BYTE, to, tag, MPI_COMM_WORLD);
 }
 
-/// A message that has come.
+/// A received message.
 struct Message {
   int from = 0, tag = 0;
   std::string bytes;
 };
-/// False if there is none.
+/// Receives a waiting message; false if there is none.
 bool receive(Message& message) {
   int there = 0, size = 0;
   MPI_Status status;
@@ -85,7 +85,7 @@ SweepOptions of_rank(const SweepOptions& options, std::vector<std::size_t> only,
   return own;
 }
 
-/// The root: deals out, computes on a thread of its own, collects.
+/// Rank 0: deals points, computes on a thread, collects answers.
 class Root {
  public:
   Root(const Sweep& sweep, const SweepOptions& options, int ranks)
@@ -154,7 +154,7 @@ class Root {
   void take(const Message& message) {
     Rank& rank = ranks_[static_cast<std::size_t>(message.from)];
     rank.heard = Clock::now();
-    rank.dead = false;  // it was slow, not dead
+    rank.dead = false;  // was slow, not dead
     if (message.tag == ask) rank.asks = true;
     if (message.tag == answer)
       if (const std::optional<SweepAnswer> a = unpacked(message.bytes)) keep(*a);
@@ -162,7 +162,7 @@ class Root {
 
   bool lost_one() const { return std::ranges::any_of(ranks_, &Rank::dead); }
 
-  /// A run for each rank that asks; once all is over and nobody may still be found dead, its dismissal.
+  /// Sends a run to each rank that asks; after the end, and once every rank has asked or died, dismisses them.
   void deal() {
     const bool over = is_over();
     if (over && !std::all_of(ranks_.begin() + 1, ranks_.end(), [](const Rank& r) { return r.asks || r.dead || r.dismissed; }))
@@ -175,7 +175,7 @@ class Root {
         send(static_cast<int>(i), lost_one() ? leave : finish, nullptr, 0);
       } else {
         const std::vector<std::size_t> next = scheduler_.next(static_cast<int>(i));
-        if (next.empty()) continue;  // a rank may yet die and leave something
+        if (next.empty()) continue;  // a rank may still die and return points
         const std::vector<std::uint64_t> run(next.begin(), next.end());
         send(static_cast<int>(i), work, run.data(), run.size() * sizeof run[0]);
       }
@@ -203,13 +203,13 @@ class Root {
   std::vector<SweepAnswer> answers_;
 };
 
-/// Every other rank: computes what the root deals out, until it deals out nothing.
+/// Any other rank: computes runs from the root until it is dismissed.
 class Helper {
  public:
   Helper(const Sweep& sweep, const SweepOptions& options) : sweep_(sweep), options_(options) {}
 
-  /// Ends early where this rank alone was told to stop: the root then deals its points to others.
-  /// False if a rank died, so that they cannot end together.
+  /// Stops early if only this rank is cancelled; the root then deals its points to others. False if a rank died, so that MPI
+  /// cannot be finalized.
   bool run() {
     while (!options_.cancelled || !options_.cancelled()) {
       const Message dealt = ask_for_work();
@@ -246,7 +246,7 @@ class Helper {
     found_.push_back(packed(a));
   }
 
-  /// Sends what was found, else now and then a sign of life.
+  /// Sends new answers, or a heartbeat.
   void tell() {
     std::deque<std::string> found;
     {
@@ -269,7 +269,7 @@ class Helper {
   Clock::time_point told_ = Clock::now();
 };
 
-/// True in a process that was started by mpirun, or by srun with a process manager.
+/// True if the process was started by mpirun, or by srun with a process manager.
 bool was_started_by_mpi() {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
          std::getenv("PMI_RANK") != nullptr;
@@ -287,7 +287,7 @@ Ranks::Ranks() {
 }
 
 Ranks::~Ranks() {
-  if (started_ && !lost_one_) MPI_Finalize();  // it would wait for the dead
+  if (started_ && !lost_one_) MPI_Finalize();  // would wait for dead ranks
 }
 
 bool Ranks::agree(const std::function<void()>& preparation) const {

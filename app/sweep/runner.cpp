@@ -16,7 +16,7 @@
 namespace attoscope {
 namespace {
 
-/// Multiply-adds from which a point has enough rows and work for all threads.
+/// Multiply-adds of a point above which all threads share it.
 constexpr double large = 4e8;
 
 double work_of(const Experiment& e) {
@@ -25,13 +25,13 @@ double work_of(const Experiment& e) {
   return 0.5 * rows * key_count(p) * (p.d + value_columns(p));
 }
 
-/// One device for all points, since how they are shared among threads depends on it: "auto" is the GPU that is preferred.
+/// Resolves "auto" to the preferred GPU or the CPU, as the division among threads depends on the device.
 std::string fixed_device(const std::string& device) {
   const std::vector<int> gpus = devices_of(device);
   return gpus.empty() ? "cpu" : device == "auto" ? "cuda:" + std::to_string(gpus.front()) : device;
 }
 
-/// One run of a sweep: what is shared by its threads.
+/// State of one run of a sweep, shared by its threads.
 class Run {
  public:
   Run(const Sweep& sweep, const SweepOptions& options)
@@ -60,7 +60,7 @@ class Run {
 
   bool stopped() const { return options_.cancelled && options_.cancelled(); }
 
-  /// Neighbours share a truth, so a thread takes runs of them. What is large is left for later.
+  /// Computes small points in runs of neighbours, which share a golden value; large ones are collected for later.
   void side_by_side(const std::vector<std::size_t>& points) {
     const int threads = options_.threads > 0 ? options_.threads : tbb::info::default_concurrency();
     tbb::task_arena arena(threads);
@@ -79,11 +79,11 @@ class Run {
 
   void small_point(std::size_t index, ComputeCache& cache) {
     if (const std::optional<Experiment> e = question(index)) {
-      if (on_gpu_ || work_of(*e) >= large) {  // a GPU takes one after the other
+      if (on_gpu_ || work_of(*e) >= large) {  // a GPU computes one at a time
         const std::lock_guard lock(mutex_);
         large_.push_back(index);
       } else {
-        // isolated: a thread that waits within this point must not begin another one with the same cache
+        // isolated: a thread that waits within this point must not start another one with the same cache
         tbb::this_task_arena::isolate([&] { answer(index, *e, cache, 1); });
       }
     }
@@ -93,7 +93,7 @@ class Run {
     if (const std::optional<Experiment> e = question(index)) answer(index, *e, cache, threads);
   }
 
-  /// The point's experiment; none where it makes no sense, which is its answer, or where the cache has one.
+  /// The point's experiment; none if it is invalid or cached, which is then its answer.
   std::optional<Experiment> question(std::size_t index) {
     try {
       Experiment e = experiment_of(sweep_, index);

@@ -12,29 +12,29 @@
 
 namespace attoscope {
 
-/// A point that is finished.
+/// The answer to a point.
 struct SweepAnswer {
   std::size_t index = 0;
-  bool remembered = false;  ///< it was in the cache
+  bool remembered = false;  ///< from the cache
   std::optional<PointSummary> summary;
-  std::string error;   ///< one sentence where there is no summary
-  double seconds = 0;  ///< that its computation took; 0 where there was none
+  std::string error;   ///< one sentence without a summary
+  double seconds = 0;  ///< time of the computation; 0 without one
 };
 
 struct SweepOptions {
   Cancelled cancelled{};
-  PointCache* cache = nullptr;  ///< none: everything is computed
-  int threads = 0;              ///< 0: all that the machine has
+  PointCache* cache = nullptr;  ///< null: compute everything
+  int threads = 0;              ///< 0: all of the machine
   std::string device = "cpu";
-  std::size_t shard = 0, shards = 1;  ///< only the points whose index modulo `shards` is `shard`
-  std::vector<std::size_t> only{};    ///< instead of a shard: these points; empty: no such choice
-  /// Told of every point as it is finished, one at a time, from any thread.
+  std::size_t shard = 0, shards = 1;  ///< only points whose index modulo `shards` is `shard`
+  std::vector<std::size_t> only{};    ///< only these points, instead of a shard; empty: no restriction
+  /// Called for every finished point, from any thread, one call at a time.
   std::function<void(const SweepAnswer&)> finished{};
 };
 
-/// The points' answers by index; those of other shards and those that were not reached before it was cancelled are missing. A
-/// point that cannot be computed (a size that the file does not have, say) has an error and stops nothing.
-/// Throws std::invalid_argument where the sweep makes no sense.
+/// Answers by index; those of other shards, and those not reached before a cancellation, are missing. A point that cannot be
+/// computed (such as a size that the file does not have) has an error and stops nothing. Throws std::invalid_argument if the
+/// sweep is invalid.
 std::vector<SweepAnswer> run_sweep(const Sweep& sweep, const SweepOptions& options);
 
 }  // namespace attoscope

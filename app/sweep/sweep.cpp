@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// "a.mean_abs/golden" in its parts; field is null where the name is none of a deviation.
+/// Parts of "a.mean_abs/golden"; field is null unless the name is of a deviation.
 struct Parts {
   std::string_view who;
   const DeviationMeasure* field = nullptr;
@@ -119,7 +119,7 @@ PointPlace place_of(const Sweep& s, std::size_t index) {
     index /= count;
     return i;
   };
-  // innermost first: what leaves the truth alone, then the seeds, then what moves it
+  // innermost: axes that keep the golden value, then seeds, then axes that change it
   const auto take_axes = [&](bool moves_truth) {
     for (std::size_t i = s.axes.size(); i-- > 0;)
       if (axis_key(s.axes[i].key).moves_truth == moves_truth) p.at[i] = take(s.axes[i].values.size());

@@ -1,4 +1,4 @@
-/// A sweep as a value: what is varied, what is measured; and the points that it consists of.
+/// A sweep as a value: varied parameters and measure; and its points.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace attoscope {
 
 struct Result;
 
-/// What is kept of a Result: its size does not depend on N.
+/// Numbers of a Result that do not grow with N.
 struct PointSummary {
   DeviationNumbers a, b, a_minus_b;
   double golden_rms = 0;
@@ -28,7 +28,7 @@ struct PointSummary {
 };
 PointSummary summary(const Result& result);
 
-/// A number of a summary that is none of a deviation.
+/// A number of a summary that is not of a deviation.
 struct PlainMeasure {
   std::string_view name, title;
   double PointSummary::* value;
@@ -47,8 +47,8 @@ inline constexpr std::array<PlainMeasure, 11> plain_measures{{
     {"b.arithmetic_rms", "RMS error of arithmetic, b", &PointSummary::b_arithmetic},
 }};
 
-/// f(name, number) for every number, then f(name, digest) for every digest, in the order of files; S: PointSummary, perhaps
-/// const.
+/// Calls f(name, number) for every number, then f(name, digest) for every digest, in the order of files; S: PointSummary or
+/// const PointSummary.
 template <class S, class F>
 void visit_summary(S& s, F f) {
   const auto each = [&](const char* who, auto& d) {
@@ -63,13 +63,13 @@ void visit_summary(S& s, F f) {
   f("b_digest", s.b_digest);
 }
 
-/// One number of a summary: "a.mean_abs", "b.rms", "a_minus_b.max_abs", "ratio.mean_abs" (a over b), the first three also over
-/// the RMS of golden ("a.mean_abs/golden"); "rescales", "expected_rescales", "flash2_bytes", ...
+/// A number of a summary: "a.mean_abs", "b.rms", "a_minus_b.max_abs", "ratio.mean_abs" (a over b); the first three also divided
+/// by the RMS of golden ("a.mean_abs/golden"); "rescales", "expected_rescales", "flash2_bytes", ...
 struct Measure {
   std::string name;
   friend bool operator==(const Measure&, const Measure&) = default;
 };
-/// Throws std::invalid_argument in a sentence.
+/// Throws std::invalid_argument with one sentence if the name is unknown.
 Measure parse_measure(std::string_view text);
 double value_of(const Measure& measure, const PointSummary& summary);
 /// "mean |error| of a", for axes and captions.
@@ -87,17 +87,17 @@ struct Sweep {
 inline constexpr int max_seeds = 10000;
 inline constexpr std::size_t max_points = 1000000;
 
-/// Where a point stands in its sweep.
+/// Indices of a point in its sweep.
 struct PointPlace {
-  std::array<int, 2> at{};  ///< which value of each axis
+  std::array<int, 2> at{};  ///< index of each axis' value
   int seed = 0;             ///< 0 .. seeds - 1
 };
 
-/// How many points there are. Throws std::invalid_argument in a sentence where the sweep makes no sense or has too many.
+/// Number of points. Throws std::invalid_argument with one sentence if the sweep is invalid or has too many.
 std::size_t point_count(const Sweep& sweep);
-/// The place of point `index` of 0 .. point_count - 1: points that share a truth stand together.
+/// Place of point `index` of 0 .. point_count - 1; points with the same golden value are adjacent.
 PointPlace place_of(const Sweep& sweep, std::size_t index);
-/// Its experiment, tensors read. Throws as `vary`, `load_tensors` and `validate` do.
+/// Experiment of a point, with tensors read. Throws as `vary`, `load_tensors` and `validate`.
 Experiment experiment_of(const Sweep& sweep, std::size_t index);
 
 }  // namespace attoscope

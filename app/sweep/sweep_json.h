@@ -9,8 +9,8 @@
 namespace attoscope {
 
 Json sweep_json(const Sweep& sweep);
-/// Unknown keys and impossible values are named with their path in `remarks`. Throws std::runtime_error where `text` is no
-/// sweep at all. Tensors are not read.
+/// Parses a sweep. Unknown keys and invalid values are named with their path in `remarks`. Throws std::runtime_error if `text`
+/// is no sweep. Tensors are not read.
 Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks);
 
 }  // namespace attoscope

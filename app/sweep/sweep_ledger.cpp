@@ -14,7 +14,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// What a value of an axis multiplies the multiply-adds of a point by.
+/// Factor of a point's multiply-adds for a value of an axis.
 double cost(const Axis& axis, const std::string& value) {
   const double x = std::clamp(to_number<double>(value).value_or(1), 1.0, double{max_n});
   if (axis.key == "n") return x * x;
@@ -29,7 +29,7 @@ SweepValues values_of(const Axis& axis) {
   return v;
 }
 
-/// What is measured, whoever it belongs to: "mean |error|".
+/// Name of the measure without its method: "mean |error|".
 std::string quantity_of(const Measure& measure) {
   const std::size_t dot = measure.name.find('.') + 1;
   const DeviationMeasure* const field = deviation_measure(measure.name.substr(dot, measure.name.find('/') - dot));

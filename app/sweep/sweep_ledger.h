@@ -1,4 +1,4 @@
-/// What is known of a sweep while it runs: filled by the threads that compute, read by those that show it.
+/// Results of a running sweep, filled by the threads that compute and read by those that show it.
 #pragma once
 
 #include <array>
@@ -16,29 +16,28 @@
 
 namespace attoscope {
 
-/// The answers to one sweep. All may be called from any thread; only `add`, `missing`, `point_at` and `table` may have to wait.
+/// The answers to one sweep. Thread-safe; only `add`, `missing`, `point_at` and `table` take a lock.
 class SweepLedger {
  public:
-  /// Throws as `point_count` does.
+  /// Throws as `point_count`.
   explicit SweepLedger(Sweep sweep);
 
   const Sweep& sweep() const { return sweep_; }
   std::size_t points() const { return points_; }
   std::size_t done() const { return done_; }
   std::size_t failed() const { return failed_; }
-  /// How much of the work is done, 0 .. 1: by the multiply-adds that N and d cost, where these are varied.
+  /// Finished share of the work, 0 .. 1, weighted by multiply-adds if N or d is varied.
   double share() const;
-  /// As much of it as was not remembered but computed.
+  /// The same without points from the cache.
   double computed_share() const;
 
-  /// Takes note of a point that was finished; a second answer to the same point is none.
+  /// Records a finished point; duplicates are ignored.
   void add(SweepAnswer answer);
-  /// The points that have no answer, at most so many, in order.
+  /// Points without an answer, at most `most`, in order.
   std::vector<std::size_t> missing(std::size_t most) const;
-  /// Any point of a combination that has an answer, the one of the first seed if it is there.
+  /// A point of the combination with an answer, that of the first seed if it has one.
   std::optional<std::size_t> point_at(const SweepPlace& place) const;
-  /// All combinations; `rival` is what the same number is called for b. Looks anew only at what has changed since the last
-  /// call.
+  /// Table of all combinations; `rival`: the same measure of b. Updates only cells that changed since the last call.
   std::shared_ptr<const SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
 
  private:
@@ -49,13 +48,13 @@ class SweepLedger {
   const Sweep sweep_;
   const std::size_t points_;
   std::array<std::vector<double>, 2> weights_;  ///< of each axis' values, relative to the smallest
-  double all_ = 0;                              ///< the weight of all points
+  double all_ = 0;                              ///< total weight of all points
   std::atomic<std::size_t> done_{0}, failed_{0};
   std::atomic<double> weight_done_{0}, weight_computed_{0};
   mutable std::mutex mutex_;
   std::vector<std::vector<SweepAnswer>> answers_;  ///< by combination
   std::vector<bool> known_;                        ///< by point
-  std::vector<std::size_t> changed_;               ///< combinations whose cell is out of date
+  std::vector<std::size_t> changed_;               ///< combinations with an outdated cell
   std::optional<Measure> measure_, rival_;         ///< of `cells_`
   std::vector<SweepCell> cells_;
   std::vector<std::string> errors_;

@@ -31,7 +31,7 @@ void add_steps(SweepOffer& offer, const std::string& method) {
   }
 }
 
-/// "a.mean_abs/golden", or the number's own name where no method has it.
+/// "a.mean_abs/golden", or the plain name of a measure without a method.
 std::string measure_name(const SweepPlan& plan, SweepSubject subject) {
   const DeviationMeasure* const field = deviation_measure(plan.measure);
   if (field == nullptr) return plan.measure;
@@ -45,7 +45,7 @@ bool has_rival(const SweepPlan& plan) {
          measure_name(plan, SweepSubject::a) != plan.measure;
 }
 
-/// The parameter with values that it can take. Throws in a sentence.
+/// The parameter with valid values. Throws with one sentence.
 Axis axis_of(const VariedParameter& varied, const Experiment& base) {
   Axis axis = parse_axis(varied.key + "=" + varied.values);
   for (const std::string& value : axis.values) {
@@ -60,12 +60,12 @@ bool is_stochastic(const Method& m) {
                              [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
 }
 
-/// True if another seed can give other numbers.
+/// True if the seed changes results.
 bool depends_on_seed(const Experiment& e) {
   return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b);
 }
 
-/// Why seeds would change nothing at any point of the sweep; empty where they do somewhere.
+/// Reason why seeds change nothing at all points of the sweep; empty if they change some.
 std::string why_no_seeds(const Sweep& s) {
   const auto with = [&](const Axis& axis, const std::string& value) {
     Experiment e = s.base;
@@ -79,7 +79,7 @@ std::string why_no_seeds(const Sweep& s) {
   return has_seeds ? "" : "Q, K and V come from a file and nothing is rounded at random: there are no seeds to vary.";
 }
 
-/// The base without what the axes set, nor what no summary depends on.
+/// The base with the axes' first values, and without the traced row unless it matters to summaries.
 Experiment settled_base(const Sweep& s) {
   Experiment e = s.base;
   if (e.problem.rows == 0) e.problem.traced_row = -1;
@@ -87,10 +87,10 @@ Experiment settled_base(const Sweep& s) {
   return e;
 }
 
-/// All threads but the one that draws.
+/// All threads but one, which draws.
 int sweep_threads() { return std::max(1, tbb::info::default_concurrency() - 1); }
 
-/// Takes what the cache has, and what makes no sense, for answers; false if it was stopped.
+/// Records cached points, and invalid ones; false if it was stopped.
 bool look_up(const SweepLedger& ledger, const PointCache& cache, const std::function<bool()>& stopped,
              const std::function<void(const SweepAnswer&)>& finished) {
   for (const std::size_t index : ledger.missing(ledger.points())) {
@@ -104,7 +104,7 @@ bool look_up(const SweepLedger& ledger, const PointCache& cache, const std::func
   return true;
 }
 
-/// What the worker has answered; where it failed, `message` says how.
+/// Takes the worker's answer; on failure sets `message`.
 template <class W>
 auto taken(W& worker, std::string& message) -> decltype(worker.take()) {
   try {
@@ -186,7 +186,7 @@ SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
   return view;
 }
 
-/// The work of the thread that fills the ledger. The cache is opened by it: reading a large directory takes a while.
+/// Function of the thread that fills the ledger. It also opens the cache, as reading a large directory takes time.
 std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)> Sweeper::finder(
     std::shared_ptr<Shared> shared, std::function<void()> published, std::string directory) {
   struct Own {
@@ -260,7 +260,7 @@ void Sweeper::ask() {
   points_.submit({++shared_->question, ledger_, wanted_ == State::running, usable_device(device_).spec});
 }
 
-/// A table takes a while where there are many points: the next one is made after four times that while.
+/// Takes a new table and requests the next one, after four times the time that the last one took.
 void Sweeper::take_table() {
   if (std::optional<TableAnswer> answer = taken(tables_, message_)) {
     shown_ = std::move(*answer);

@@ -1,4 +1,4 @@
-/// The conversation of the Sweep workspace with its workers: what was planned, what is known, what is under way.
+/// Connects the Sweep workspace to its workers: plan, results, progress.
 #pragma once
 
 #include <atomic>
@@ -17,49 +17,49 @@
 
 namespace attoscope {
 
-/// What the parameters and numbers on offer are.
+/// Parameters and measures that can be chosen.
 std::shared_ptr<const SweepOffer> sweep_offer();
 
-/// A plan, understood.
+/// A parsed plan.
 struct PlannedSweep {
-  std::optional<Sweep> sweep;    ///< none where something is wrong
-  std::optional<Measure> rival;  ///< the same number of b
-  SweepProgress about;           ///< `values`, `wrong_values`, `wrong`, `no_seeds` and `points` alone are set
+  std::optional<Sweep> sweep;    ///< none if the plan is invalid
+  std::optional<Measure> rival;  ///< the same measure of b
+  SweepProgress about;           ///< only `values`, `wrong_values`, `wrong`, `no_seeds` and `points` are set
 };
 PlannedSweep planned(const SweepPlan& plan, const Experiment& base);
 
-/// True if both consist of the same points, whatever is measured: what is varied may differ in their bases.
+/// True if both have the same points; measures and varied fields of the base may differ.
 bool same_points(const Sweep& x, const Sweep& y);
 
-/// Everything of a session's plan, computed before it returns. Throws Stopped when cancelled.
+/// Computes a session's plan completely. Throws Stopped when cancelled.
 SweepView computed_sweep(const Session& session, const Cancelled& cancelled = {});
 
-/// Asks whenever the plan changes, and only looks up what is known already until it is told to run. Knows no window.
+/// Reacts to changes of the plan; only looks up cached points until it is told to run. Independent of the window.
 ///
-/// Points in progress are given up while Explore computes, and begun again when it has been quiet for a fifth of a second:
-/// Explore has all threads then; otherwise one is left to it.
+/// Points in progress are cancelled while Explore computes, and restarted after it was idle for a fifth of a second: Explore
+/// then has all threads. Otherwise one thread is left to it.
 class Sweeper {
  public:
-  /// `published` is called from other threads whenever `update` has something to take. `cache`: directory of finished points.
+  /// Other threads call `published` whenever `update` has something to take. `cache`: directory of finished points.
   Sweeper(std::function<void()> published, std::string cache);
 
-  /// Reads the plan where the Sweep workspace is on show, asks what was not asked yet, takes the newest table.
+  /// Reads the plan if the Sweep workspace is on show, asks new questions, takes the newest table.
   void update(const Session& session, bool explore_computes);
-  /// What the panels are told in this frame.
+  /// Input of the panels in this frame.
   SweepView view() const;
-  /// Does what was asked of it; a point that is opened takes the place of the session's experiment. Returns one sentence about
-  /// what could not be done, or "".
+  /// Executes the panels' requests; opening a point replaces the session's experiment. Returns one sentence on a failure, or
+  /// "".
   std::string handle(const Requests& requests, Session& session);
-  /// True while something is on its way that ends by itself.
+  /// True while a computation is running that ends by itself.
   bool busy() const { return points_.busy() || tables_.busy(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   using Ledger = std::shared_ptr<SweepLedger>;
   using State = SweepProgress::State;
-  /// What the window's thread and the one that computes tell each other.
+  /// State shared by the window's thread and the computing one.
   struct Shared {
-    std::atomic<std::uint64_t> question{0};  ///< the newest; another one is to be given up
+    std::atomic<std::uint64_t> question{0};  ///< number of the newest question; others are cancelled
     std::atomic<bool> held{false};           ///< Explore computes
     std::mutex mutex;
     std::string remark;  ///< of the cache
@@ -74,7 +74,7 @@ class Sweeper {
     Ledger ledger;
     Measure measure;
     std::optional<Measure> rival;
-    std::size_t done = 0;  ///< how many points the table is to hold, at least
+    std::size_t done = 0;  ///< least number of points in the table
   };
   struct TableAnswer {
     TableQuestion question;
@@ -93,7 +93,7 @@ class Sweeper {
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   SweepPlan plan_;
   Experiment base_;
-  bool read_ = false;  ///< `plan_` and `base_` were read from a session
+  bool read_ = false;  ///< a session was read into `plan_` and `base_`
   std::string device_;
   PlannedSweep planned_;
   Ledger ledger_;
@@ -101,9 +101,9 @@ class Sweeper {
   std::optional<TableAnswer> shown_;
   Clock::time_point tabled_at_{}, explored_at_{}, begun_at_{};
   Clock::duration tabled_in_{};
-  double begun_share_ = 0;  ///< of the work that was done when it was begun
+  double begun_share_ = 0;  ///< share of the work that was finished at the start
   std::string message_;
-  Worker<PointsQuestion, bool> points_;  ///< last, so they join before anything they use goes away
+  Worker<PointsQuestion, bool> points_;  ///< last, so that they join before anything they use is destroyed
   Worker<TableQuestion, TableAnswer> tables_;
 };
 

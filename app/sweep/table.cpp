@@ -16,7 +16,7 @@
 namespace attoscope {
 namespace {
 
-/// Which combination a point belongs to: the last axis fastest.
+/// Index of a point's combination, the last axis fastest.
 std::size_t combination(const Sweep& s, const PointPlace& p) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < s.axes.size(); ++i) index = index * s.axes[i].values.size() + static_cast<std::size_t>(p.at[i]);
@@ -30,14 +30,14 @@ std::vector<std::string> values_of(const Sweep& s, std::size_t combination) {
   return values;
 }
 
-/// What the seeds of one combination gave.
+/// Values of one combination's seeds, or an error.
 struct Gathered {
   std::vector<double> values;
   std::string error;
 };
 
-/// Two passes: the sum of squares about the mean loses nothing to cancellation. The mean lies between least and largest, so
-/// that equal values have a spread of 0 exactly.
+/// Mean and standard deviation in two passes, without cancellation. The mean is clamped to [min, max], so that equal values
+/// have a spread of exactly 0.
 SweepRow row_of(const Sweep& s, std::size_t combination, const Gathered& g) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(g.values.size());
@@ -56,7 +56,7 @@ SweepRow row_of(const Sweep& s, std::size_t combination, const Gathered& g) {
   return row;
 }
 
-/// A number of a summary as the file of points has it; and back, false where it is nothing of the kind.
+/// A number as in files of points, and back; false if the text is invalid.
 std::string number_text(double x) { return shortest(x); }
 std::string number_text(std::uint64_t digest) { return hex16(digest); }
 bool read(const std::string& text, double& x) {
@@ -120,7 +120,7 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
 
 std::string four_digits(double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : fmt::format("{}", x); }
 
-/// The cells of a table for people: values, mean, spread, seeds.
+/// Cells of a text table: values, mean, spread, seeds.
 std::vector<std::vector<std::string>> cells(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
   std::vector<std::vector<std::string>> table(1);
   for (const Axis& axis : sweep.axes) table[0].emplace_back(axis_key(axis.key).title);
@@ -141,7 +141,7 @@ std::vector<std::vector<std::string>> cells(const Sweep& sweep, const Measure& m
   return table;
 }
 
-/// Characters that TeX would take for commands.
+/// The text with TeX's special characters escaped.
 std::string tex(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -173,7 +173,7 @@ std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span
   }
   std::vector<SweepRow> result;
   for (auto& [index, of_seeds] : by_combination) {
-    std::ranges::sort(of_seeds);  // the sum's order is that of the seeds, whoever came first
+    std::ranges::sort(of_seeds);  // sums in the order of the seeds
     Gathered g;
     for (const auto& [seed, a] : of_seeds) {
       if (a->summary) g.values.push_back(value_of(measure, *a->summary));

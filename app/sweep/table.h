@@ -1,4 +1,4 @@
-/// A sweep's answers as a table: a row for each combination of values, over its seeds; and as CSV, Markdown, LaTeX, JSON.
+/// A sweep's answers as a table with one row for each combination of values, over its seeds; and as CSV, Markdown, LaTeX, JSON.
 #pragma once
 
 #include <span>
@@ -12,24 +12,24 @@ namespace attoscope {
 /// A measure over the seeds of one combination.
 struct SweepRow {
   std::vector<std::string> values;             ///< one of each axis
-  int count = 0;                               ///< seeds that have an answer
-  double mean = 0, std = 0, min = 0, max = 0;  ///< std: of the sample (n - 1), 0 for one seed; NaN where a seed's is
-  std::string error;                           ///< of a seed that has none
+  int count = 0;                               ///< seeds with an answer
+  double mean = 0, std = 0, min = 0, max = 0;  ///< std: of the sample (n - 1), 0 for one seed; NaN if a seed's value is
+  std::string error;                           ///< of a seed without an answer
 };
 
-/// In the order of the axes' values, the last axis fastest; combinations without any answer are left out.
+/// Rows in the order of the axes' values, the last axis fastest; combinations without answers are left out.
 std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span<const SweepAnswer> answers);
 
-/// A line for each point: the axes' values, the seed, every number of its summary, its digests.
+/// One line for each point: the axes' values, the seed, every number of its summary, its digests.
 std::string points_csv(const Sweep& sweep, std::span<const SweepAnswer> answers);
-/// The reverse: throws std::runtime_error naming the line where `text` is no such table of this sweep.
+/// Parses `points_csv`. Throws std::runtime_error with the line if `text` is not a table of this sweep.
 std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string& text);
 
-/// A line for each combination: mean, standard deviation, least and largest of the measure.
+/// One line for each combination: mean, standard deviation, minimum and maximum of the measure.
 std::string rows_csv(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
 std::string markdown_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
 std::string latex_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
-/// For people.
+/// A text table.
 std::string plain_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
 
 }  // namespace attoscope

@@ -42,7 +42,7 @@ std::uint64_t digest_of(const Tensors& t) {
   return hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
 }
 
-/// Opens the files again when somebody asks, so that nothing stays open meanwhile; null where there is one head.
+/// Access to all heads of a layer, which opens the files again on each call; null if there is one head.
 std::shared_ptr<const AllHeads> all_heads_of(const std::string& files, std::size_t place, const CallFiles::Layer& layer) {
   if (layer.q.count() == 1) return nullptr;
   return std::make_shared<const AllHeads>([files, place](ScaledTensor t, const StopSign& stop) {
@@ -83,14 +83,14 @@ NamedTensor named(std::shared_ptr<const InputFile> file, StoredTensor tensor) {
   return {"", std::string(type_name(tensor.type)), "", std::move(file), std::move(tensor)};
 }
 
-/// The tensor of a .safetensors file that is called so.
+/// The first tensor of a .safetensors file with one of these names.
 CallPart open_tensor(const std::string& path, std::span<const std::string_view> names, bool or_only, std::size_t part) {
   auto file = std::make_shared<const InputFile>(path);
   StoredTensor tensor = read_tensor(*file, names, or_only);
   return with_scales_beside(named(std::move(file), std::move(tensor)), open_tensor_set(path), static_cast<int>(part));
 }
 
-/// The tensor that `--q` and its kin name.
+/// The tensor of `--q`, `--k`, `--v` or `--o`.
 CallPart open_named(const std::string& spec, std::size_t part) {
   if (spec.ends_with(".npy")) {
     auto file = std::make_shared<const InputFile>(spec);
@@ -108,7 +108,7 @@ CallPart open_named(const std::string& spec, std::size_t part) {
 
 bool is_single(const std::string& files) { return files.ends_with(safetensors) && files_in_list(files).size() == 1; }
 
-/// The tensor of a .safetensors file that is called as this part usually is.
+/// The tensor of a .safetensors file with a usual name of this part.
 CallPart usual_tensor(const std::string& path, std::size_t part) {
   if (!is_single(path)) throw std::runtime_error(path + ": holds no " + std::string(part_names[part]));
   return open_tensor(path, usual_names(part), false, part);
@@ -172,7 +172,7 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
   tell_unused_scales();
 }
 
-/// The layers of the file that holds what is not named by itself.
+/// Adds the layers of `input`, for the parts that are not named by themselves.
 void CallFiles::add_input(const CallSources& x, const std::string& files, LayoutHints& hints) {
   if (!names_tensor_files(files))
     throw std::runtime_error("--input " + in_quotes(x.input) + " is not understood, expected " +
@@ -221,7 +221,7 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
   parts_.push_back(std::move(parts));
 }
 
-/// Of each part that is there and fits.
+/// Finds the scale of each part that exists and fits.
 void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const {
   const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
   std::optional<HeadOrder> order;
@@ -250,7 +250,7 @@ void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const L
   name_layers();
 }
 
-/// Short names where they tell the layers apart, else all that a layer's names share.
+/// Sets short names if they are unique, else everything that a layer's names share.
 void CallFiles::name_layers() {
   std::map<std::string, int> count;
   for (Layer& layer : layers_) ++count[layer.name = printable(layer_name(layer.shared))];
@@ -320,7 +320,7 @@ std::vector<std::string> CallFiles::scale_texts() const {
   return texts;
 }
 
-/// Which head of a part's tensor: K and V have one for each group of Q's.
+/// Index of a head in a part's tensor; K and V have one head for each group of Q's.
 int CallFiles::place_of(int head, int part) const {
   const Layer& layer = layer_of(head);
   const int own = head - layer.first, heads = layer.q.heads, group = heads / layer.k.heads;
@@ -362,7 +362,7 @@ double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) co
   return most;
 }
 
-/// Throws where there is none.
+/// The output of a layer; throws if there is none.
 const CallPart& CallFiles::output_of(const Layer& layer) const {
   const CallPart& o = parts_of(layer)[3];
   if (!o.tensor.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> letters{"q", "k", "v", "o"};
 
-/// The tensor that `k_scale=` or `--scale-k` names.
+/// The tensor of `k_scale=` or `--scale-k`.
 NamedTensor open_scale(const ScaleFile& named, int part) {
   auto file = std::make_shared<const InputFile>(named.file);
   const std::string letter(letters[static_cast<std::size_t>(part)]), own = letter + "_scale", inverse = letter + "_descale";

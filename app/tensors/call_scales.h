@@ -1,4 +1,4 @@
-/// The scales of a call's tensors: named by somebody, or found beside them by their names.
+/// Scales of a call's tensors: explicitly named, or found beside them by name.
 #pragma once
 
 #include <optional>
@@ -11,28 +11,28 @@
 
 namespace attoscope {
 
-/// A scale, opened and found to fit its tensor.
+/// An opened scale that fits its tensor.
 struct OpenedScale {
   NamedTensor tensor;
   StoredScale stored;
 };
 
-/// A tensor of a call; no file: there is none.
+/// A tensor of a call; without a file: absent.
 struct CallPart {
   NamedTensor tensor;
-  std::vector<NamedTensor> beside{};   ///< what may be its scale by their names, several where these fit alike
-  std::optional<OpenedScale> scale{};  ///< what it is multiplied by
+  std::vector<NamedTensor> beside{};   ///< candidates for its scale by name; several if they fit equally
+  std::optional<OpenedScale> scale{};  ///< scale that multiplies it
 
-  /// True where a scale stands beside numbers that have their range already, and is not used.
+  /// True if a scale was ignored because the tensor is not 8-bit.
   bool leaves_scale() const { return !beside.empty() && !scale; }
 };
 
-/// The scales among the tensors of a set, by their names.
+/// The scales among a set's tensors, by name.
 class SetScales {
  public:
-  /// `set` must live as long as this.
+  /// `set` must outlive this object.
   SetScales(const TensorSet& set, bool has_one_call);
-  /// What may scale a tensor of a call whose names share `shared`: 0 q, 1 k, 2 v, 3 o.
+  /// Candidates for the scale of a tensor: part 0 q, 1 k, 2 v, 3 o of a call whose names share `shared`.
   std::vector<NamedTensor> of(const std::string& tensor, int part, const std::string& shared) const;
 
  private:
@@ -41,10 +41,10 @@ class SetScales {
   bool has_one_call_;
 };
 
-/// A tensor of a set as part 0 q .. 3 o of a call, with what may be its scale there.
+/// A tensor of a set as part 0 q .. 3 o of a call, with candidates for its scale.
 CallPart with_scales_beside(NamedTensor of, const TensorSet& set, int part);
 
-/// What a scale belongs to: a part of a call, 0 q .. 3 o, how it is read, and the order of dimensions that somebody has said.
+/// Target of a scale: a part of a call, 0 q .. 3 o, its shape, and the order of dimensions if given.
 struct ScaleTarget {
   int part = 0;
   HeadShape shape;
@@ -52,11 +52,11 @@ struct ScaleTarget {
   std::optional<HeadOrder> order{};
 };
 
-/// Finds the scale of a part: the one that `named` names, whatever its type, or else the one beside eight bits. Throws
-/// std::runtime_error or std::invalid_argument in a sentence where it cannot be read, there are several, or it fits nothing.
+/// Finds the scale of a part: `named`, for any type, or else the one beside 8-bit numbers. Throws std::runtime_error or
+/// std::invalid_argument with one sentence if it cannot be read, does not fit, or several fit.
 void find_scale(CallPart& part, const std::string& named, const ScaleTarget& target);
 
-/// Head `index` of a tensor, times its scale if it has one.
+/// Head `index` of a tensor, multiplied by its scale if it has one.
 std::vector<double> read_scaled_head(const CallPart& part, const HeadShape& shape, int index, const ReadWatch& watch = {});
 
 }  // namespace attoscope

@@ -10,10 +10,10 @@ namespace attoscope {
 
 struct Result;
 
-/// The field called so in files, "a_error". Throws std::invalid_argument that lists the known ones.
+/// The field with this name in files, "a_error". Throws std::invalid_argument that lists the known ones.
 Field field_named(std::string_view name);
 
-/// All its values as doubles (f8, rows x d), as the bytes of a .npy file.
+/// All values of a field as a .npy file of doubles (f8, rows x d_v).
 std::string field_npy(const Result& result, Field field);
 
 }  // namespace attoscope

@@ -27,7 +27,7 @@ std::string shapes_in(HeadOrder order) {
 
 bool is_within(std::uint64_t size, int most) { return size >= 1 && size <= static_cast<std::uint64_t>(most); }
 
-/// What is wrong with these sizes: "a number of tokens from 1 to 1048576"; empty: nothing.
+/// Expected sizes, "a number of tokens from 1 to 1048576", if these are out of range; else "".
 std::string fault_of(std::uint64_t batch, std::uint64_t heads, std::uint64_t n, std::uint64_t d) {
   const auto from_one = [](const char* what, int most) { return std::string(what) + " from 1 to " + std::to_string(most); };
   if (!is_within(n, max_n)) return from_one("a number of tokens", max_n);
@@ -37,13 +37,13 @@ std::string fault_of(std::uint64_t batch, std::uint64_t heads, std::uint64_t n, 
   return "";
 }
 
-/// A tensor read in one order, or why it cannot be.
+/// Shape of a tensor read in one order, or the reason why it cannot be.
 struct Reading {
   HeadShape shape;
   std::string fault;
 };
 
-/// `d` matters where heads stand side by side.
+/// `d`: head dimension, used if heads are side by side.
 Reading reading_in(const StoredTensor& t, HeadOrder order, int d) {
   const bool flat = order == HeadOrder::side_by_side;
   const std::size_t rank = t.shape.size();
@@ -62,14 +62,14 @@ Reading reading_in(const StoredTensor& t, HeadOrder order, int d) {
   return {{order, whole(batch), whole(heads), whole(n), whole(columns)}, ""};
 }
 
-/// Why K and V do not fit Q: which tensor, and what was expected of it; empty where they do.
+/// The tensor, K or V, that does not fit, and what was expected; empty if all fit.
 struct Mismatch {
   std::size_t tensor = 0;
   std::string expected;
 };
 
-/// Whether K has as many tokens as Q and V as many columns as K; or K may have more tokens and V other columns; or anything,
-/// where the layout is said.
+/// Required sizes. alike: K has as many tokens as Q, and V as many columns as K. more_keys: K may have more tokens, V other
+/// columns. any: the layout is given.
 enum class Sizes : std::uint8_t { alike, more_keys, any };
 
 Mismatch mismatch_of(const Call& qkv, const Shapes& s, Sizes sizes) {
@@ -86,14 +86,14 @@ Mismatch mismatch_of(const Call& qkv, const Shapes& s, Sizes sizes) {
   return {};
 }
 
-/// All three in one order, or what is wrong.
+/// Shapes of all three in one order, or the mismatch.
 struct Fit {
   Shapes shapes;
   Mismatch mismatch;
   bool fits() const { return mismatch.expected.empty(); }
 };
 
-/// Where heads stand side by side, a tensor of one more dimension has them apart.
+/// With heads side by side, a tensor with one more dimension than another has them apart.
 Fit fit_in(const Call& qkv, HeadOrder order, Sizes sizes, int d = 0) {
   const auto rank = [](const StoredTensor& t) { return t.shape.size(); };
   const std::size_t least = std::ranges::min(qkv, {}, rank).shape.size();
@@ -112,7 +112,7 @@ bool has_rank(const Call& qkv, std::size_t least) {
   return std::ranges::any_of(qkv, [&](const StoredTensor& t) { return t.shape.size() >= least; });
 }
 
-/// d as a tensor shows it whose heads stand apart, where those of another stand side by side; 0: none does.
+/// d from a tensor whose heads are apart, if another has them side by side; else 0.
 int shown_d(const Call& qkv, const StoredTensor* sibling) {
   std::vector<const StoredTensor*> all{&qkv[0], &qkv[1], &qkv[2]};
   if (sibling != nullptr) all.push_back(sibling);
@@ -122,7 +122,7 @@ int shown_d(const Call& qkv, const StoredTensor* sibling) {
   return differ && is_within((*apart)->shape.back(), max_d) ? static_cast<int>((*apart)->shape.back()) : 0;
 }
 
-/// The numbers of Q's heads that may stand side by side, those of usual head dimensions first.
+/// Possible numbers of Q's heads side by side, those with usual head dimensions first.
 std::vector<int> possible_heads(const Call& qkv) {
   const std::vector<std::uint64_t>& q = qkv[0].shape;
   if (q.size() < 2 || q.size() > 3) return {};
@@ -159,7 +159,7 @@ std::string reading_text(const Shapes& s) {
                            " would fit: say which by --layout, or behind the file's name in [ ]");
 }
 
-/// Where the layout is said: that one, or a sentence.
+/// Shapes in the given layout; throws with one sentence if they do not fit.
 Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibling) {
   int d = 0;
   if (said.order == HeadOrder::side_by_side) {
@@ -175,7 +175,7 @@ Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibl
   return fit.shapes;
 }
 
-/// One head of a tensor, of which each token's numbers begin `columns` apart.
+/// One head of a tensor whose tokens come before its heads.
 std::vector<double> head_across(const InputFile& file, StoredTensor t, const HeadShape& s, int index, const ReadWatch& watch) {
   const auto whole = [](int x) { return static_cast<std::uint64_t>(x); };
   t.shape = {whole(s.batch), whole(s.n), whole(s.heads), whole(s.d)};
@@ -207,7 +207,7 @@ std::string layout_text(const HeadLayout& layout) {
 
 namespace {
 
-/// How the shapes alone say that they are read; none where they do not.
+/// Shapes from the tensors' sizes alone; none if no order fits.
 std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Sizes sizes) {
   const Fit heads = fit_in(qkv, HeadOrder::heads_first, sizes), tokens = fit_in(qkv, HeadOrder::tokens_first, sizes);
   if (heads.fits() && tokens.fits() && has_rank(qkv, 3)) {
@@ -228,7 +228,7 @@ std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Si
 
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints) {
   if (hints.said) return as_said(qkv, *hints.said, hints.sibling);
-  // where K may have as many tokens as Q, it has: another order, in which it has not, is not asked about
+  // equal token counts are tried first; if an order fits with them, others are not considered
   for (const Sizes sizes : {Sizes::alike, Sizes::more_keys})
     if (const std::optional<Shapes> found = shapes_found(qkv, hints, sizes)) return *found;
   const bool wide = !qkv[0].shape.empty() && qkv[0].shape.back() > max_d, narrower = qkv[1].shape < qkv[0].shape;

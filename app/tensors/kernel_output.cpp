@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view npy = ".npy", safetensors = ".safetensors";
 
-/// A single .npy or .safetensors file.
+/// True for a single .npy or .safetensors file.
 bool is_single(std::string_view file) {
   return (file.ends_with(npy) || file.ends_with(safetensors)) && files_in_list(std::string(file)).size() == 1;
 }
@@ -42,7 +42,7 @@ std::string expected_shape(int n, int d) {
                            (turned ? "; it is transposed" : ""));
 }
 
-/// n x (heads d), a batch in front or not, where n and d are known; none where it is not that.
+/// Shape of n x (heads d), with or without a batch, for known n and d; none if it does not fit.
 std::optional<HeadShape> side_by_side(const StoredTensor& t, int n, int d) {
   const std::size_t rank = t.shape.size();
   if (n == 0 || d == 0 || rank > 3 || t.shape[rank - 2] != static_cast<std::uint64_t>(n)) return std::nullopt;
@@ -51,8 +51,7 @@ std::optional<HeadShape> side_by_side(const StoredTensor& t, int n, int d) {
   return HeadShape{HeadOrder::side_by_side, static_cast<int>(batch), static_cast<int>(width / columns), n, d};
 }
 
-/// How the tensor's dimensions are to be read: tokens before heads, too, as kernels of variable length and FlashAttention's own
-/// have it.
+/// Order and sizes of an output; tokens may come before heads, as in variable-length kernels and FlashAttention.
 HeadShape shape_of(const StoredTensor& t, int n, int d) {
   const std::size_t rank = t.shape.size();
   if (rank < 2 || rank > 4) refuse_shape(t, n, d);
@@ -72,7 +71,7 @@ HeadShape shape_of(const StoredTensor& t, int n, int d) {
           static_cast<int>(last)};
 }
 
-/// One tensor with an output, and how many of the file's heads stand before its own.
+/// A tensor with an output, and the number of the file's heads before it.
 struct OutputPart {
   CallPart part;
   HeadShape shape;
@@ -81,7 +80,7 @@ struct OutputPart {
   const StoredTensor& tensor() const { return part.tensor.tensor; }
 };
 
-/// All outputs of files.
+/// All outputs of some files.
 struct OutputFiles {
   std::vector<OutputPart> parts;
   int heads = 0;
@@ -92,7 +91,7 @@ struct OutputFiles {
   }
 };
 
-/// An output that stands alone, with its scale.
+/// Adds an output without Q, K and V, with its scale.
 void add_alone(OutputFiles& outputs, CallPart part, const FileSpec& spec, int n, int d) {
   const HeadShape shape = shape_of(part.tensor.tensor, n, d);
   find_scale(part, spec.scales[3], {3, shape, 1, {}});
@@ -109,13 +108,13 @@ OutputFiles output_of_one(const FileSpec& spec, int n, int d) {
   return outputs;
 }
 
-/// The outputs beside Q, K and V, in the order of their layers; none where there are none, or not of every layer.
+/// Outputs beside Q, K and V, in the order of their layers; empty unless every layer has one.
 OutputFiles outputs_of_calls(const std::string& spec) {
   OutputFiles outputs;
   std::optional<CallFiles> calls;
   try {
     calls.emplace(spec);
-  } catch (const std::runtime_error&) {  // no calls, or none that fit: the outputs may stand alone
+  } catch (const std::runtime_error&) {  // without matching calls, the outputs may still stand alone
     return outputs;
   }
   for (const CallFiles::Layer& layer : calls->layers()) {
@@ -125,7 +124,7 @@ OutputFiles outputs_of_calls(const std::string& spec) {
   return outputs;
 }
 
-/// Outputs alone, in the order of their names.
+/// Outputs without Q, K and V, in the order of their names.
 OutputFiles lone_outputs(const FileSpec& spec, int n, int d) {
   const TensorSet set = open_tensor_set(spec.files);
   std::vector<int> found = calls_in(names_of(set)).outputs;
@@ -212,7 +211,7 @@ KernelOutput read_kernel_output(const std::string& spec, const Problem& problem,
 
 namespace {
 
-/// What the names of several tensors say.
+/// Roles of several tensors by their names.
 TensorRoles roles_of(const std::string& spec) {
   const std::string files = file_spec(spec).files;
   const std::vector<TensorName> names = names_of(open_tensor_set(files));
@@ -238,7 +237,7 @@ bool holds_whole_call(const std::string& spec) {
   try {
     const TensorRoles roles = roles_of(spec);
     return roles.inputs && roles.output;
-  } catch (const std::exception&) {  // the sentence about it comes from who reads
+  } catch (const std::exception&) {  // the reader reports the error
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/// The output of somebody's own kernel, from a file.
+/// A kernel's output, from a file.
 #pragma once
 
 #include <string>
@@ -11,41 +11,41 @@
 
 namespace attoscope {
 
-/// What `parse_kernel_output` understands, for messages and help.
+/// Texts that `parse_kernel_output` accepts, for messages and help.
 inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX] or FILE.safetensors[:INDEX]";
 
-/// The output that `spec` names; the file is not opened. Throws std::invalid_argument in a sentence.
+/// Parses an output's name; the file is not opened. Throws std::invalid_argument with one sentence.
 KernelOutput parse_kernel_output(std::string_view spec);
 
-/// The text that `parse_kernel_output` reads back.
+/// The output as text for `parse_kernel_output`.
 std::string kernel_output_spec(const KernelOutput& output);
 
-/// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
-/// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
-/// a batch if there is one. n and d are what is wanted; 0: whatever the file has. Throws std::runtime_error in a sentence that
-/// names the file, the tensor, its shape and what was expected, or where `watch` asks to stop.
+/// Reads the file of a named output: sets values, digest, type and shape. The tensor is called o, out, output, attn_out or
+/// similar, or is the only one of its file; its shape is n x d, heads x n x d or n x heads x d, with or without a batch before.
+/// n and d are required; 0: any. Throws std::runtime_error with one sentence that names the file, the tensor, its shape and
+/// what was expected, or if `watch` asks to stop.
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
-/// The heads that such an output has for n x d.
+/// Number of heads of such an output for n x d.
 int kernel_output_heads(const std::string& file, int n = 0, int d = 0);
 
-/// Names and reads the output that `spec` names for a problem; the head is that of the problem's input, where `spec` names none
-/// and the file has it. Throws as the two functions above.
+/// Parses and reads an output for a problem; the head is that of the problem's input, if `spec` names none and the file has it.
+/// Throws as `parse_kernel_output` and `load_kernel_output`.
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
                                 const ReadWatch& watch = {});
 
-/// True if the file is a .npy file, or a .safetensors file with an output but without Q, K, V: what is dropped is an output.
+/// True for a .npy file, and for a .safetensors file with an output but without Q, K, V: dropping it opens an output.
 bool is_kernel_output(const std::string& file);
 /// True if a .safetensors file has an output among its tensors.
 bool holds_kernel_output(const std::string& file);
 
-/// True if a .safetensors file has Q, K, V and an output; false where it cannot be read.
+/// True if a .safetensors file has Q, K, V and an output; false if it cannot be read.
 bool holds_whole_call(const std::string& file);
 
-/// All outputs that `spec` names, those of one layer in one. Throws as `load_kernel_output`.
+/// All outputs of `spec`, one entry per layer. Throws as `load_kernel_output`.
 std::vector<CallFiles::Output> outputs_of(const std::string& spec, int n, int d);
 
-/// Makes the loaded output method a, or b.
+/// Makes the loaded output method a or b.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);
 
 }  // namespace attoscope

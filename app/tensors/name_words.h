@@ -1,4 +1,4 @@
-/// The words of tensors' names: what names a part of attention, a place in a model, or neither.
+/// Words of tensors' names: part of attention, place in a model, or neither.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@ struct Word {
 
 std::vector<Word> words_of(const std::string& name);
 
-/// How a part is called: q, Q or query.
+/// Style of a part's name: q, Q or query.
 enum class PartStyle : std::uint8_t { small, capital, word };
 
-/// What a word says of Q, K and V.
+/// Part that a word names.
 struct PartWord {
   int role = 0;  ///< 0 q, 1 k, 2 v
   PartStyle style = PartStyle::small;
@@ -35,16 +35,16 @@ std::optional<PartWord> part_of(const Word& word);
 
 bool is_one_of(const std::string& word, std::span<const std::string_view> list);
 
-/// What scales are called; "inv" behind one changes nothing: `weight_scale_inv` of DeepSeek's files is multiplied, too.
+/// Words for scales. "inv" after one has no effect: `weight_scale_inv` of DeepSeek's files multiplies, too.
 inline constexpr std::array<std::string_view, 5> scale_words{"scale", "scales", "descale", "descales", "scaling"};
 
-/// Tensors beside a call that are none of its parts.
+/// True for tensors beside a call that are not parts of it.
 bool is_beside(const std::vector<Word>& words);
 
-/// True for what is called as outputs of attention are; the projection behind it is none, but what goes into it.
+/// True for usual names of attention outputs, including the input of the output projection, but not that projection's output.
 bool is_called_output(const std::vector<Word>& words);
 
-/// What is left of a name for its layer: without what names parts, modules and files.
+/// Name of the layer: `words` without names of parts, modules and files.
 std::string place_of(const std::vector<Word>& words);
 std::string place_of(const std::string& name);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::uint64_t longest_header = 1 << 16;
 
-/// What a header says.
+/// Contents of a header.
 struct Header {
   std::optional<std::string> descr;
   std::optional<bool> fortran_order;
@@ -122,7 +122,7 @@ class HeaderReader {
   std::set<std::string> seen_;
 };
 
-/// Where the header's text lies.
+/// Offset and length of the header's text.
 struct Place {
   std::uint64_t begin = 0, length = 0;
 };
@@ -162,11 +162,11 @@ void set_type(StoredTensor& t, const std::string& descr) {
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
 }
 
-/// C-ordered little-endian numbers; `shape` is Python's, as "(1024, 64)".
+/// C-ordered little-endian numbers; `shape` in Python's notation, "(1024, 64)".
 template <class T>
 std::string file_bytes(const std::string& shape, std::span<const T> values) {
   std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': " + shape + ", }";
-  header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data begins at a multiple of 64
+  header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data must begin at a multiple of 64
   header += '\n';
   std::string bytes(magic);
   bytes += {'\x01', '\x00', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};

@@ -8,15 +8,15 @@
 
 namespace attoscope {
 
-/// Reads the header of `file`: f2, f4 or f8 of either byte order, C or Fortran order.
-/// Throws std::runtime_error with a sentence that names the file, the key, the value and what was expected.
+/// Reads the header of `file`: f2, f4 or f8 of either byte order, C or Fortran order. Throws std::runtime_error with one
+/// sentence that names the file, the key, the value and what was expected.
 StoredTensor read_npy(const InputFile& file);
 
-/// A rows x cols matrix of double (f8, C order) as the bytes of a .npy file.
+/// A rows x cols matrix of double (f8, C order) as a .npy file.
 std::string npy_bytes(int rows, int cols, const double* values);
-/// The same of float (f4).
+/// A rows x cols matrix of float (f4, C order) as a .npy file.
 std::string npy_bytes(int rows, int cols, const float* values);
-/// A vector of float.
+/// A vector of float as a .npy file.
 std::string npy_bytes(std::span<const float> values);
 
 }  // namespace attoscope

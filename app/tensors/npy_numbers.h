@@ -6,15 +6,14 @@
 
 namespace attoscope {
 
-/// What a file holds, row-major; a vector has one column.
+/// Numbers of a file, row-major; a vector has one column.
 struct NpyNumbers {
   int rows = 0, cols = 0;
   std::vector<double> values;
 };
 
-/// Reads a matrix, or a vector. Throws std::runtime_error in a sentence that names the file, what it has and what was expected:
-/// also for an empty one, and one that would take more than half of the machine's memory. NaN and infinities are read as they
-/// are.
+/// Reads a matrix or a vector; NaN and infinity are allowed. Throws std::runtime_error with one sentence that names the file,
+/// its content and what was expected, also for an empty one, or one that needs more than half of the machine's memory.
 NpyNumbers read_npy_matrix(const std::string& path);
 NpyNumbers read_npy_vector(const std::string& path);
 

@@ -20,7 +20,7 @@ using Parsed = nlohmann::json;
 constexpr std::uint64_t longest_header = 16 << 20;
 constexpr int deepest_header = 3;  // file, tensor, shape
 
-/// The bytes of a tensor, from the end of the header on.
+/// Range of a tensor's bytes, from the end of the header.
 struct Range {
   std::uint64_t begin = 0, end = 0;
   std::string label;
@@ -61,7 +61,7 @@ Range range_of(const Parsed& entry, std::uint64_t data_bytes, const std::string&
                            std::to_string(data_bytes) + " bytes of data");
 }
 
-/// Bytes of an element of any type of the format; 0 for one that is unknown here.
+/// Bytes of an element of a type of the format; 0: unknown type.
 int element_bytes(std::string_view dtype) {
   static constexpr std::array<std::pair<std::string_view, int>, 16> known{{{"F64", 8},
                                                                            {"F32", 4},
@@ -93,7 +93,7 @@ void check_size(const Parsed& entry, const Range& range, const std::string& dtyp
                            std::to_string(expected) + " for shape " + shape_text(shape) + " of " + dtype);
 }
 
-/// Tensors lie end to end and fill the data: no hole, no overlap, nothing left over.
+/// Throws unless the tensors fill the data end to end, without holes or overlaps.
 void check_contiguous(std::vector<Range> ranges, std::uint64_t data_bytes, const std::string& path) {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& x, const Range& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); });
@@ -132,7 +132,7 @@ ElementType readable_type(const std::string& dtype, const std::string& label) {
                            ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8");
 }
 
-/// The names that the file uses for q, k, v: the first convention of which it holds all three.
+/// Names of q, k, v in the file: the first convention of which it has all three.
 std::optional<std::array<std::string, 3>> input_names_in(const Parsed& header) {
   const std::array<std::array<std::string, 3>, 3> conventions{{{"q", "k", "v"}, {"Q", "K", "V"}, {"query", "key", "value"}}};
   for (const auto& names : conventions) {
@@ -141,7 +141,7 @@ std::optional<std::array<std::string, 3>> input_names_in(const Parsed& header) {
   return std::nullopt;
 }
 
-/// The name that the file uses for a kernel's output: a usual one, or that of its only tensor.
+/// Name of the output in the file: a usual one, or that of its only tensor.
 std::optional<std::string> output_name_in(const Parsed& header) {
   for (const std::string_view usual : usual_output_names)
     if (header.contains(usual)) return std::string(usual);
@@ -162,13 +162,13 @@ Parsed read_header(const InputFile& file, std::uint64_t length) {
   }
 }
 
-/// A header that was checked, every tensor of it.
+/// A checked header with all its tensors.
 struct CheckedHeader {
   Parsed tensors;
-  std::uint64_t data = 0, data_bytes = 0;  ///< where the tensors' bytes begin, and how many there are
+  std::uint64_t data = 0, data_bytes = 0;  ///< begin and number of the tensors' bytes
   std::string path;
 
-  /// True if Python wrote it from arrays of a library that has no bf16: see `save_safetensors` of the package.
+  /// True if the Python package wrote it from arrays without bf16 (see its `save_safetensors`).
   bool from_arrays() const {
     const auto metadata = tensors.find("__metadata__");
     return metadata != tensors.end() && metadata->is_object() && metadata->value("numbers", Parsed()) == "arrays";

@@ -16,7 +16,7 @@ bool is_scale_word(const Word& word) {
   return is_one_of(word.lower(), scale_words) || is_one_of(word.lower(), behind);
 }
 
-/// Scales of weights, of what goes into a projection, and of P.
+/// True for scales of weights, of a projection's input, and of P.
 bool is_of_something_else(const std::vector<Word>& words) {
   constexpr std::array<std::string_view, 11> others{"weight", "weights", "bias", "grad",  "mask", "input",
                                                     "inputs", "in",      "prob", "probs", "p"};
@@ -34,7 +34,7 @@ std::vector<Word> without_scale(std::vector<Word> words) {
   return words;
 }
 
-/// Which of q, k, v and o a scale's name says, and where.
+/// Parts of q, k, v and o that a scale's name refers to, and its place.
 struct Scaled {
   std::vector<int> roles;
   std::string place;

@@ -15,10 +15,10 @@ namespace attoscope {
 namespace {
 
 constexpr std::size_t chunk_elements = std::size_t{1} << 17;
-/// Of a file in Fortran order, whose heads lie element by element beside each other, so that all are read for one.
+/// Limit of a file in Fortran order, in bytes; its heads are interleaved, so that reading one reads all.
 constexpr std::uint64_t largest_fortran_order = std::uint64_t{1} << 30;
 
-/// The number at `bytes`, `count` of them, as one integer.
+/// An integer from `count` bytes.
 std::uint64_t bits_at(const char* bytes, int count, bool big_endian) {
   std::uint64_t bits = 0;
   for (int i = 0; i < count; ++i) {
@@ -38,7 +38,7 @@ double from_f16(std::uint32_t bits) {
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/// OCP's e4m3: without infinities, and NaN in its last code alone.
+/// OCP's e4m3: no infinities, NaN only in the last code.
 double from_e4m3(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 3 & 15);
   const auto fraction = static_cast<double>(bits & 7);
@@ -47,7 +47,7 @@ double from_e4m3(std::uint32_t bits) {
   return (bits & 128) != 0 ? -magnitude : magnitude;
 }
 
-/// OCP's e8m0: a power of two, and NaN in its last code.
+/// OCP's e8m0: a power of two, NaN in the last code.
 double from_e8m0(std::uint64_t bits) {
   return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(bits) - 127);
 }
@@ -77,12 +77,12 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
   return std::bit_cast<double>(bits);
 }
 
-/// Elements [first, end) of a file, of which every `step`-th is wanted.
+/// Elements first, first + step, ... below `end` of a file.
 struct Stretch {
   std::uint64_t first = 0, end = 0, step = 1;
 };
 
-/// Calls take(value) for every element that is wanted, in the order of the file, a chunk at a time.
+/// Calls take(value) for these elements, in the order of the file, reading it in chunks.
 template <class Take>
 void for_each_element(const InputFile& file, const StoredTensor& t, const Stretch& wanted, const ReadWatch& watch, Take take) {
   const auto [first, end, step] = wanted;
@@ -97,7 +97,7 @@ void for_each_element(const InputFile& file, const StoredTensor& t, const Stretc
   }
 }
 
-/// Where a head's elements begin in Fortran order, in which the first of the leading dimensions is the fastest.
+/// Index of a head's first element in Fortran order, where the first leading dimension is the fastest.
 std::uint64_t leading_of_head(std::uint64_t head, const std::vector<std::uint64_t>& shape) {
   if (shape.size() < 4) return head;
   return head / shape[1] + head % shape[1] * shape[0];

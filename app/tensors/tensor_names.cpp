@@ -19,7 +19,7 @@ std::string without(const std::string& name, const Word& word) {
   return name.substr(0, word.begin) + "*" + name.substr(word.begin + word.text.size());
 }
 
-/// Names whose parts are called alike and which share all else.
+/// Names that share everything but the part, in one style.
 struct Family {
   std::string shared;
   PartStyle style = PartStyle::small;
@@ -43,7 +43,7 @@ std::map<Family, Members> families_of(const std::vector<TensorName>& names) {
   return families;
 }
 
-/// Calls whose names share all but the part.
+/// Calls whose names share everything but the part.
 std::vector<NamedCall> whole_calls(const std::map<Family, Members>& families) {
   std::vector<NamedCall> calls;
   std::set<int> used;
@@ -51,12 +51,12 @@ std::vector<NamedCall> whole_calls(const std::map<Family, Members>& families) {
     if (!is_whole(m) || std::ranges::any_of(m, [&](int i) { return used.contains(i); })) continue;
     used.insert(m.begin(), m.end());
     calls.push_back({family.shared, m[0], m[1], m[2]});
-    if (family.shared == "*") return {calls.back()};  // the plain names mean the whole file
+    if (family.shared == "*") return {calls.back()};  // plain q, k, v are the whole file's call
   }
   return calls;
 }
 
-/// Calls whose names share a place alone: 0.q_proj, 0.cache.k, 0.cache.v.
+/// Calls whose names share only a place: 0.q_proj, 0.cache.k, 0.cache.v.
 std::vector<NamedCall> calls_by_place(const std::vector<TensorName>& names) {
   std::map<std::string, std::array<std::vector<int>, 3>> places;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -73,9 +73,9 @@ std::vector<NamedCall> calls_by_place(const std::vector<TensorName>& names) {
   return calls;
 }
 
-/// Calls whose tensors are told by their places in the call: arg_1, arg_2, arg_3.
+/// Calls whose tensors are arguments by position: arg_1, arg_2, arg_3.
 std::vector<NamedCall> calls_by_position(const std::vector<TensorName>& names) {
-  std::map<std::string, std::map<int, int>> lists;  // by what stands before: place in the call, place among the names
+  std::map<std::string, std::map<int, int>> lists;  // by prefix: position to index in names
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::vector<Word> words = words_of(names[i].name);
     if (words.size() < 2 || words[words.size() - 2].lower() != "arg" || !names[i].readable) continue;
@@ -117,7 +117,7 @@ void give_outputs(CallNames& found, const std::vector<TensorName>& names) {
   if (found.calls.size() == 1 && found.calls[0].o < 0 && found.outputs.size() == 1) found.calls[0].o = found.outputs[0];
 }
 
-/// Where parts of a call are there and others are missing.
+/// Sentences on calls with one missing part.
 std::vector<std::string> incomplete_calls(const std::vector<TensorName>& names, const std::map<Family, Members>& families) {
   constexpr std::array<const char*, 3> letters{"q", "k", "v"};
   std::vector<std::string> sentences;

@@ -12,7 +12,7 @@ namespace {
 
 using Sizes = std::vector<std::uint64_t>;
 
-/// Along what a scale may have numbers: batch, heads, heads of K, tokens, columns; N and D: blocks of these.
+/// Axes with a number each: b batch, h heads, g heads of K, n tokens, d columns; N and D: blocks of tokens and columns.
 struct Template {
   std::string_view axes;
   ScaleGroup group;
@@ -24,7 +24,7 @@ constexpr std::array<Template, 20> templates{
      {"hd", ScaleGroup::channel},  {"bhd", ScaleGroup::channel},  {"hN", ScaleGroup::tokens},   {"bhN", ScaleGroup::tokens},
      {"hnD", ScaleGroup::columns}, {"bhnD", ScaleGroup::columns}, {"nhD", ScaleGroup::columns}, {"bnhD", ScaleGroup::columns}}};
 
-/// What is tried where none of those fits.
+/// Templates tried if none of the others fits.
 constexpr std::array<Template, 2> blocks_before_heads{{{"Nh", ScaleGroup::tokens}, {"bNh", ScaleGroup::tokens}}};
 
 int size_of(const ScaledMatrix& of, char axis) {
@@ -45,8 +45,8 @@ int size_of(const ScaledMatrix& of, char axis) {
 
 int blocks_of(int size, int block) { return size / block + (size % block > 0 ? 1 : 0); }
 
-/// Of how many each block may be where there are `blocks` of them: all of the same size, or of a power of two and the last one
-/// shorter; of a multiple of 16 where that is none, or of any.
+/// Possible lengths of `blocks` blocks: all equal, or a power of two with a shorter last block; if neither, a multiple of 16,
+/// or any.
 std::vector<int> possible_blocks(int size, int blocks) {
   const int least = blocks_of(size, blocks), most = (size - 1) / (blocks - 1);
   std::vector<int> found;
@@ -62,13 +62,13 @@ std::vector<int> possible_blocks(int size, int blocks) {
   return found;
 }
 
-/// Sizes of 1 say nothing of what a scale is for.
+/// Removes sizes of 1, which do not tell the kind of a scale.
 Sizes without_ones(Sizes sizes) {
   std::erase(sizes, 1U);
   return sizes;
 }
 
-/// Axes of which the tensor has more than one number.
+/// Axes along which the tensor has more than one number.
 std::string axes_in(std::string_view axes, const ScaledMatrix& of) {
   std::string found;
   for (const char axis : axes)
@@ -76,8 +76,7 @@ std::string axes_in(std::string_view axes, const ScaledMatrix& of) {
   return found;
 }
 
-/// How many numbers a block along this axis has, as said or as may be; 1 where the axis is not in blocks; none: it does not
-/// fit.
+/// Possible lengths of blocks along this axis, or the given one; 1 if the axis has no blocks; empty: it does not fit.
 std::vector<int> blocks_along(char axis, std::uint64_t size, const ScaledMatrix& of, const std::optional<SaidGroup>& said) {
   const int all = size_of(of, axis);
   if (axis != 'N' && axis != 'D') return size == static_cast<std::uint64_t>(all) ? std::vector{1} : std::vector<int>();
@@ -97,7 +96,7 @@ HeadShape shape_along(std::string_view axes, const Sizes& sizes) {
   return {tokens_first ? HeadOrder::tokens_first : HeadOrder::heads_first, size("b"), size("hg"), size("nN"), size("dD")};
 }
 
-/// What the scale is if its sizes are along these axes: nothing, or one for each size that its blocks may have.
+/// Readings of the scale with its sizes along these axes, one for each possible block length; empty: it does not fit.
 std::vector<StoredScale> along(const Template& t, const Sizes& sizes, const ScaledMatrix& of,
                                const std::optional<SaidGroup>& said) {
   const std::string axes = axes_in(t.axes, of);
@@ -113,7 +112,7 @@ std::vector<StoredScale> along(const Template& t, const Sizes& sizes, const Scal
   return scales;
 }
 
-/// True where two readings multiply each number by the same.
+/// True if two readings are equal but for their group.
 bool same_numbers(const StoredScale& x, const StoredScale& y) { return x.shape == y.shape && x.block == y.block; }
 
 void add(std::vector<StoredScale>& all, const std::vector<StoredScale>& more) {
@@ -121,7 +120,7 @@ void add(std::vector<StoredScale>& all, const std::vector<StoredScale>& more) {
     if (std::ranges::none_of(all, [&](const StoredScale& x) { return same_numbers(x, scale); })) all.push_back(scale);
 }
 
-/// The axes of a scale that has a size for each dimension of its tensor, 1 or that of the tensor; none where it has not.
+/// Axes of a scale with as many dimensions as its tensor, each 1 or the tensor's size; else none.
 std::optional<std::string> axes_side_by_side(const StoredTensor& scale, const ScaledMatrix& of) {
   if (of.shape.order == HeadOrder::side_by_side || scale.shape.size() != of.tensor.shape.size()) return std::nullopt;
   const std::string_view all = of.shape.order == HeadOrder::heads_first ? "bhnd" : "bnhd";
@@ -136,7 +135,7 @@ std::optional<std::string> axes_side_by_side(const StoredTensor& scale, const Sc
   return found;
 }
 
-/// All that a scale of this shape can be.
+/// All possible readings of a scale of this shape.
 std::vector<StoredScale> possible_scales(const StoredTensor& scale, const ScaledMatrix& of,
                                          const std::optional<SaidGroup>& said) {
   const Sizes sizes = without_ones(scale.shape);
@@ -151,7 +150,7 @@ std::vector<StoredScale> possible_scales(const StoredTensor& scale, const Scaled
   return all;
 }
 
-/// Where tokens may stand before heads or behind them, as they do in the tensor.
+/// Keeps only readings in the tensor's order of tokens and heads, where both orders fit.
 void keep_order(std::vector<StoredScale>& all, HeadOrder order) {
   const bool heads_first = order == HeadOrder::heads_first;
   const auto follows = [&](const StoredScale& s) { return (s.shape.order == HeadOrder::heads_first) == heads_first; };
@@ -253,7 +252,7 @@ void multiply_head(std::vector<double>& values, const HeadShape& of, int index, 
                    const StoredTensor& tensor, const StoredScale& scale, const ReadWatch& watch) {
   const HeadShape& s = scale.shape;
   const int batch = s.batch > 1 ? index / of.heads : 0, head = index % of.heads / (of.heads / s.heads);
-  StoredTensor plain = tensor;  // without the sizes of 1, which may stand anywhere
+  StoredTensor plain = tensor;  // without the sizes of 1, which may be anywhere
   const auto whole = [](int x) { return static_cast<std::uint64_t>(x); };
   plain.shape = {whole(s.batch), whole(s.heads), whole(s.n), whole(s.d)};
   const std::vector<double> scales = read_head(file, plain, s, batch * s.heads + head, watch);

@@ -29,14 +29,14 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-/// A name in a folder without its ending: "call_1/q.npy" as "call_1.q".
+/// Name of a file in a folder without its ending: "call_1/q.npy" as "call_1.q".
 std::string stem_of(const std::string& path) {
   std::string stem = path.substr(0, path.size() - ending_of(path).size());
   std::ranges::replace(stem, '/', '.');
   return stem;
 }
 
-/// In front of the names in a file: what a dump calls its files says nothing more than they do.
+/// Prefix of the names in a file; "inputs" and "outputs", the file names of dumps, are dropped.
 std::string prefix_of(const std::string& stem) {
   const std::string last = stem.substr(stem.find_last_of('.') + 1);
   if (last != "inputs" && last != "outputs") return stem;
@@ -62,7 +62,7 @@ void add_npz(TensorSet& set, const std::string& path, const std::string& prefix)
     add_npy(set, file, joined(prefix, stem_of(file->path().substr(path.size() + 2))));
 }
 
-/// A file that is opened each time it is read: thousands of them may be there.
+/// A file that is opened for each read, as there may be thousands.
 std::shared_ptr<const InputFile> reopened(const std::string& path, InputFile::Links links) {
   const auto read = [path, links](std::uint64_t offset, std::span<char> bytes) {
     InputFile(path, links).read_at(offset, bytes);
@@ -81,12 +81,12 @@ void add_file(TensorSet& set, const std::string& path, const std::string& stem, 
   add_safetensors(set, file, prefix_of(stem));
 }
 
-/// The tensor files in a folder and the folders in it, by their paths within it.
+/// Tensor files and folders in a folder, as paths within it.
 std::vector<std::string> files_in(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> files;
   std::size_t entries = 0, links = 0;
-  fs::recursive_directory_iterator at(folder, error), end;  // goes through no link
+  fs::recursive_directory_iterator at(folder, error), end;  // does not follow links
   for (; !error && at != end; at.increment(error)) {
     if (++entries > most_entries)
       throw std::runtime_error(folder + ": holds more than " + std::to_string(most_entries) + " files");
@@ -120,7 +120,7 @@ TensorSet set_of_folder(const std::string& folder) {
     add_file(set, (fs::path(folder) / path).string(), stem_of(path), InputFile::Links::refused);
     set.is_dump |= path.ends_with("inputs.safetensors");
   }
-  set.metadata.clear();  // each file has its own
+  set.metadata.clear();  // files have different ones
   return set;
 }
 
@@ -138,7 +138,7 @@ TensorSet set_of_list(const std::vector<std::string>& files) {
 
 constexpr std::array<std::string_view, 4> scale_keys{",q_scale=", ",k_scale=", ",v_scale=", ",o_scale="};
 
-/// The text before a layout in brackets, which is put into `layout`.
+/// The text before a layout in brackets, which is stored in `layout`.
 std::string_view without_layout(std::string_view text, std::optional<HeadLayout>& layout) {
   const std::size_t open = text.rfind('[');
   if (!text.ends_with(']') || open == std::string_view::npos) return text;
@@ -146,7 +146,7 @@ std::string_view without_layout(std::string_view text, std::optional<HeadLayout>
   return layout ? text.substr(0, open) : text;
 }
 
-/// Where the first of the scales stands that are not yet known; at the end: there is none.
+/// Position and part of the first scale that is not in `known`; at the end: none.
 struct ScalePlace {
   std::size_t at = 0, part = 0;
 };
@@ -158,12 +158,12 @@ ScalePlace first_scale(std::string_view text, const ScaleSpecs& known) {
   return first;
 }
 
-/// What stands behind each key, up to the next one: `text` begins with the first.
+/// Stores the text after each key, up to the next one; `text` begins with a key.
 void take_scales(std::string_view text, ScaleSpecs& scales) {
   while (!text.empty()) {
     const std::size_t part = first_scale(text, scales).part;
     text.remove_prefix(scale_keys[part].size());
-    scales[part] = " ";  // a second one of this part is no key
+    scales[part] = " ";  // a second key of this part is text
     const std::size_t end = first_scale(text, scales).at;
     if (end > 0) scales[part] = text.substr(0, end);
     text.remove_prefix(end);
@@ -179,7 +179,7 @@ FileSpec file_spec(std::string_view text) {
   take_scales(text.substr(scales), spec.scales);
   std::optional<HeadLayout> of_files;
   spec.files = without_layout(text.substr(0, scales), of_files);
-  if (of_files && spec.layout) spec.files = text.substr(0, scales);  // twice said
+  if (of_files && spec.layout) spec.files = text.substr(0, scales);  // given twice
   if (!spec.layout) spec.layout = of_files;
   return spec;
 }

@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// FILE or FILE:INDEX, a layout behind FILE or not.
+/// Parses FILE or FILE:INDEX, with or without a layout.
 Input parse_file(std::string_view spec) {
   Input input;
   input.kind = InputKind::tensors;
@@ -28,7 +28,7 @@ Input parse_file(std::string_view spec) {
 
 bool names_files(std::string_view spec) { return names_tensor_files(file_spec(spec).files); }
 
-/// "constant:1.5", "biased:0.5".
+/// Parses "constant:1.5", "biased:0.5".
 Input parse_valued(InputKind kind, std::string_view spec) {
   const std::string_view text = spec.substr(spec.find(':') + 1);
   const auto value = to_number<double>(text);
@@ -60,11 +60,11 @@ std::vector<std::string> tensors_in(const std::string& files) {
   return texts;
 }
 
-/// How those tensors are multiplied that make up calls.
+/// Adds lines on the scales of calls.
 void add_scales(std::vector<std::string>& lines, const std::string& spec) {
   try {
     for (const std::string& text : CallFiles(spec).scale_texts()) lines.push_back("scales: " + text);
-  } catch (const std::exception&) {  // no calls, or what does not fit: told once it is opened
+  } catch (const std::exception&) {  // no matching calls: reported when it is opened
   }
 }
 
@@ -102,7 +102,7 @@ Input with_layout(Input input, const HeadLayout& layout) {
 }
 
 bool quick_to_read(const std::string& files) {
-  constexpr std::uint64_t few_bytes = 4 << 20, short_header = 1 << 18, packed = 1032;  // what a byte may become
+  constexpr std::uint64_t few_bytes = 4 << 20, short_header = 1 << 18, packed = 1032;  // packed: largest growth of a byte
   std::uint64_t bytes = 0, headers = 0;
   try {
     for (const std::string& path : single_files_of(files)) {
@@ -111,7 +111,7 @@ bool quick_to_read(const std::string& files) {
       if (path.ends_with(".safetensors")) headers += header_bytes(file);
       if (bytes > few_bytes || headers > short_header) return false;
     }
-  } catch (const std::exception&) {  // the sentence about it comes from who reads
+  } catch (const std::exception&) {  // the reader reports the error
   }
   return true;
 }

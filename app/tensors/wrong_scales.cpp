@@ -15,7 +15,7 @@ constexpr std::array<Part, 3> parts{{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V
 
 using Factors = std::vector<double>;
 
-/// x times the factor that each number should have, over the one that it has.
+/// Replaces each number's factor `has` by `should_have`.
 void replace(std::vector<double>& x, const Factors& has, const Factors& should_have) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] / has[i] * should_have[i];
 }

@@ -1,4 +1,4 @@
-/// Q, K and V as kernels take them that read their stored scales wrongly.
+/// Q, K and V as read by kernels that use their stored scales wrongly.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace attoscope {
 
-/// For each of Q, K and V of a head that has scales: these forgotten, applied twice, and read as if tokens and heads stood the
-/// other way round; all of them forgotten, and those of K and V exchanged. The readings keep `files`, from which they read.
+/// For each of Q, K and V of a head with scales: its scales forgotten, applied twice, and read with tokens and heads exchanged;
+/// all scales forgotten; those of K and V exchanged. The readings share `files`, from which they read.
 std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head);
 
 }  // namespace attoscope

@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// Threads that take one head after another; the first that fails stops all.
+/// Threads that take heads one by one; the first failure stops all.
 class Crew {
  public:
   Crew(const std::vector<int>& heads, const Options& options, const std::function<void(int, const Options&)>& work)

@@ -1,4 +1,4 @@
-/// Work on every head of a file, one thread for one head.
+/// Runs work on every head of a file, one thread per head.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// Calls work(head, own) for each of `heads` from several threads; `own` are the options of that thread, which has a cache of
-/// its own and computes alone. The first that throws stops all, and is thrown again. Throws Stopped when cancelled.
+/// Calls work(head, own) for each of `heads` from several threads; `own`: options of that thread, single-threaded with its own
+/// cache. The first exception stops all and is rethrown. Throws Stopped when cancelled.
 void each_head(const std::vector<int>& heads, const Options& options,
                const std::function<void(int head, const Options& own)>& work);
 

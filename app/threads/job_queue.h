@@ -1,4 +1,4 @@
-/// Jobs done one after another by a thread of their own, each with a sentence at its end.
+/// Runs jobs one after another on a thread; each ends with a sentence.
 #pragma once
 
 #include <atomic>
@@ -17,18 +17,18 @@
 
 namespace attoscope {
 
-/// Unlike a Worker's questions none replaces another. Destruction stops the running job at its next poll, drops the waiting
-/// ones, and joins.
+/// Unlike Worker, it drops no job for a newer one. Destruction stops the running job at its next poll, drops waiting ones, and
+/// joins.
 class JobQueue {
  public:
-  /// What a job says when it is done; throws in a sentence where it fails, Stopped where it gave up.
+  /// Returns a sentence on success; throws with one sentence on failure, Stopped after cancellation.
   using Job = std::function<std::string(const Cancelled& cancelled)>;
   struct Outcome {
     bool well = true;
     std::string sentence;
   };
 
-  /// `done` is called on the jobs' thread whenever there is something to take; it may be empty.
+  /// The thread calls `done` (may be empty) whenever `take` has something.
   explicit JobQueue(std::function<void()> done)
       : done_(std::move(done)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -39,7 +39,7 @@ class JobQueue {
     }
     wake_.notify_one();
   }
-  /// Drops the jobs that wait and asks the running one to stop.
+  /// Drops waiting jobs and cancels the running one.
   void stop() {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
@@ -49,7 +49,7 @@ class JobQueue {
     const std::lock_guard lock(mutex_);
     return working_ || !waiting_.empty();
   }
-  /// The oldest outcome that was not yet taken.
+  /// The oldest outcome not taken yet.
   std::optional<Outcome> take() {
     const std::lock_guard lock(mutex_);
     if (outcomes_.empty()) return std::nullopt;
@@ -100,8 +100,8 @@ class JobQueue {
   std::deque<Job> waiting_;
   std::deque<Outcome> outcomes_;
   bool working_ = false;
-  std::atomic<bool> unwanted_{false};  ///< asks the running job to stop
-  std::jthread thread_;                ///< last, so it joins before anything it uses goes away
+  std::atomic<bool> unwanted_{false};  ///< cancels the running job
+  std::jthread thread_;                ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

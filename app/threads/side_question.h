@@ -1,4 +1,4 @@
-/// A question asked beside the main one, when somebody wants to know: answered by a thread of its own, given up when outdated.
+/// A question answered in the background by a thread, dropped when outdated.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace attoscope {
 
-/// Question: comparable by ==. The answer is shown until a newer one comes.
+/// Question must have ==. An answer stays until a newer one comes.
 template <class Question, class Answer>
 class SideQuestion {
  public:
   using Work = std::function<Answer(const Question&, const Cancelled&)>;
 
-  /// `published` is called on the worker's thread whenever `update` has something to take.
+  /// The worker's thread calls `published` whenever `update` has something to take.
   SideQuestion(Work work, std::function<void()> published)
       : worker_(
             [this, work = std::move(work)](const Asked& asked, const Cancelled& cancelled) -> Shared {
@@ -33,22 +33,22 @@ class SideQuestion {
             },
             std::move(published)) {}
 
-  /// Asks, unless this was the last question already.
+  /// Asks the question unless it is the last one.
   void ask(const Question& question) {
     if (asked_ == question) return;
     asked_ = question;
     worker_.submit({question, forgotten_});
   }
-  /// Stops the work; the next question is asked even if it was the last one.
+  /// Stops the work; the next question is asked even if it equals the last one.
   void forget() {
     asked_.reset();
     ++forgotten_;
   }
-  /// Takes what was published. Throws what the work threw.
+  /// Takes a published answer. Throws the exceptions of the work.
   void update() {
     if (auto answer = worker_.take(); answer && *answer) answer_ = std::move(*answer);
   }
-  /// The newest answer, to whatever question; null: none yet.
+  /// The newest answer, to any question; null: none yet.
   const std::shared_ptr<const Answer>& answer() const { return answer_; }
   bool busy() const { return worker_.busy(); }
 
@@ -59,9 +59,9 @@ class SideQuestion {
     std::uint64_t forgotten = 0;
   };
   std::optional<Question> asked_;
-  std::atomic<std::uint64_t> forgotten_{0};  ///< how often; a question from before the last time is outdated, for good
+  std::atomic<std::uint64_t> forgotten_{0};  ///< number of calls of `forget`; earlier questions are outdated
   Shared answer_;
-  Worker<Asked, Shared> worker_;  ///< last: it joins before anything it uses goes away
+  Worker<Asked, Shared> worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

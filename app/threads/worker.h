@@ -1,4 +1,4 @@
-/// One thread that answers the newest question: nothing queues, latest wins.
+/// A thread that answers the newest question; older questions are dropped.
 #pragma once
 
 #include <atomic>
@@ -17,26 +17,26 @@ namespace attoscope {
 
 /// Holds the newest question and the newest answer; a thread computes one from the other.
 ///
-/// A new question does not cancel the running work: it finishes and publishes, or a drag would starve the picture. Only work
-/// that outlasts its patience is told to stop while a newer question waits; patience then doubles until something is
-/// published, so that a long drag over slow work still shows pictures. Work that has published a first answer has no claim to
-/// patience any more. Destruction stops the work at its next poll and joins.
+/// A new question does not cancel the running work: it finishes and publishes, otherwise a drag would show no picture. Work
+/// that runs longer than `patience` is cancelled while a newer question waits; patience then doubles until something is
+/// published, so that a long drag over slow work still shows pictures. Work that has published a first answer is cancelled as
+/// soon as a newer question waits. Destruction cancels the work at its next poll and joins.
 template <class Question, class Answer>
 class Worker {
  public:
-  using Poll = std::function<bool()>;           ///< true asks the work to stop by throwing; may be called from many threads
-  using Publish = std::function<void(Answer)>;  ///< shows a first answer while the work goes on
+  using Poll = std::function<bool()>;           ///< true: the work must stop by throwing; thread-safe
+  using Publish = std::function<void(Answer)>;  ///< publishes a first answer while the work continues
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
-  /// `published` is called on the worker's thread whenever an answer or an error is there to be taken; it may be empty.
+  /// The worker's thread calls `published` (may be empty) whenever `take` has an answer or an error.
   Worker(Work work, std::function<void()> published, Patience patience = Patience(250))
       : work_(std::move(work)),
         published_(std::move(published)),
         patience_(patience),
         thread_([this](std::stop_token stop) { run(stop); }) {}
 
-  /// The same for work that answers at once: (question, cancelled) -> answer.
+  /// The same for work without first answers: (question, cancelled) -> answer.
   template <class F>
     requires std::is_invocable_r_v<Answer, F, const Question&, const Poll&>
   Worker(F work, std::function<void()> published, Patience patience = Patience(250))
@@ -45,10 +45,10 @@ class Worker {
                }),
                std::move(published), patience) {}
 
-  /// Asks the running work to stop and waits for it.
+  /// Cancels the running work and waits for it.
   ~Worker() = default;
 
-  /// Replaces the waiting question, if there is one.
+  /// Sets the next question, replacing a waiting one.
   void submit(Question question) {
     {
       const std::lock_guard lock(mutex_);
@@ -58,7 +58,7 @@ class Worker {
     wake_.notify_one();
   }
 
-  /// The newest answer that was not yet taken. Throws what the work threw instead, once.
+  /// The newest answer not taken yet; or throws an exception of the work, once.
   std::optional<Answer> take() {
     std::unique_lock lock(mutex_);
     if (std::exception_ptr error = std::exchange(error_, nullptr)) {
@@ -96,8 +96,7 @@ class Worker {
     return std::exchange(question_, std::nullopt);
   }
 
-  /// Works, and fills the answer's slot. False if the work gave up, because it was asked to, before it had
-  /// shown anything.
+  /// Runs the work and stores its answer. False if the work was cancelled before it published anything.
   bool answer(const Question& question, const std::stop_token& stop, Patience patience) {
     const Clock::time_point start = Clock::now();
     std::atomic<bool> asked{false}, shown{false};
@@ -134,12 +133,12 @@ class Worker {
   const Patience patience_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::optional<Question> question_;  ///< newest, not yet begun
-  std::optional<Answer> answer_;      ///< newest, not yet taken
+  std::optional<Question> question_;  ///< newest, not started
+  std::optional<Answer> answer_;      ///< newest, not taken
   std::exception_ptr error_;          ///< instead of an answer
   bool working_ = false;
-  std::atomic<bool> waiting_{false};  ///< question_.has_value(), to be polled without the mutex
-  std::jthread thread_;               ///< last, so it joins before anything it uses goes away
+  std::atomic<bool> waiting_{false};  ///< question_.has_value(), readable without the mutex
+  std::jthread thread_;               ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -1,11 +1,11 @@
-/// Pixels in memory that OpenGL draws into, and pixels read back.
+/// OpenGL framebuffers in memory, and reading of pixels.
 #pragma once
 
 #include "app/files/png.h"
 
 namespace attoscope {
 
-/// Is bound when made. Throws std::runtime_error in one sentence if OpenGL gives none of this size.
+/// A framebuffer, bound on construction. Throws std::runtime_error with one sentence if OpenGL cannot create one of this size.
 class Framebuffer {
  public:
   Framebuffer(int width, int height);
@@ -14,19 +14,19 @@ class Framebuffer {
   Framebuffer& operator=(const Framebuffer&) = delete;
 
   unsigned name() const { return name_; }
-  /// Pixels that a side may have.
+  /// Limit of width and height, in pixels.
   static int largest_side();
 
  private:
   unsigned name_ = 0, colour_ = 0;
 };
 
-/// Stands in for the framebuffer that is bound, for a frame that is taller.
+/// Replaces the bound framebuffer for a taller frame.
 class Canvas {
  public:
-  /// Of its `height`, as many rows as are `shown` lie in the earlier one.
+  /// `shown`: rows of `height` that the bound framebuffer has.
   Canvas(int width, int height, int shown);
-  /// Binds the earlier one again, and leaves there the upper rows.
+  /// Binds the earlier framebuffer again and copies the upper rows to it.
   ~Canvas();
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
@@ -37,7 +37,7 @@ class Canvas {
   Framebuffer pixels_;
 };
 
-/// The pixels of the bound framebuffer from (x, y), which counts from the lower left.
+/// Pixels of the bound framebuffer from (x, y), counted from the lower left.
 Picture read_back(int x, int y, int width, int height);
 
 }  // namespace attoscope

@@ -15,10 +15,10 @@
 namespace attoscope {
 namespace {
 
-/// Those that the library knows.
+/// Programs supported by the library.
 constexpr std::array programs{"zenity", "matedialog", "qarma", "kdialog"};
 
-/// False where ATTOSCOPE_DIALOGS is none. Throws std::runtime_error if it is neither that nor desktop.
+/// False if ATTOSCOPE_DIALOGS is none. Throws std::runtime_error unless it is none, desktop or unset.
 bool dialogs_are_wanted() {
   const char* const value = std::getenv("ATTOSCOPE_DIALOGS");
   const std::string_view asked = value == nullptr || *value == '\0' ? "desktop" : value;
@@ -27,7 +27,7 @@ bool dialogs_are_wanted() {
   return asked == "desktop";
 }
 
-/// Looks along PATH, which takes microseconds; the library starts a shell for each.
+/// Searches PATH, which takes microseconds; the library starts a shell for each program.
 bool has_program() {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
@@ -37,7 +37,7 @@ bool has_program() {
   return false;
 }
 
-/// What the dialog said, unless it was closed because nobody wants to know any more.
+/// Waits for the dialog; true if it was answered, false if it was cancelled.
 template <class Dialog>
 bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
   while (!dialog.ready())
@@ -45,7 +45,7 @@ bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
   return true;
 }
 
-/// What a dialog says.
+/// Texts of a dialog.
 struct Words {
   const char *title, *kind, *pattern;
   bool saves = false;
@@ -56,7 +56,7 @@ Words words(FileDialog::Purpose purpose) {
     case FileDialog::Purpose::open_session:
       return {"Open a session", "Sessions", "*.json"};
     case FileDialog::Purpose::save_session:
-      return {"Save the session", "Sessions", "*.json", true, pfd::opt::force_overwrite};  // what is there is kept aside
+      return {"Save the session", "Sessions", "*.json", true, pfd::opt::force_overwrite};  // an existing file is backed up
     case FileDialog::Purpose::open_checkpoint:
       return {"Open a checkpoint", "Checkpoints", "*.checkpoint"};
     case FileDialog::Purpose::save_checkpoint:

@@ -1,4 +1,4 @@
-/// Asks for a file by the desktop's own program; the window never waits for it.
+/// File dialogs of the desktop, without blocking the window.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace attoscope {
 
-/// One dialog at a time: a newer question closes the one that is open. Destruction closes it, too.
+/// One dialog at a time: a newer question, or destruction, closes the open one.
 class FileDialog {
  public:
   enum class Purpose : std::uint8_t { open_session, save_session, open_checkpoint, save_checkpoint };
   struct Question {
     Purpose purpose = Purpose::open_session;
-    std::string start;  ///< the file or the folder that is shown first; empty: the current one
+    std::string start;  ///< initial file or folder; empty: the current folder
   };
   struct Answer {
     Purpose purpose = Purpose::open_session;
-    std::string file;  ///< empty: none was chosen
+    std::string file;  ///< empty: none chosen
   };
 
-  /// `answered` is called from another thread when `take` has something to take. Throws std::runtime_error in one sentence if
-  /// the environment's ATTOSCOPE_DIALOGS is neither `desktop` (the default) nor `none`, with which paths are typed.
+  /// Another thread calls `answered` when `take` has something. Throws std::runtime_error with one sentence if the
+  /// environment's ATTOSCOPE_DIALOGS is neither `desktop` (the default) nor `none`.
   explicit FileDialog(std::function<void()> answered);
 
-  /// True if this desktop has such a program (zenity, kdialog or one of their kin) and ATTOSCOPE_DIALOGS is not `none`.
+  /// True if the desktop has a dialog program (zenity, kdialog or a relative) and ATTOSCOPE_DIALOGS is not `none`.
   bool available() const { return available_; }
   bool asking() const { return worker_.busy(); }
-  /// Asks, instead of what was asked before.
+  /// Opens a dialog, replacing an open one.
   void ask(Question question) { worker_.submit(std::move(question)); }
-  /// Throws std::runtime_error in one sentence if the program could not be run.
+  /// Throws std::runtime_error with one sentence if the program failed.
   std::optional<Answer> take() { return worker_.take(); }
 
  private:
   bool available_;
-  Worker<Question, Answer> worker_;  ///< last: it closes the program before anything it uses goes away
+  Worker<Question, Answer> worker_;  ///< last: closes the program before anything it uses is destroyed
 };
 
 }  // namespace attoscope

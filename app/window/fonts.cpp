@@ -26,7 +26,7 @@ std::string text_of(FcPattern* pattern, const char* key) {
   return reinterpret_cast<const char*>(text);
 }
 
-/// The face of `family` in `weight`, if exactly that family is there and its file holds nothing else.
+/// File of the face of `family` in `weight`, if exactly that family is installed, in a file of one face.
 std::string find_font(FcConfig* config, const char* family, int weight, int slant = FC_SLANT_ROMAN) {
   const Pattern wanted(FcPatternCreate());
   FcPatternAddString(wanted.get(), FC_FAMILY, reinterpret_cast<const FcChar8*>(family));
@@ -45,7 +45,7 @@ std::string find_font(FcConfig* config, const char* family, int weight, int slan
   return index == 0 ? text_of(found.get(), FC_FILE) : std::string();
 }
 
-/// Adds the fonts that were installed with the program, if any were: those of the machine come first.
+/// Adds fonts shipped with the program; the machine's have priority.
 void add_shipped_fonts(FcConfig* config) {
   const std::string assets = assets_directory();
   if (assets.empty()) return;

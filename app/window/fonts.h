@@ -1,4 +1,4 @@
-/// The font files of this machine, by fontconfig.
+/// Font files of this machine, by fontconfig.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace attoscope {
 
-/// Inter, JetBrains Mono and DejaVu Sans; empty where a family is not installed.
+/// Inter, JetBrains Mono and DejaVu Sans; empty if not installed.
 FontFiles find_fonts();
 
-/// One sentence that names the packages to install, or "" if no family is missing.
+/// One sentence with the packages to install, or "" if no family is missing.
 std::string missing_fonts(const FontFiles& files);
 
 }  // namespace attoscope

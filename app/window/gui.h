@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-/// The toolkit's contexts and its OpenGL backend, for as long as this lives. One at a time; not thread-safe.
+/// Owner of the toolkit's contexts and its OpenGL backend. One at a time; not thread-safe.
 class Gui {
  public:
   Gui();
@@ -13,14 +13,14 @@ class Gui {
   Gui(const Gui&) = delete;
   Gui& operator=(const Gui&) = delete;
 
-  /// Ends ImGui's frame and draws it into the bound framebuffer, over `background` (as ImGui packs colours).
+  /// Ends ImGui's frame and draws it into the bound framebuffer, over `background` (in ImGui's packing).
   void draw(unsigned background);
 
-  /// What the user should know about the fonts, or "".
+  /// Sentence on missing fonts, or "".
   const std::string& remark() const { return remark_; }
 
  private:
-  /// The contexts without the backend, so that they go away even if that cannot start.
+  /// Owner of the contexts without the backend, which may fail to start.
   struct Contexts {
     Contexts();
     ~Contexts();

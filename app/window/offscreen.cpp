@@ -26,7 +26,7 @@ bool lists(const char* extensions, std::string_view name) {
   return false;
 }
 
-/// What can be asked of EGL's devices.
+/// Supported queries of EGL devices.
 struct DeviceQueries {
   bool list = false, describe = false;
 };
@@ -44,7 +44,7 @@ int cuda_index(EGLDeviceEXT device) {
   return eglQueryDeviceAttribEXT(device, EGL_CUDA_DEVICE_NV, &index) ? static_cast<int>(index) : -1;
 }
 
-/// The devices of this machine, best first: the wanted GPU, other GPUs, software renderers.
+/// Devices of this machine, best first: the wanted GPU, other GPUs, software renderers.
 std::vector<EGLDeviceEXT> devices(DeviceQueries can, int gpu) {
   EGLint count = 0;
   std::vector<EGLDeviceEXT> found(64);
@@ -59,7 +59,7 @@ std::vector<EGLDeviceEXT> devices(DeviceQueries can, int gpu) {
   return found;
 }
 
-/// All displays worth a try, best first.
+/// Displays to try, best first.
 std::vector<EGLDisplay> displays(int gpu) {
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   std::vector<EGLDisplay> found;
@@ -74,7 +74,7 @@ std::vector<EGLDisplay> displays(int gpu) {
   return found;
 }
 
-/// OpenGL 3.3 core on an initialised display, current, without a surface; EGL_NO_CONTEXT if it cannot.
+/// Makes OpenGL 3.3 core current on an initialised display, without a surface; EGL_NO_CONTEXT on failure.
 EGLContext make_current(EGLDisplay display) {
   const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
   if (!lists(extensions, "EGL_KHR_surfaceless_context") || !eglBindAPI(EGL_OPENGL_API)) return EGL_NO_CONTEXT;
@@ -93,7 +93,7 @@ EGLContext make_current(EGLDisplay display) {
   return EGL_NO_CONTEXT;
 }
 
-/// Whether there is a library of OpenGL: epoxy ends the program where it finds none.
+/// True if an OpenGL library is installed; epoxy ends the program without one.
 bool has_gl() {
   for (const char* const name : {"libOpenGL.so.0", "libGL.so.1"})
     if (void* const library = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return dlclose(library) == 0;

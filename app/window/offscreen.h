@@ -1,4 +1,4 @@
-/// OpenGL without a display: an EGL context and a framebuffer of its own.
+/// OpenGL without a display: an EGL context and a framebuffer.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace attoscope {
 
-/// A current OpenGL 3.3 core context that draws into memory. Hardware is preferred, and of that the GPU which computes; Mesa's
-/// software serves elsewhere.
+/// A current OpenGL 3.3 core context that draws into memory: on the GPU that computes, else another GPU, else Mesa's software
+/// renderer.
 class Offscreen {
  public:
-  /// `gpu`: CUDA's index of the GPU that had best draw; -1: any. Throws std::runtime_error in one sentence if there is no
-  /// OpenGL 3.3 or the size is beyond it.
+  /// `gpu`: CUDA's index of the preferred GPU; -1: any. Throws std::runtime_error with one sentence without OpenGL 3.3, or if
+  /// the size exceeds its limits.
   Offscreen(int width, int height, int gpu = -1);
   ~Offscreen();
   Offscreen(const Offscreen&) = delete;
@@ -24,7 +24,7 @@ class Offscreen {
   int height() const { return height_; }
   /// "llvmpipe (LLVM 15.0.6, 256 bits)"
   std::string renderer() const;
-  /// What was drawn.
+  /// The drawn picture.
   Picture read() const;
 
  private:
@@ -32,7 +32,7 @@ class Offscreen {
 
   int width_, height_;
   std::unique_ptr<Context> context_;
-  std::unique_ptr<Framebuffer> pixels_;  ///< goes before its context
+  std::unique_ptr<Framebuffer> pixels_;  ///< destroyed before its context
 };
 
 }  // namespace attoscope

@@ -1,26 +1,26 @@
-/// When the next frame is due: an idle window draws nothing.
+/// Time of the next frame; an idle window draws nothing.
 #pragma once
 
 #include <limits>
 
 namespace attoscope {
 
-/// A few frames at once after every event, so that the layout settles; slow ones until tooltips had their time; then none.
+/// Three frames at once after every event, to settle the layout; slow ones for 0.8 s, for tooltips; then none.
 class Pace {
  public:
   static constexpr double forever = std::numeric_limits<double>::infinity();
 
-  /// Something happened.
+  /// Records an event.
   void stir(double now) {
     at_once_ = 3;
     stirred_ = now;
   }
-  /// A frame was drawn.
+  /// Records a drawn frame.
   void drawn() {
     if (at_once_ > 0) --at_once_;
   }
-  /// Seconds to wait for an event before the next frame is drawn anyway. `moving`: something on screen changes by itself.
-  /// `computing`: an answer is on its way, and its event; a frame that began just before it would show the old one.
+  /// Seconds until the next frame without an event. `moving`: something on screen moves by itself. `computing`: an answer will
+  /// cause an event soon; waiting 8 ms avoids a frame with the old one.
   double patience(double now, bool moving, bool computing) const {
     constexpr double a_moment = 0.008;
     if (at_once_ > 0) return computing ? a_moment : 0;

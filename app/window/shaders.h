@@ -1,4 +1,4 @@
-/// The heat map's shaders (GLSL 3.30).
+/// Shaders of the heat map (GLSL 3.30).
 #pragma once
 
 namespace attoscope {
@@ -14,7 +14,7 @@ void main() {
 }
 )";
 
-/// The rule of ui/widgets/colours.cpp, `colour_entry`, followed by its table. NaN and infinity are told by their bits: drivers
+/// `colour_entry` of ui/widgets/colours.cpp, and a look-up in its table. NaN and infinity are tested by their bits, as drivers
 /// may assume that there are none.
 inline constexpr char fragment_shader[] = R"(#version 330 core
 uniform sampler2D values;

@@ -21,7 +21,7 @@ void gl::destroy_vertex_array(unsigned name) { glDeleteVertexArrays(1, &name); }
 
 namespace {
 
-/// Puts the unpacking parameters and the bound texture back.
+/// Restores unpacking parameters and the bound texture.
 class UnpackState {
  public:
   UnpackState() {
@@ -40,7 +40,7 @@ class UnpackState {
   int texture_ = 0, alignment_ = 4;
 };
 
-/// A texture read by texelFetch alone.
+/// A texture that is read only by texelFetch.
 GlTexture make_texture() {
   unsigned name = 0;
   glGenTextures(1, &name);
@@ -57,7 +57,7 @@ void attach(const GlProgram& program, unsigned kind, const char* source) {
   glShaderSource(shader, 1, &source, nullptr);
   glCompileShader(shader);
   glAttachShader(program.get(), shader);
-  glDeleteShader(shader);  // goes away with the program
+  glDeleteShader(shader);  // deleted with the program
 }
 
 GlProgram build_program() {
@@ -73,7 +73,7 @@ GlProgram build_program() {
   throw std::runtime_error(std::string("This OpenGL driver cannot build the heat map's shader: ") + log);
 }
 
-/// How much a value deserves to be seen: NaN before infinity before the largest |value|; `nothing` last.
+/// Priority of a value in shrunk images: NaN, infinity, then |value|; `nothing` last.
 float weight(float value) {
   if (std::isnan(value)) return std::numeric_limits<float>::infinity();
   if (std::isinf(value)) return std::numeric_limits<float>::max();
@@ -84,19 +84,19 @@ std::size_t pixel_count(const PixelImage& image) {
   return static_cast<std::size_t>(std::max(image.width, 0)) * static_cast<std::size_t>(std::max(image.height, 0));
 }
 
-/// Whether there is anything to paint.
+/// True if the image has pixels, or values to make them from.
 bool is_whole(const PixelImage& image) {
   return pixel_count(image) > 0 &&
          (!image.pixels.empty() ? image.pixels.size() >= pixel_count(image) : image.source.values != nullptr);
 }
 
-/// The pixels made here.
+/// Pixels of the image, made on the CPU.
 std::vector<float> pooled(const PixelImage& image) {
   const CellSource& s = image.source;
   return sampled(*s.values, s.rows, s.cols, s.cells, image.width, image.height, PixelImage::nothing);
 }
 
-/// The image made smaller, so that each pixel shows the weightiest one under it.
+/// The image at a smaller size; each pixel shows the value of highest priority below it.
 std::vector<float> shrunk(const PixelImage& image, std::span<const float> pixels, int width, int height) {
   std::vector<float> out(static_cast<std::size_t>(width) * height, PixelImage::nothing);
   for (int y = 0; y < image.height; ++y) {
@@ -110,14 +110,14 @@ std::vector<float> shrunk(const PixelImage& image, std::span<const float> pixels
   return out;
 }
 
-/// The rectangle in framebuffer pixels, on whole pixels, of the image's own size where the two nearly agree.
+/// The rectangle in framebuffer pixels; its corner is rounded, its size is the image's if nearly equal.
 ImVec4 snapped(const ImVec2& min, const ImVec2& max, const ImVec2& origin, const ImVec2& scale, int width, int height) {
   const float x0 = std::round((min.x - origin.x) * scale.x), y0 = std::round((min.y - origin.y) * scale.y);
   const float w = (max.x - min.x) * scale.x, h = (max.y - min.y) * scale.y;
   return {x0, y0, x0 + (std::fabs(w - width) < 1.5f ? width : w), y0 + (std::fabs(h - height) < 1.5f ? height : h)};
 }
 
-/// Restricts drawing to the clip rectangle of the command; false if nothing is left of it.
+/// Restricts drawing to the command's clip rectangle; false if that is empty.
 bool clip_to(const ImVec4& clip, const ImVec2& origin, const ImVec2& scale, const ImVec2& size) {
   const float x0 = std::max((clip.x - origin.x) * scale.x, 0.0f), x1 = std::min((clip.z - origin.x) * scale.x, size.x);
   const float y0 = std::max((clip.y - origin.y) * scale.y, 0.0f), y1 = std::min((clip.w - origin.y) * scale.y, size.y);
@@ -128,7 +128,7 @@ bool clip_to(const ImVec4& clip, const ImVec2& origin, const ImVec2& scale, cons
 
 }  // namespace
 
-/// What the draw callback needs; copied into the draw list.
+/// Data of the draw callback; copied into the draw list.
 struct Texture::Draw {
   const Texture* owner;
   ImVec2 min, max;
@@ -194,7 +194,7 @@ void Texture::fill(Slot& slot, const PixelImage& image) {
   slot.height = image.height;
 }
 
-/// True if the GPU on which the image's source lies has written the texture.
+/// Lets the GPU with the image's source write the texture; false if it cannot.
 bool Texture::paint_by_source(Slot& slot, const PixelImage& image) {
   const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
   if (!share_ || !image.source.on_device || !shares_ || !fits) return false;

@@ -1,4 +1,4 @@
-/// Pictures of values on the GPU: R32F textures coloured where they are drawn.
+/// Pictures of values on the GPU: R32F textures, coloured when drawn.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct ImVec2;
 
 namespace attoscope {
 
-/// The name of an OpenGL object, deleted with its owner in the context that made it.
+/// Owner of an OpenGL object's name, which deletes it in the context that created it.
 template <void (*destroy)(unsigned)>
 class GlObject {
  public:
@@ -54,11 +54,11 @@ using GlTexture = GlObject<gl::destroy_texture>;
 using GlProgram = GlObject<gl::destroy_program>;
 using GlVertexArray = GlObject<gl::destroy_vertex_array>;
 
-/// A texture and what shares it, which ends first: also where others take their place.
+/// A texture, and what shares it, which is destroyed first, also on assignment.
 template <class Name, class Shared>
 struct SharedPair {
   Name texture{};
-  std::unique_ptr<Shared> shared{};  ///< last, so it ends first
+  std::unique_ptr<Shared> shared{};  ///< last, so that it is destroyed first
 
   SharedPair() = default;
   SharedPair(SharedPair&&) noexcept = default;
@@ -71,33 +71,33 @@ struct SharedPair {
   }
 };
 
-/// Paints PixelImages. Belongs to the thread and context that made it, and outlives the frame that it paints.
-/// An image is known by its address: what lies there is sent to the GPU again when its version or size changed. Where the GPU
-/// with the image's source draws this context, it writes the texture itself; where it does not, or fails, pixels are made here
-/// and sent. The picture is the same.
+/// Paints PixelImages. Used on the thread and context that created it; must outlive the frame.
+/// An image is identified by its address, and sent again when its version or size changed. The GPU with the image's source
+/// writes the texture itself if it draws this context; otherwise, or on failure, pixels are made on the CPU and sent. The
+/// picture is the same.
 class Texture {
  public:
-  /// An empty `share`: every picture is made here and sent. Needs a current OpenGL 3.3 context; throws std::runtime_error if
-  /// the shader does not build.
+  /// `share` empty: all pixels are made on the CPU. Needs a current OpenGL 3.3 context; throws std::runtime_error if the shader
+  /// cannot be built.
   explicit Texture(ShareTexture share = cuda_sharing());
 
-  /// Adds the image to the draw list, over [min, max]. One value becomes one pixel where the sizes agree, and blocks or
-  /// dropped pixels where they do not. Call it between ImGui's NewFrame and Render.
+  /// Adds the image to the draw list, over [min, max]. Equal sizes map values to pixels one to one; others repeat or skip
+  /// values. Call between ImGui's NewFrame and Render.
   void paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image, const Colouring& colouring);
 
-  /// Forgets the images that were not painted since the last call; once a frame, after rendering.
+  /// Drops images that were not painted since the last call; call once a frame, after rendering.
   void end_frame();
 
-  /// One sentence about why pictures are copied from now on, once; or "".
+  /// One sentence on why pictures are copied from now on, once; or "".
   std::string take_remark() { return std::exchange(remark_, {}); }
 
  private:
-  /// One image on the GPU.
+  /// An image on the GPU.
   struct Slot {
     const PixelImage* image = nullptr;
     std::uint64_t version = 0;
     int width = 0, height = 0;       ///< of the image
-    int texels_x = 0, texels_y = 0;  ///< of the texture: smaller than the image where that exceeds the limit
+    int texels_x = 0, texels_y = 0;  ///< of the texture; smaller if the image exceeds the limit
     bool painted = false;
     SharedPair<GlTexture, SharedTexture> on_gpu{};
   };
@@ -116,7 +116,7 @@ class Texture {
   std::vector<Slot> slots_;
   std::array<GlTexture, 2 * theme_names.size()> tables_;
   ShareTexture share_;
-  bool shares_ = true;  ///< until sharing failed
+  bool shares_ = true;  ///< false after sharing failed
   std::string remark_;
   int limit_ = 0;
 };

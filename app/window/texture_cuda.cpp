@@ -1,7 +1,7 @@
 #include "app/window/texture_cuda.h"
 
 #ifdef ATTOSCOPE_CUDA
-// CUDA's header wants OpenGL's before it.
+// OpenGL's header must come before CUDA's.
 // clang-format off
 #include <epoxy/gl.h>
 #include <cuda_gl_interop.h>
@@ -19,7 +19,7 @@
 namespace attoscope {
 namespace {
 
-/// The GPUs on which CUDA sees the current GL context; none where it is drawn by something else, such as a software renderer.
+/// GPUs on which CUDA sees the current GL context; none for a software renderer.
 std::vector<int> devices_of_context() {
   std::array<int, 16> found{};
   unsigned count = 0;
@@ -37,7 +37,7 @@ struct Destroy {
 using UrgentStream = std::unique_ptr<CUstream_st, Destroy>;
 using Registration = std::unique_ptr<cudaGraphicsResource, Destroy>;
 
-/// A stream that goes before the worker's, whose launches fill the GPU: a picture should not wait for them.
+/// A stream of higher priority than the worker's, so that pictures do not wait for its launches.
 UrgentStream urgent_stream() {
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -53,7 +53,7 @@ Registration registered(unsigned texture) {
   return Registration(resource);
 }
 
-/// The texture is CUDA's between construction and `end`, or the scope's end: GL must leave it alone.
+/// Maps the texture for CUDA from construction to `end` or destruction; GL must not use it meanwhile.
 class Mapping {
  public:
   Mapping(cudaGraphicsResource_t resource, cudaStream_t stream) : resource_(resource), stream_(stream) {
@@ -65,13 +65,13 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  /// The texels; others at every mapping.
+  /// The texels; they change with every mapping.
   cudaArray_t array() const {
     cudaArray_t texels = nullptr;
     check(cudaGraphicsSubResourceGetMappedArray(&texels, resource_, 0, 0));
     return texels;
   }
-  /// What GL does from now on comes after what is in the stream by now.
+  /// Unmaps: later GL commands come after the stream's current work.
   void end() {
     cudaGraphicsResource_t resource = std::exchange(resource_, nullptr);
     check(cudaGraphicsUnmapResources(1, &resource, stream_));
@@ -82,7 +82,7 @@ class Mapping {
   cudaStream_t stream_;
 };
 
-/// Texels as a kernel writes them.
+/// Texels for writing by a kernel.
 class Surface {
  public:
   explicit Surface(cudaArray_t texels) {
@@ -100,8 +100,8 @@ class Surface {
   cudaSurfaceObject_t surface_ = 0;
 };
 
-/// Belongs to the UI thread. The matrices need no synchronisation: a result is published when its GPU has finished, and nobody
-/// changes it then.
+/// Used on the UI thread. The matrices need no synchronisation: a result is published after its GPU has finished, and never
+/// changes.
 class CudaTexture final : public SharedTexture {
  public:
   CudaTexture(unsigned texture, int device) : device_(device) {
@@ -121,7 +121,7 @@ class CudaTexture final : public SharedTexture {
 
   void paint(const CellSource& source, int width, int height) override {
     use_device(device_);
-    check(cudaStreamSynchronize(stream_.get()));  // the last picture is on screen: its surface can go
+    check(cudaStreamSynchronize(stream_.get()));  // the last picture is finished: its surface can be deleted
     surface_.reset();
     painted_ = source.on_device;
     Mapping mapping(resource_.get(), stream_.get());
@@ -136,7 +136,7 @@ class CudaTexture final : public SharedTexture {
   UrgentStream stream_;
   Registration resource_;
   std::optional<Surface> surface_;                 ///< of the last picture, which the GPU may still be writing
-  std::shared_ptr<const DeviceMatrices> painted_;  ///< which it may still be reading
+  std::shared_ptr<const DeviceMatrices> painted_;  ///< which the GPU may still be reading
 };
 
 }  // namespace
@@ -146,7 +146,7 @@ ShareTexture cuda_sharing() {
                                                        const CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
     if (!source.on_device) return nullptr;
     if (!devices) {
-      ignore(cudaSetDevice(source.on_device->device));  // to ask on another would make a context there
+      ignore(cudaSetDevice(source.on_device->device));  // another device would get a new context by the query
       devices = devices_of_context();
     }
     if (std::ranges::find(*devices, source.on_device->device) == devices->end()) return nullptr;

@@ -1,4 +1,4 @@
-/// Textures that the GPU with the matrices writes into itself, so that a picture goes from kernel to screen without the host.
+/// Textures written by the GPU that holds the matrices, without copies through the host.
 #pragma once
 
 #include <functional>
@@ -8,21 +8,21 @@
 
 namespace attoscope {
 
-/// A GL texture that something else than GL writes into. Ends before the texture does, and before that gets another size.
+/// A GL texture that is not written by GL. Destroy it before the texture is deleted or resized.
 class SharedTexture {
  public:
   virtual ~SharedTexture() = default;
-  /// True if it can paint what lies where this source lies.
+  /// True if it can paint this source.
   virtual bool serves(const CellSource& source) const = 0;
-  /// Writes the whole picture; GL may use the texture again when this returns. Throws std::runtime_error.
+  /// Writes the whole picture; GL may use the texture after it returns. Throws std::runtime_error.
   virtual void paint(const CellSource& source, int width, int height) = 0;
 };
 
-/// Shares a GL texture of one float a texel with the GPU on which a source lies; null where that does not draw in the current
-/// context. Throws std::runtime_error in a sentence where it does, but refuses.
+/// Shares a GL texture of one float per texel with the GPU of a source; null if that GPU does not draw the current context.
+/// Throws std::runtime_error with one sentence if sharing fails.
 using ShareTexture = std::function<std::unique_ptr<SharedTexture>(unsigned texture, const CellSource& source)>;
 
-/// Sharing by CUDA. Belongs to one context; null for every texture in a build without CUDA.
+/// Sharing by CUDA, for one context; null for every texture in a build without CUDA.
 ShareTexture cuda_sharing();
 
 }  // namespace attoscope

@@ -12,7 +12,7 @@
 #include "imgui.h"
 #include "imgui_impl_glfw.h"
 #include "imgui_impl_opengl3.h"
-#include "imgui_internal.h"  // the queue of input events
+#include "imgui_internal.h"  // queue of input events
 
 namespace attoscope {
 namespace {
@@ -39,7 +39,7 @@ GLFWwindow* make_window(const char* title, int width, int height) {
   return glfwCreateWindow(width, height, title, nullptr, nullptr);
 }
 
-/// The wanted size, or what the main monitor has room for.
+/// The wanted size, limited to the main monitor's work area.
 ImVec2 fitting(int width, int height) {
   int x = 0, y = 0, w = 0, h = 0;
   if (GLFWmonitor* monitor = glfwGetPrimaryMonitor()) glfwGetMonitorWorkarea(monitor, &x, &y, &w, &h);
@@ -49,7 +49,7 @@ ImVec2 fitting(int width, int height) {
 }  // namespace
 
 MainWindow::Library::Library() {
-#ifdef GLFW_PLATFORM  // from 3.4 on it tries Wayland first, whose library complains on standard error where it is not in use
+#ifdef GLFW_PLATFORM  // GLFW 3.4 tries Wayland first, whose library writes to standard error if not in use
   if (std::getenv("WAYLAND_DISPLAY") == nullptr) glfwInitHint(GLFW_PLATFORM, GLFW_PLATFORM_X11);
 #endif
   if (!glfwInit()) fail("There is no display to open a window on");
@@ -107,7 +107,7 @@ void MainWindow::wait(bool moving, bool computing, double longest) {
   if (take_stirred()) pace_.stir(glfwGetTime());
 }
 
-/// Input that ImGui did not see yet counts as an event: it hands over one press or release a frame.
+/// True after an event, or while ImGui has queued input: it takes one press or release a frame.
 bool MainWindow::take_stirred() { return stirred_.exchange(false) || !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
 
 bool MainWindow::visible() const {

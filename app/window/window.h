@@ -13,41 +13,41 @@ struct GLFWwindow;
 
 namespace attoscope {
 
-/// A window with a current OpenGL 3.3 core context and Dear ImGui in it. Belongs to the main thread, except `wake`.
+/// A window with a current OpenGL 3.3 core context and Dear ImGui. Used on the main thread, except `wake`.
 class MainWindow {
  public:
-  /// Throws std::runtime_error in one sentence if there is no display or no OpenGL 3.3.
+  /// Throws std::runtime_error with one sentence without a display or OpenGL 3.3.
   MainWindow(const char* title, int width, int height);
   ~MainWindow();
   MainWindow(const MainWindow&) = delete;
   MainWindow& operator=(const MainWindow&) = delete;
 
-  /// What the desktop calls the window.
+  /// Sets the title of the window.
   void name(const std::string& title);
   bool closing() const;
   void close();
   /// True if `wait` would sleep until something happens.
   bool idle(bool moving) const;
-  /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself. `computing`: an
-  /// answer is on its way, and wakes it. `longest`: seconds after which it returns though nothing happened.
+  /// Handles events and sleeps until the next frame is due. `moving`: something on screen moves by itself. `computing`: an
+  /// answer will wake it. `longest`: time limit in seconds.
   void wait(bool moving, bool computing, double longest = Pace::forever);
-  /// False while the window has no pixels, being minimised.
+  /// False while the window is minimised.
   bool visible() const;
-  /// How much larger than usual this display wants everything.
+  /// Scale factor of the display.
   double scale() const;
-  /// Begins ImGui's frame; ends it and draws it; shows what was drawn.
+  /// Begins ImGui's frame; ends and draws it; shows the drawn frame.
   void begin_frame();
   void draw_frame(unsigned background);
   void show_frame();
   /// Files dropped onto the window since the last call.
   std::vector<std::string> take_dropped();
-  /// What the user should know about the fonts, or "".
+  /// Sentence on missing fonts, or "".
   const std::string& remark() const { return gui_->remark(); }
-  /// Causes a frame; from any thread.
+  /// Causes a frame; thread-safe.
   void wake();
 
  private:
-  /// GLFW itself, for as long as this lives.
+  /// Owner of the initialised GLFW library.
   struct Library {
     Library();
     ~Library();

@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// The GPU that one word of a list names; -1: none.
+/// Index of the GPU that a word names; -1: none.
 int gpu_of(std::string_view word) {
   constexpr std::string_view prefix = "cuda:";
   if (!word.starts_with(prefix)) return -1;
@@ -17,7 +17,7 @@ int gpu_of(std::string_view word) {
   return digits.starts_with('-') ? -1 : to_number<int>(digits).value_or(-1);
 }
 
-/// The GPUs that a list names, each once; empty where it is no such list.
+/// Indices of the GPUs in a list, each once; empty if it is not such a list.
 std::vector<int> gpus_of(std::string_view list) {
   std::vector<int> gpus;
   for (std::size_t at = 0; at <= list.size();) {

@@ -1,4 +1,4 @@
-/// Devices as a user names them: auto, cpu, cuda, cuda:K, or GPUs that share the rows, cuda:0,cuda:1.
+/// Names of devices: auto, cpu, cuda, cuda:K, or GPUs that share the rows, cuda:0,cuda:1.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace attoscope {
 
 inline constexpr std::string_view device_specs = "auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1";
 
-/// Throws, in one sentence that begins with `option`, std::invalid_argument where `spec` names no device, std::runtime_error
-/// where it names one that this machine has not.
+/// Throws with one sentence that begins with `option`: std::invalid_argument if `spec` names no device, std::runtime_error if
+/// this machine does not have it.
 void check_device(std::string_view option, std::string_view spec);
 
-/// What computes where `spec` was asked for: `spec`, or the CPU, and then why in a sentence.
+/// Device for `spec`: itself, or the CPU with a sentence that says why.
 struct UsableDevice {
   std::string spec, remark;
 };
 UsableDevice usable_device(const std::string& spec);
 
-/// The CPU, called `cpu`, and every GPU of this machine; where there is none, the reason.
+/// The CPU, called `cpu`, and every GPU of this machine, or the reason why there is none.
 std::vector<DeviceEntry> device_entries(const std::string& cpu);
 
 }  // namespace attoscope

@@ -17,12 +17,12 @@
 
 namespace attoscope {
 
-/// `label` is 'value', expected `expected`: what every refused option says.
+/// Throws "LABEL is 'VALUE', expected EXPECTED".
 [[noreturn]] inline void refuse(const std::string& label, std::string_view value, const std::string& expected) {
   throw std::invalid_argument(label + " is " + in_quotes(value) + ", expected " + expected);
 }
 
-/// The whole number that `text` is. Throws std::invalid_argument in a sentence.
+/// Parses a whole number. Throws std::invalid_argument with one sentence.
 template <std::integral T>
 T whole_number(const std::string& label, std::string_view text, T min, T max) {
   const auto value = to_number<T>(text);
@@ -30,15 +30,15 @@ T whole_number(const std::string& label, std::string_view text, T min, T max) {
   return *value;
 }
 
-/// Sets the field called `key` to what `value` says, and leaves the others alone. Throws std::invalid_argument in a sentence
-/// that begins with `label`.
+/// Sets the field called `key` to `value`, and no other. Throws std::invalid_argument with one sentence that begins with
+/// `label`.
 class FieldSetter {
  public:
   FieldSetter(std::string label, std::string_view key, std::string_view value)
       : label_(std::move(label)), key_(key), value_(value) {}
 
   bool found() const { return found_; }
-  /// The keys that there are.
+  /// Keys visited.
   const std::vector<std::string_view>& keys() const { return keys_; }
 
   template <class T>
@@ -81,8 +81,7 @@ class FieldSetter {
   }
   void text(std::string_view, const std::string&) {}
   void hex(std::string_view, std::uint64_t) {}
-  /// The steps are a method's own, the accumulators are "accumulator.qk", storage is "scaling.K"; of other objects nothing is
-  /// set.
+  /// Visits nested objects: the steps of a method, accumulators as "accumulator.qk", storage as "scaling.K"; skips others.
   template <class F>
   void object(std::string_view key, F visit) {
     if (key == "precision") visit(*this);
@@ -96,7 +95,7 @@ class FieldSetter {
   }
 
  private:
-  /// Keys of objects in a method.
+  /// Keys of nested objects in a method.
   static constexpr std::array<std::string_view, 11> nested_keys{
       "accumulator.qk",   "accumulator.pv",   "scaling.Q",        "scaling.K",        "scaling.V",       "scaling.P",
       "scaling.hadamard", "scaling.smooth_K", "scaling.smooth_Q", "scaling.smooth_V", "scaling.smoothed"};
@@ -120,7 +119,7 @@ class FieldSetter {
   std::vector<std::string_view> keys_;
 };
 
-/// Names the option in front of what `read` throws about its value.
+/// Calls `read`; prefixes its exceptions with the option.
 template <class F>
 auto of_option(const char* option, F read) {
   try {
@@ -130,7 +129,7 @@ auto of_option(const char* option, F read) {
   }
 }
 
-/// Sets the field `key` of the method or problem that `visit` shows; `label` opens every message.
+/// Sets the field `key` of the method or problem that `visit` shows; `label` begins every message.
 template <class Visit>
 void set_field(const std::string& label, const std::string& key, const std::string& value, Visit visit) {
   FieldSetter setter(label, key, value);

@@ -14,7 +14,7 @@ namespace {
 
 using Number = std::function<std::string(int)>;
 
-/// What stands between `open` at `at` and the next `close`; none: it never closes. `at` goes behind it.
+/// Text between `open` at `at` and the next `close`, moving `at` behind it; none if it is empty or not closed.
 std::optional<std::string_view> between(std::string_view text, std::size_t& at, std::string_view open, std::string_view close) {
   if (!text.substr(at).starts_with(open)) return std::nullopt;
   const std::size_t first = at + open.size(), end = text.find(close, first);
@@ -23,7 +23,7 @@ std::optional<std::string_view> between(std::string_view text, std::size_t& at, 
   return text.substr(first, end - first);
 }
 
-/// A link at `at`: its words and its address.
+/// Text and address of a link at `at`; moves `at` behind it.
 std::optional<std::pair<std::string_view, std::string_view>> link_at(std::string_view text, std::size_t& at) {
   const std::size_t middle = text.find("](", at), end = text.find(')', middle == std::string_view::npos ? at : middle);
   if (text[at] != '[' || middle == std::string_view::npos || end == std::string_view::npos) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<std::pair<std::string_view, std::string_view>> link_at(std::string
   return found;
 }
 
-/// Text in a line.
+/// HTML of inline Markdown.
 std::string inline_html(std::string_view text, const Number& number) {
   std::string html;
   for (std::size_t at = 0; at < text.size();) {
@@ -58,12 +58,11 @@ std::string inline_html(std::string_view text, const Number& number) {
   return html;
 }
 
-/// A displayed formula in parts that go below each other where there is no room: each begins with a relation, or behind a wide
-/// gap.
+/// A displayed formula in parts that can wrap: each begins with a relation, or after a wide gap.
 std::string formula_html(std::string_view formula) {
   static constexpr std::array<std::string_view, 6> relations{"=", "\\le ", "\\ge ", "\\approx ", "\\propto ", "<"};
   constexpr std::string_view gap = "\\qquad";
-  constexpr std::size_t shortest = 16;  // a left side alone stays with what it is
+  constexpr std::size_t shortest = 16;  // shorter left sides stay with the next part
   std::string html = "<div class=\"formula\">", kind;
   std::size_t first = 0;
   const auto end_part = [&](std::size_t end) {
@@ -86,7 +85,7 @@ std::string formula_html(std::string_view formula) {
   return html + "</div>\n";
 }
 
-/// The cells of a line of a table.
+/// Cells of a table's line.
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   line.remove_prefix(1);
@@ -124,7 +123,7 @@ std::string table_html(const std::vector<std::string_view>& lines, const Number&
   return html + "</table></div>\n";
 }
 
-/// Lines from one that opens a fence to the one that closes it.
+/// A fenced block that begins at line `at`; moves `at` behind it.
 std::string code_html(const std::vector<std::string_view>& lines, std::size_t& at) {
   std::string code;
   for (++at; at < lines.size() && !lines[at].starts_with("```"); ++at) code += std::string(lines[at]) + "\n";
@@ -142,7 +141,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// The lines from `at` on that begin with `mark`, or go on one that does.
+/// List items that begin with `mark`, with their continuation lines; moves `at` behind them.
 std::vector<std::string> entries_of(const std::vector<std::string_view>& lines, std::size_t& at, std::string_view mark) {
   std::vector<std::string> entries;
   for (; at < lines.size() && !lines[at].empty(); ++at) {

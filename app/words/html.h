@@ -7,9 +7,9 @@
 
 namespace attoscope {
 
-/// Paragraphs, lists, tables, headings, fenced code, emphasis, code, links and formulas. Lines that begin with "> " speak of
-/// the window's controls and are left out. `number(i)` gives the HTML that stands
-/// for the live number `<numI/>`. Throws std::invalid_argument in a sentence where a formula cannot be written.
+/// HTML of paragraphs, lists, tables, headings, fenced code, emphasis, code, links and formulas. Lines that begin with "> " are
+/// about the window's controls and are left out. `number(i)` returns the HTML of the live number `<numI/>`. Throws
+/// std::invalid_argument with one sentence on an unknown formula.
 std::string html_of(std::string_view markdown, const std::function<std::string(int)>& number);
 
 }  // namespace attoscope

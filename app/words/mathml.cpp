@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-/// A command that stands for a sign, and how MathML calls what it is.
+/// A command for a sign, and its MathML element.
 struct Sign {
   std::string_view name, text, element;
 };
@@ -30,12 +30,12 @@ std::string element(std::string_view name, std::string_view content) {
   return text.append(name).append(">").append(content).append("</").append(name).append(">");
 }
 
-/// Reads a formula from left to right; every function returns one element.
+/// Parses a formula from left to right; every function returns one element.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
 
-  /// All that is left, up to a closing brace or the end.
+  /// Everything up to a closing brace or the end.
   std::string row() {
     std::string content;
     for (skip(); at_ < text_.size() && text_[at_] != '}' && !follows("\\right"); skip()) content += scripted();
@@ -124,7 +124,7 @@ class Reader {
     if (name == "left") return fenced();
     return sign(name);
   }
-  /// {letters} as they stand.
+  /// {letters} as text.
   std::string words(std::string_view kind) {
     skip();
     const std::size_t end = text_.find('}', at_);
@@ -133,7 +133,7 @@ class Reader {
     at_ = end + 1;
     return element(kind, html_escaped(content));
   }
-  /// \left( ... \right): signs as high as what is between them.
+  /// \left( ... \right): signs that grow with their content.
   std::string fenced() {
     const std::string open = atom(), content = row();
     if (!follows("\\right")) refuse();

@@ -1,4 +1,4 @@
-/// Formulas of lessons, LaTeX between dollars, as MathML: browsers draw it without a script.
+/// LaTeX formulas of lessons as MathML, which browsers draw without scripts.
 #pragma once
 
 #include <string>
@@ -6,11 +6,10 @@
 
 namespace attoscope {
 
-/// "<math>...</math>" of a formula. Throws std::invalid_argument in a sentence where it holds something that lessons do not
-/// use.
+/// "<math>...</math>" of a formula. Throws std::invalid_argument with one sentence on commands that lessons do not use.
 std::string mathml(std::string_view formula, bool displayed);
 
-/// Text with &, <, > and quotes written so that HTML shows them.
+/// Text with &, <, > and quotes escaped for HTML.
 std::string html_escaped(std::string_view text);
 
 }  // namespace attoscope

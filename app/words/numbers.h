@@ -1,4 +1,4 @@
-/// Numbers, roundings, masks and tables as text, for the rooms of app: they reach the module of kernels/ through this one.
+/// Numbers, roundings, masks and tables as text, from kernels/experiment.
 #pragma once
 
 #include "kernels/experiment/csv_text.h"  // IWYU pragma: export

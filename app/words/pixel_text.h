@@ -1,4 +1,4 @@
-/// Small pictures as text: four signs for three pixels (base64 of RFC 4648).
+/// Small pictures as text: four characters for three pixels (base64, RFC 4648).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace attoscope {
 
 std::string pixel_text(const std::vector<std::int8_t>& pixels);
 
-/// The `size` pixels, a multiple of 3, that `text` is. Throws std::invalid_argument where it is nothing of the kind.
+/// Parses `size` pixels, a multiple of 3. Throws std::invalid_argument if the text is invalid.
 std::vector<std::int8_t> parse_pixels(std::string_view text, int size);
 
 }  // namespace attoscope

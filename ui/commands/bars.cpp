@@ -63,7 +63,7 @@ void scale_buttons(View& view, const Palette& colours) {
   explain("Everything larger. Key +.");
 }
 
-/// A quiet button that explains itself.
+/// A quiet button with a tooltip.
 bool bar_button(const char* text, float width, const char* what, const Palette& colours, bool possible = true) {
   ImGui::BeginDisabled(!possible);
   const bool pressed = quiet_button(text, colours, px(width));
@@ -96,14 +96,14 @@ void pins_button(Session& session, const Palette& colours) {
     session.view.show_pins = !session.view.show_pins;
 }
 
-/// A group of buttons; groups of the lowest rank are left out where the bar is short.
+/// A group of buttons. The group of the lowest rank is left out first where the bar is short.
 struct Group {
   float width;
   int rank;
   std::function<void()> draw;
 };
 
-/// The groups that fit, at the right end of the bar.
+/// Draws the groups that fit, at the right end of the bar.
 void draw_groups(std::vector<Group> groups, float right, float room, float y) {
   const auto total = [&] {
     float sum = 0;
@@ -119,7 +119,7 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
   }
 }
 
-/// The workspaces as tabs; returns where they end.
+/// The workspaces as tabs; returns their right end.
 float draw_tabs(View& view, float x, const Palette& colours) {
   const ImVec2 at = ImGui::GetWindowPos();
   const float text_y = at.y + (px(bar_height) - px(15)) / 2;
@@ -141,7 +141,7 @@ float draw_tabs(View& view, float x, const Palette& colours) {
   return x;
 }
 
-/// The program's name, where there is room for more than tabs and the most wanted buttons; returns where it ends.
+/// The program's name, if room is left beside tabs and buttons; returns its right end.
 float draw_title(const Palette& colours) {
   constexpr float roomy = 720;
   const ImVec2 at = ImGui::GetWindowPos();
@@ -197,7 +197,7 @@ void draw_top_bar(Session& session, const PanelInput& input, UiState& state, con
 
 namespace {
 
-/// Items of the status bar from the left, each of a minimal width, so that nothing moves when a text changes.
+/// Items of the status bar from the left. Each has a minimal width, so that nothing moves when a text changes.
 class StatusItems {
  public:
   explicit StatusItems(float height) : at_(ImGui::GetWindowPos()), height_(height), x_(at_.x + px(12)) {}
@@ -211,7 +211,7 @@ class StatusItems {
     x_ += width + px(22);
   }
   float x() const { return x_; }
-  /// Where something else is drawn, and how wide it is.
+  /// Place of an item that the caller draws itself; `leave` then skips its width.
   ImVec2 at() const { return {x_, at_.y}; }
   void leave(float width) { x_ += width + px(22); }
 
@@ -220,7 +220,7 @@ class StatusItems {
   float height_, x_;
 };
 
-/// What the answer holds, how long it took, and its digest.
+/// Rows, time and digest of the answer.
 std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
   if (!input.answer.result) return {};
   const Result& r = *input.answer.result;
@@ -261,16 +261,16 @@ std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInpu
           {fmt::format("{} lessons read", read), 110, "Lessons of which every step was on screen."}};
 }
 
-/// All that is said about the answer, or, where it would reach beyond `end`, nothing.
+/// Adds all numbers, or none if they would reach beyond `end`.
 void add_numbers(StatusItems& items, const std::vector<StatusNumber>& numbers, float end, const Palette& colours) {
   float width = 0;
   for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
-  if (items.x() + width >= end) return;  // a message that would be cut takes their place
+  if (items.x() + width >= end) return;  // no room beside the message
   for (const StatusNumber& n : numbers)
     items.add(Face::mono_small, n.lit ? colours.accent : colours.secondary, n.text, px(n.width), n.what.c_str());
 }
 
-/// What computed the numbers of the workspace on show.
+/// Device that computed the numbers of the workspace on show.
 const std::string& shown_device(const Session& session, const PanelInput& input) {
   const bool trains = session.view.workspace == Workspace::train && input.train.record;
   return trains ? input.train.record->device : input.answer.device;

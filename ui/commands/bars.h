@@ -15,17 +15,17 @@ struct UiState;
 /// The top bar.
 void draw_top_bar(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
-/// The status bar: what computes, the numbers of the workspace on show, and what is to be told.
+/// The status bar: device, numbers of the workspace on show, and a message.
 void draw_status_bar(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
 
-/// A number of the status bar: how wide it is at least, at UI scale 1, and what it means.
+/// A number of the status bar, its minimal width at UI scale 1, and its tooltip.
 struct StatusNumber {
   std::string text;
   float width;
   std::string what;
   bool lit = false;
 };
-/// Those of the workspace on show.
+/// Numbers of the workspace on show.
 std::vector<StatusNumber> status_numbers(const Session& session, const PanelInput& input);
 
 /// The command palette while it is open: commands are found by typing.

@@ -20,7 +20,7 @@ namespace attoscope {
 
 namespace {
 
-/// Words that a user may have for a field of the view beside its path; those of an experiment are in the table of parameters.
+/// Synonyms of a view's field, searched like its path; those of an experiment's are in the table of parameters.
 struct Alias {
   std::string_view path, words;
 };
@@ -71,7 +71,7 @@ std::string short_path(const std::string& path) {
   return path.substr(0, path.find('.') + 1) + path.substr(path.rfind('.') + 1);
 }
 
-/// Sets a field; where it cannot be, the palette shows why.
+/// Sets a field; on failure the palette shows the reason.
 void set(KeyTarget& t, const std::string& path, const std::string& value) {
   t.state.popups.palette.complaint = set_setting(t.session, path, value);
 }
@@ -100,7 +100,7 @@ void add_policies(const Method& m, const std::string& method, std::vector<Comman
                      [path = method + ".policy", name = std::string(p.name)](KeyTarget& t) { set(t, path, name); }, ""});
 }
 
-/// An experiment with a kernel as a, or as b.
+/// Returns an experiment with a kernel as a, or as b.
 using Change = Experiment (*)(Experiment, const KernelPreset&);
 
 void add_kernels(std::string_view method, Change change, std::vector<Command>& all) {
@@ -110,7 +110,7 @@ void add_kernels(std::string_view method, Change change, std::vector<Command>& a
                    [&k, change](KeyTarget& t) { t.session.experiment = change(t.session.experiment, k); }, ""});
 }
 
-/// What adds up both products of a method: those that are possible.
+/// Adds a command for each accumulator that both products of a method can have.
 void add_sums(const Experiment& e, Method Experiment::* method, std::string_view title, std::vector<Command>& all) {
   const Method& m = e.*method;
   for (std::size_t i = 0; i < accumulator_names.size(); ++i) {
@@ -139,7 +139,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// How well a word is found in a text: whole words before beginnings of words before parts before scattered letters.
+/// Score of a word in a text (negative: not found): whole words above prefixes above infixes above scattered letters.
 double word_fitness(const std::string& word, const std::string& text) {
   const auto in_word = [&](std::size_t i) { return i < text.size() && is_letter_or_digit(text[i]); };
   double best = -1;
@@ -161,7 +161,7 @@ double word_fitness(const std::string& word, const std::string& text) {
   return spread > 4 ? -1 : 20 / spread;
 }
 
-/// "set N to 4096", "block_k 128", "a.S = fp16": what is to be set, and to what.
+/// A field and its new value from a query such as "set N to 4096", "block_k 128" or "a.S = fp16".
 struct Assignment {
   std::string what, value;
 };
@@ -176,7 +176,7 @@ std::optional<Assignment> assignment(std::string_view query) {
   return found;
 }
 
-/// What the tile sliders of the window do: both methods follow, and a square tile stays square.
+/// Sets a tile size of both methods, as the window's sliders do; a square tile stays square.
 void set_tile(KeyTarget& t, const std::string& which, const std::string& value) {
   Session changed = t.session;
   if (std::string why = set_setting(changed, "a." + which, value); !why.empty()) {

@@ -12,21 +12,21 @@ namespace attoscope {
 
 struct Command {
   std::string name;  ///< "theme: light"
-  std::string what;  ///< more words for it
-  std::string keys;  ///< the key that does it, or ""
+  std::string what;  ///< synonyms and an explanation, searched too
+  std::string keys;  ///< key of the command, or ""
   std::function<void(KeyTarget&)> act;
-  std::string complete;  ///< instead of `act`: what the query becomes, for a value to be typed after it
-  double behind = -1;    ///< how far it stands behind others that fit as well; negative: the longer its name, the further
+  std::string complete;  ///< if not empty, replaces the query instead of calling `act`: the beginning of an assignment
+  double behind = -1;    ///< penalty among equally good matches; negative: it grows with the length of the name
 };
 
 /// All commands that need no value.
 std::vector<Command> commands(const KeyTarget& target);
 
-/// How well `query` fits a command: the more the better, negative where it does not. Every word of the query has to be found
-/// in the name or the explanation, if only as letters in this order.
+/// Score of `command` for `query`: higher is better, negative is no match. Every word of the query must occur in the name or
+/// the explanation, at least as letters in this order.
 double fitness(std::string_view query, const Command& command);
 
-/// What the query may mean, best first: `all` ranked, after what a query with a value asks for ("set N to 4096").
+/// Meanings of the query, best first: assignments ("set N to 4096"), then `all` ranked; at most `most`.
 std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const KeyTarget& target, std::size_t most);
 
 }  // namespace attoscope

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float menu_width = 608;
 
-/// How much of the figure on its way is done.
+/// Finished share of a figure, 0 .. 1.
 double share_of(const FigureProgress& p) { return p.all == 0 ? 0 : static_cast<double>(p.done) / static_cast<double>(p.all); }
 
 void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) {
@@ -79,7 +79,7 @@ bool entry(const FigureEntry& e, const Palette& colours) {
   return pressed;
 }
 
-/// How far the figure on its way is, and a button that stops it; an empty line where there is none.
+/// Progress of the figure that is being drawn and a button to stop it; else an empty line.
 void draw_figure_progress(const PanelInput& input, const Palette& colours, Requests& requests) {
   const float height = px(control_height), bar = px(120), thick = px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -102,7 +102,7 @@ void draw_figure_progress(const PanelInput& input, const Palette& colours, Reque
   explain("Stops this figure and those that wait. Its finished points are kept.");
 }
 
-/// "figures", or how much of one is done, in text of fixed width.
+/// "figures", or the progress of one in text of fixed width.
 std::string button_text(const PanelInput& input) {
   return (input.figures.progress ? fmt::format("fig. {:3.0f} %", 100 * share_of(*input.figures.progress))
                                  : std::string("figures")) +

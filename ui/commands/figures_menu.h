@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// A button, with a menu of the figures that can be drawn, what they are drawn with, and how far the one on its way is.
+/// A button with a menu: figures to draw, their settings, and the progress of the current one.
 void figures_button(View& view, const PanelInput& input, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

@@ -50,7 +50,7 @@ GalleryEntry entry_of(Kind kind, std::string_view name, std::string_view title, 
           {fmt::format("{} {}", number, std::string(name)), std::move(experiment)}};
 }
 
-/// How well an entry fits what is typed; negative: it does not. Letters that are only scattered over a sentence are no match.
+/// Score of an entry for a query; negative: no match. Scattered letters of a sentence do not match.
 double fitness_of(const GalleryEntry& e, const std::string& query) {
   constexpr double least = 20;
   const double fit = fitness(query, {e.title + " " + e.name, e.sentence, "", {}, ""});
@@ -64,7 +64,7 @@ const GalleryPicture* picture_of(const GalleryView& gallery, const GalleryEntry&
   return found == gallery.pictures->end() ? nullptr : &*found;
 }
 
-/// What stands right of the picture: the errors, or why there are none.
+/// Mean errors beside the picture, or the reason why there are none.
 void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture, const Palette& colours) {
   if (picture == nullptr) return (void)draw_text(at, Face::small, colours.faint, "computing");
   if (!picture->problem.empty())
@@ -81,7 +81,7 @@ void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture, const P
   }
 }
 
-/// A sentence in so many lines, the last one cut short.
+/// A sentence in `count` lines, the last one cut short.
 void draw_sentence(ImVec2 at, float width, int count, std::string_view text, const Palette& colours) {
   const WithFace f(Face::small);
   for (int i = 0; i < count && !text.empty(); ++i, at.y += px(15)) {
@@ -95,7 +95,7 @@ void draw_sentence(ImVec2 at, float width, int count, std::string_view text, con
   }
 }
 
-/// Title, picture, numbers, sentence; true if it was clicked.
+/// Title, picture, numbers, sentence; true if the card was clicked.
 bool draw_card(const GalleryEntry& entry, const GalleryView& gallery, ImVec2 size, const ThumbnailShades& shades,
                const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -120,7 +120,7 @@ bool draw_card(const GalleryEntry& entry, const GalleryView& gallery, ImVec2 siz
   return pressed;
 }
 
-/// The field that is typed into, and the kinds; true on Enter.
+/// Search field and buttons of the kinds; true on Enter.
 bool draw_search(GalleryState& state, const Palette& colours) {
   const float choice = px(360), room = ImGui::GetContentRegionAvail().x;
   bool entered = false;
@@ -136,7 +136,7 @@ bool draw_search(GalleryState& state, const Palette& colours) {
   return entered;
 }
 
-/// The cards in rows; the one that was clicked, or null.
+/// The cards in rows; returns the clicked one, or null.
 const GalleryEntry* draw_cards(const std::vector<const GalleryEntry*>& shown, const PanelInput& input, Theme theme,
                                const Palette& colours) {
   const ThumbnailShades shades = thumbnail_shades(theme);

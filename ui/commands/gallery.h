@@ -8,11 +8,11 @@
 
 namespace attoscope {
 
-/// Everything that it shows.
+/// All entries of the gallery.
 std::vector<GalleryEntry> gallery_entries(const PanelInput& input);
-/// Those of a kind (0: all) that the query finds, the best first; all in their order where nothing is typed.
+/// Entries of the chosen kind (0: all) that match the query, best first; in their own order without a query.
 std::vector<const GalleryEntry*> found_entries(const GalleryState& state);
-/// The entry in Explore: another experiment, or another method a of the session's.
+/// Opens the entry in Explore: replaces the experiment, or method a.
 void apply(const GalleryEntry& entry, const PanelInput& input, Session& session, UiState& state);
 
 /// The gallery while it is open; a click applies, Esc closes.

@@ -45,11 +45,11 @@ void paste(KeyTarget& t) {
   t.requests.clipboard.paste_text = text ? text : "";
 }
 void present(KeyTarget& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
-/// Runs, pauses or goes on with the sweep where it is on show.
+/// Runs, pauses or resumes the sweep if it is on show.
 void sweep_on(KeyTarget& t) {
   if (t.session.view.workspace == Workspace::sweep) t.requests.sweep = next_request(t.input.sweep.progress);
 }
-/// Runs, pauses or goes on with the training, unless the space bar presses a control.
+/// Runs, pauses or resumes the training, unless the space bar presses a control.
 void train_on(KeyTarget& t) {
   if (ImGui::GetIO().NavVisible && ImGui::IsKeyPressed(ImGuiKey_Space)) return;
   t.session.view.workspace = Workspace::train;
@@ -61,8 +61,8 @@ void train_one_step(KeyTarget& t) {
 void train_anew(KeyTarget& t) {
   if (t.input.train.record && t.input.train.progress.wrong.empty()) t.requests.train.act = TrainRequest::Act::restart;
 }
-/// Escape: closes what is on top, the remarks or the keys; else stops presenting; else stops reading, or the computation; else
-/// closes the sum of the pinned cell; else unpins the cell.
+/// Escape closes the topmost of: remarks or keys, presentation, file that is being read or computation, sum of the pinned cell,
+/// pin of the cell.
 void escape(KeyTarget& t) {
   if (shows_remarks(t.input))
     t.requests.remarks_read = true;
@@ -184,9 +184,9 @@ constexpr std::array table{
 
 constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
                                 show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
-constexpr int field_key_count = field_keys.size();  // those that only some results have have none
+constexpr int field_key_count = field_keys.size();  // fields that only some results have get no key
 
-/// Other ways to what the table says.
+/// Second keys for actions of the table; not in the help.
 constexpr std::array aliases{
     Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
     Key{"/", "", ImGuiKey_Slash, open_palette},
@@ -201,7 +201,7 @@ std::span<const Key> keys() { return table; }
 
 namespace {
 
-/// The modifiers that were held when the key went down, although all of it may have happened since the last frame.
+/// Modifiers held when the key went down, even if both happened within one frame.
 int modifiers_of(ImGuiKey key) {
   const ImVector<ImGuiInputEvent>& events = ImGui::GetCurrentContext()->InputEventsTrail;
   const auto is_key = [&](int i, ImGuiKey wanted) {
@@ -212,7 +212,7 @@ int modifiers_of(ImGuiKey key) {
     if (is_key(i, key) && events[i].Key.Down) down = i;
   int held = ImGui::GetIO().KeyMods;
   for (const ImGuiKey modifier : {ImGuiMod_Ctrl, ImGuiMod_Shift, ImGuiMod_Alt, ImGuiMod_Super})
-    for (int i = events.Size - 1; i > down && down >= 0; --i)  // what came after it is taken back
+    for (int i = events.Size - 1; i > down && down >= 0; --i)  // undo events after it
       if (is_key(i, modifier)) held = events[i].Key.Down ? held & ~modifier : held | modifier;
   return held;
 }
@@ -221,7 +221,7 @@ bool pressed(const Key& key) {
   const auto plain = static_cast<ImGuiKey>(key.chord & ~ImGuiMod_Mask_);
   if (!ImGui::IsKeyPressed(plain, key.repeats)) return false;
   int held = modifiers_of(plain);
-  if (plain == ImGuiKey_Equal) held &= ~ImGuiMod_Shift;  // where + is above =
+  if (plain == ImGuiKey_Equal) held &= ~ImGuiMod_Shift;  // + is Shift+= on many layouts
   return held == (key.chord & ImGuiMod_Mask_);
 }
 

@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// What a key works on.
+/// State that a key's action may change.
 struct KeyTarget {
   Session& session;
   UiState& state;
@@ -20,7 +20,7 @@ struct KeyTarget {
   const PanelInput& input;
 };
 
-/// Where a key acts. presenting: while a lesson fills the window, where no other key of the table's acts.
+/// Scope of a key. presenting: a lesson fills the window; no other key of the table acts then.
 enum class KeyScope { everywhere, explore, train, learn, presenting };
 
 /// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.

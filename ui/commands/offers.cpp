@@ -48,13 +48,13 @@ void add_lessons(const LearnInput& learn, std::vector<Command>& all) {
   }
 }
 
-/// Opens the field in which a path is typed, in the controls.
+/// Opens the text field for a path in the controls.
 void type_path(KeyTarget& t, PathPrompt Popups::* prompt) {
   t.session.view.workspace = Workspace::explore;
   (t.state.popups.*prompt).wanted_for = 3;
 }
 
-/// What is done with somebody's own output.
+/// Commands for the loaded output of a kernel.
 void add_your_kernel(const Session& session, std::vector<Command>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
   all.push_back(

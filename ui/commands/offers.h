@@ -1,4 +1,4 @@
-/// What the palette finds beside keys and fields: all that the program has to open, go to or draw.
+/// Commands of the palette that are neither keys nor fields: everything that can be opened, gone to or drawn.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace attoscope {
 
-/// Workspaces, lessons and their steps, somebody's own kernel and its files, presets, devices, heads, sessions, pins, plans of
+/// Workspaces, lessons and their steps, the loaded kernel and its files, presets, devices, heads, sessions, pins, plans of
 /// sweeps, figures.
 void add_offers(const KeyTarget& target, std::vector<Command>& all);
 

@@ -20,7 +20,7 @@ namespace {
 constexpr int shown_commands = 12;
 constexpr float row_height = 28, palette_width = 640;
 
-/// The field in which the query is typed; true on Enter. The arrow keys move `chosen`.
+/// Text field of the query; true on Enter. The arrow keys move `chosen`.
 bool type_query(PaletteState& state) {
   const WithField f(Face::body, 32);
   ImGui::SetNextItemWidth(-1);
@@ -56,7 +56,7 @@ bool draw_command(const Command& command, int index, bool chosen, const Palette&
   return clicked;
 }
 
-/// Does the command, or puts the beginning of an assignment into the query.
+/// Runs the command, or puts the beginning of an assignment into the query.
 void run(const Command& command, KeyTarget& target) {
   PaletteState& state = target.state.popups.palette;
   state.complaint.clear();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float highest_bar = 40;
 
-/// True if a window is a panel that can be seen, or is behind the tab of another: neither a popup nor a part of another window.
+/// True if a window is a panel, visible or behind another's tab; false for popups and child windows.
 bool is_panel(const ImGuiWindow& w) {
   constexpr ImGuiWindowFlags others =
       ImGuiWindowFlags_Popup | ImGuiWindowFlags_Tooltip | ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_NoNavInputs;
@@ -23,7 +23,7 @@ bool is_panel(const ImGuiWindow& w) {
   return w.WasActive && (is_behind || !w.Hidden) && !is_part && (w.Flags & others) == 0 && !w.IsFallbackWindow;
 }
 
-/// All of them, in the order in which they are read.
+/// All panels in reading order.
 std::vector<ImGuiWindow*> panels() {
   std::vector<ImGuiWindow*> all;
   for (ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
@@ -37,7 +37,7 @@ std::vector<ImGuiWindow*> panels() {
   return all;
 }
 
-/// The panel that has the keyboard; null where none has.
+/// Panel with the keyboard focus; null: none.
 ImGuiWindow* focused_panel() {
   const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
   return at != nullptr && at->RootWindow != nullptr && is_panel(*at->RootWindow) ? at->RootWindow : nullptr;

@@ -1,4 +1,4 @@
-/// The panel that has the keyboard: moved by a key, and seen.
+/// Keyboard focus of the panels.
 #pragma once
 
 #include "ui/widgets/theme.h"
@@ -9,7 +9,7 @@ namespace attoscope {
 /// right and downwards, the status bar last.
 void focus_panel(int by);
 
-/// A frame around the panel that has the keyboard, while it is used to move about.
+/// Frame around the panel with the keyboard focus, while keys move the focus.
 void draw_panel_focus(const Palette& colours);
 
 }  // namespace attoscope

@@ -21,7 +21,7 @@ constexpr float menu_width = 440, row_height = 28;
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
 std::string file_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// One line of the menu: what it does at the left, a key or a folder at the right.
+/// One line of the menu: the action at the left, a key or a folder at the right.
 bool menu_row(const char* id, std::string_view text, std::string_view aside, const Palette& colours, bool possible = true) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(row_height), pad = px(8), width = px(menu_width);
@@ -38,7 +38,7 @@ bool menu_row(const char* id, std::string_view text, std::string_view aside, con
   return pressed;
 }
 
-/// The four things that are done with the file that is open.
+/// New, open, save, save as.
 void file_rows(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const SessionFiles& files = input.sessions;
   if (menu_row("##new", "new", "Ctrl+N", colours)) ask_session(Act::fresh, input, state, requests);
@@ -54,7 +54,7 @@ void file_rows(const PanelInput& input, UiState& state, const Palette& colours, 
   explain("Saves the session under another name and continues with that file.");
 }
 
-/// A field for a path: a desktop may have no file dialog.
+/// A text field for a path; some desktops have no file dialog.
 void typed_row(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   SessionMenuState& menu = state.popups.session_menu;
   const bool failed = menu.entered == Act::open ? input.messages.load_failed : !input.messages.error.empty();
@@ -125,7 +125,7 @@ void menu(const PanelInput& input, UiState& state, const Palette& colours, Reque
   if (chosen || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
 
-/// The name, a dot where something is unsaved, and a triangle; nothing moves when the dot comes.
+/// The session's name, a dot if it is unsaved, and a triangle; the dot moves nothing.
 void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::floor((min.y + max.y) / 2), left = min.x + px(20), right = max.x - px(16);

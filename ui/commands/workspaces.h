@@ -1,4 +1,4 @@
-/// What the workspaces are called, and what each is for.
+/// Names and purposes of the workspaces.
 #pragma once
 
 #include <array>

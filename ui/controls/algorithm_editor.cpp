@@ -1,4 +1,4 @@
-// What computes a method, and the named policy of where it rounds.
+// Algorithm of a method, and its named rounding policy.
 #include <fmt/format.h>
 
 #include <array>
@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, 8> formulas{
     "mma.sync, fp32 accumulators, P in the input's type",
     ""};
 
-/// Why an algorithm cannot be chosen: one sentence; empty: it can.
+/// One sentence why an algorithm cannot be chosen; empty: it can.
 std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& input) {
   if (a == Algorithm::hardware) return input.choices.no_hardware;
   if (a == Algorithm::loaded && e.loaded.file.empty())
@@ -82,7 +82,7 @@ std::string steps_of(const Precision& p) {
   return text;
 }
 
-/// The policy's name, shortened where needed, and by how many steps it is changed.
+/// Name of the nearest policy, shortened to fit, and the number of steps that differ from it.
 std::string preview_of(const Method& m, float combo) {
   if (!is_emulated(m.algorithm)) return "its own";
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
@@ -92,14 +92,14 @@ std::string preview_of(const Method& m, float combo) {
   return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
 }
 
-/// A combo of presets, which `choose` fills while it is open and returns whether the method changed, and `explain_closed`
-/// explains while it is closed. What disables it ends after the popup: Dear ImGui wants both in one window.
+/// A combo of presets. `choose` fills its popup and returns true if the method changed; `explain_closed` draws the tooltip of
+/// the closed combo. The disabled state ends after the popup, as Dear ImGui requires begin and end in one window.
 template <class Choose, class Explain>
 bool presets_combo(const Method& m, const std::string& preview, Colour colour, float width, const Choose& choose,
                    const Explain& explain_closed) {
   ImGui::BeginDisabled(!is_emulated(m.algorithm));
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});  // as long as the window allows
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});  // limited by the window alone
   const bool open = begin_combo("##preset", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
   ImGui::PopStyleColor();
   const bool changed = open && choose();
@@ -130,16 +130,16 @@ bool choose_policy(Method& m) {
   return changed;
 }
 
-/// What whole kernels are listed under.
+/// Groups of the list of whole kernels.
 enum class KernelGroup : std::uint8_t { plain, scaled, cache };
 constexpr std::array<const char*, 3> group_titles{"whole kernels", "kernels with scales", "quantised KV caches"};
-/// A cache is read back before the products.
+/// cache: K is dequantised before the products.
 KernelGroup group_of(const Method& m) {
   if (!m.scaling.any()) return KernelGroup::plain;
   return m.scaling.Q.is_on() || !m.scaling.K.in_operand ? KernelGroup::scaled : KernelGroup::cache;
 }
 
-/// Why a kernel cannot be b with the main format as it is: one sentence; "": it can.
+/// One sentence why a kernel cannot be b with the main format as it is; "": it can.
 std::string reason_against_b(const Experiment& with_b) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
     if (std::string why = why_no_accumulator(with_b, with_b.b, product, accumulator_of(with_b.b, product)); !why.empty())

@@ -17,7 +17,7 @@ namespace attoscope {
 
 namespace {
 
-/// A section whose head explains the words in it.
+/// A section whose heading has a tooltip.
 void explained_section(const Palette& colours, const char* title, std::string_view what, std::string_view formula) {
   section(colours, title);
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax(), next = ImGui::GetCursorScreenPos();
@@ -27,7 +27,7 @@ void explained_section(const Palette& colours, const char* title, std::string_vi
   ImGui::SetCursorScreenPos(next);
 }
 
-/// What stands between two lines of a panel so high, beyond the usual: more in a high one, less where all lines then fit.
+/// Extra space between lines of a panel of this height: up to 4 px in a high one, -1 px where that lets all lines fit.
 float air_between(float height) {
   constexpr float lines = 28, all_lines = 900, high = 960;
   if (height >= px(high)) return std::floor(std::min((height - px(high)) / lines, px(4)));

@@ -1,4 +1,4 @@
-// What computes: the processor, a GPU, several of them.
+// Device choice: the processor, a GPU, several GPUs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
 
-/// All entries of the list: the best one there is, what the app tells, and the usable GPUs together where there are several.
+/// Entries of the list: auto, each device, and all usable GPUs together if there are several.
 std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
   std::vector<DeviceEntry> all{
       {"auto", "the GPU that draws, or the first, or the processor: whichever took less time for such a question", ""}};
@@ -34,7 +34,8 @@ std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
   return all;
 }
 
-/// Why the session's device cannot be had; empty: it can. "cuda" stands for the first GPU, a list for all that it names.
+/// One sentence why the session's device is unavailable; empty: available. "cuda" is the first GPU; a list needs all its
+/// devices.
 std::string reason_against(const std::string& device, const std::vector<DeviceEntry>& choices) {
   std::string rest = device;
   while (!rest.empty()) {

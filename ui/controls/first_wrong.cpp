@@ -15,7 +15,7 @@ namespace attoscope {
 
 namespace {
 
-/// A button that holds the errors of what the named slip gives against those of the loaded output, or stops doing so.
+/// A button that swipes between the errors of the loaded output and of the named slip's output.
 void slip_button(Session& session, const PanelInput& input, const Palette& colours) {
   const Slip* const slip = compared_slip(session.view, input);
   if (slip == nullptr) return;
@@ -35,7 +35,7 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
       slip->text + " is. Where this is the slip, both halves are the same picture.");
 }
 
-/// Why this row: "The first of 447 wrong rows."
+/// Reason for the choice of this row: "The first of 447 wrong rows."
 std::string row_text(const HeadJudgement& found) {
   return found.wrong_rows.size() == 1 ? "The wrong row: no other is further off than rounding explains."
                                       : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());

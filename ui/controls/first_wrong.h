@@ -1,4 +1,4 @@
-/// The way from a failing verdict to the picture.
+/// Button from a failing verdict to the wrong elements in the picture.
 #pragma once
 
 #include "ui/widgets/theme.h"
@@ -7,9 +7,9 @@ namespace attoscope {
 
 struct PanelInput;
 
-/// A button that shows the first wrong row of a loaded output: its tile in the picture, its worst cell pinned; and where a slip
-/// is named, one that swipes between the output and what the slip gives. Nothing where the verdict is not known or finds
-/// nothing, or no output is loaded. Returns the width that is taken.
+/// A button that shows the first wrong row of a loaded output: its tile in the picture, its worst cell pinned. If a slip is
+/// named, a second one swipes between the output and the slip's. Nothing without an output, a verdict or a wrong row. Returns
+/// the width taken.
 float first_wrong_button(Session& session, const PanelInput& input, const Palette& colours);
 
 }  // namespace attoscope

@@ -28,10 +28,10 @@ bool named_buttons(Format& format, const Palette& colours) {
   return true;
 }
 
-/// Boxes of the drawing: all bits, and places for more.
+/// Boxes of the drawing: all bits, at least 16.
 int columns_of(const Format& f) { return std::max(16, 1 + f.exponent_bits + f.mantissa_bits); }
 
-/// What the bit `i` from the left means, and what a click on it does.
+/// Meaning of bit `i` from the left, and the effect of a click on it.
 std::string bit_text(const Format& f, int i) {
   if (i == 0) return "The sign.";
   if (i <= f.exponent_bits)
@@ -43,7 +43,7 @@ std::string bit_text(const Format& f, int i) {
   return fmt::format("Not part of the format. Click: {} mantissa bits.", k);
 }
 
-/// The format after a click on bit `i`: its field ends there; a click on a field's last bit takes that bit away.
+/// The format after a click on bit `i`: its field then ends there; a click on a field's last bit removes that bit.
 Format clicked(Format f, int i) {
   if (i == 0) return f;
   const int k = i - f.exponent_bits;
@@ -67,7 +67,7 @@ bool edit_bits(Format& f, const Palette& colours) {
   return true;
 }
 
-/// What overflow gives, one click further each time.
+/// Result of an overflow; a click takes the next choice.
 bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
   static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
   const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, size);
@@ -77,11 +77,11 @@ bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
       "|x| > max  ->  inf | max | NaN");
   if (!pressed) return false;
   f.overflow = static_cast<Overflow>((static_cast<int>(f.overflow) + 1) % 3);
-  if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;  // such a format has no infinity
+  if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;  // no code is left for infinity
   return true;
 }
 
-/// Whether the largest exponent is kept for infinity and NaN.
+/// Meaning of the largest exponent: infinity and NaN (ieee), or numbers (fn).
 bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
   const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", colours, false, size);
   explain(
@@ -105,7 +105,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const P
   explain(what, fmt::format("{} = {:.9g}", formula, value));
 }
 
-/// Range and resolution, two lines of two, and beside them what lies beyond.
+/// Range and resolution in two by two fields, and beside them the result of an overflow.
 bool edit_limits(Format& f, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(66), gap = px(10);

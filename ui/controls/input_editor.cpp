@@ -1,4 +1,4 @@
-// Where Q, K, V come from, and which keys a query sees.
+// Source of Q, K, V, and the mask.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string stem(const std::string& path) {
   return name.substr(0, name.find_last_of('.'));
 }
 
-/// A head of a file becomes the input; the app reads it. The file's whole length is taken where `info` tells it.
+/// Makes a head of a file the input; the app reads it. N is the file's length if `info` has it.
 void choose_tensors(Problem& problem, const std::string& file, int index, const TensorFileInfo* info) {
   problem = with_input(problem, {.kind = InputKind::tensors,
                                  .value = problem.input.value,
@@ -64,7 +64,7 @@ void choose_tensors(Problem& problem, const std::string& file, int index, const 
   if (info != nullptr && info->shape.n > 0) problem = with_shape(problem, info->shape);
 }
 
-/// A path typed by hand; dropping a file on the window does the same.
+/// A text field for a path; the same as dropping a file on the window.
 void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests, const Palette& colours) {
   if (!ImGui::BeginPopup("tensor file")) return;
   const bool appearing = ImGui::IsWindowAppearing();
@@ -153,7 +153,7 @@ bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry&
   return changed;
 }
 
-/// "scales: k per head, v per head" of the layer that this head is of; "" where its tensors have none.
+/// "scales: k per head, v per head" of the layer of this head; "": its tensors have none.
 std::string scales_of(const TensorFileInfo& info, int head) {
   for (const LayerEntry& layer : info.layers)
     if (head >= layer.first && head < layer.first + layer.heads && !layer.scales.empty()) return "scales: " + layer.scales;
@@ -185,7 +185,7 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   return changed;
 }
 
-/// The name at the left of a field, which takes the rest of `width`.
+/// Name at the left of a field that takes the rest of `width`.
 void name_field(const char* title, float width, const Palette& colours) {
   const float name_width = text_width(Face::label, title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -204,7 +204,7 @@ bool edit_value(Problem& problem, const Palette& colours, float width) {
   return changed;
 }
 
-/// The parameter of the input kind: a head or a value; without one, the button that opens a file.
+/// The parameter of the input kind: a head or a value; else the button that opens a file.
 bool edit_detail(Problem& problem, const PanelInput& in, const Palette& colours, float width) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
   if (has_value(problem.input.kind)) return edit_value(problem, colours, width);
@@ -217,7 +217,7 @@ bool edit_detail(Problem& problem, const PanelInput& in, const Palette& colours,
   return false;
 }
 
-/// Another seed, of six digits at most, that follows from this one.
+/// A pseudo-random successor of the seed, at most six digits.
 std::uint64_t next_seed(std::uint64_t seed) {
   std::uint64_t x = seed + 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -246,7 +246,7 @@ bool edit_seed(Problem& problem, const Palette& colours, float width) {
   return true;
 }
 
-/// What was typed for a scale: 0 where nothing was, negative where it is no scale.
+/// Value of a typed scale: 0 if empty, negative if invalid.
 double typed_scale(const std::string& text) {
   if (text.empty()) return 0;
   char* end = nullptr;
@@ -254,7 +254,7 @@ double typed_scale(const std::string& text) {
   return *end == '\0' && std::isfinite(scale) ? scale : -1;
 }
 
-/// The factor of the scores; empty stands for 1/sqrt(d).
+/// Factor of the scores; empty: 1/sqrt(d).
 bool edit_scale(Problem& problem, const Palette& colours, float width) {
   name_field("scale", width, colours);
   const WithField f(Face::mono);

@@ -67,7 +67,7 @@ bool edit_helper(Experiment& e, View& view, const Palette& colours) {
     e = with_tiles(e, t);
   else
     e.a = with_tiles(e.a, t);
-  view.square_tiles &= has_square_tiles(e.a);  // a square lock that they break opens
+  view.square_tiles &= has_square_tiles(e.a);  // tiles of two sizes end the square lock
   ImGui::CloseCurrentPopup();
   return true;
 }

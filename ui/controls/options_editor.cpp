@@ -1,4 +1,4 @@
-// Options of a method and of the problem, each behind a button that says how many differ from the default.
+// Options of a method and of the problem, each behind a button that shows the number of changed ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,21 +34,20 @@ constexpr std::array<Choice, 3> orders{{
     {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
 }};
 
-/// Whether the popup has it. What adds up, and flush with it, has a list of its own: `edit_sums`; so have scales:
-/// `edit_scales`.
+/// True if the popup shows the parameter. `edit_sums` shows accumulator and flush, `edit_scales` the scales.
 bool is_in_popup(const ExperimentParameter& p) { return is_option(p) && p.key != "flush" && !p.key.starts_with("scaling."); }
 
-/// The option that the field `key` of a method is; null: none of this popup.
+/// The option at field `key` of a method; null: not in this popup.
 const ExperimentParameter* option_of(std::string_view key) {
   const ExperimentParameter* const p = parameter_at("a." + std::string(key));
   return p != nullptr && is_in_popup(*p) ? p : nullptr;
 }
 
-/// What the options of a method hold, one after the other.
+/// Keys and values of a method's options.
 class OptionValues {
  public:
   explicit OptionValues(const Method& m) { visit_method(*this, m); }
-  /// Whether an option of both differs.
+  /// True if both have the option and it differs.
   bool differs(const OptionValues& other, std::string_view key) const {
     const auto at = std::ranges::find(keys_, key);
     const auto i = at - keys_.begin();
@@ -78,7 +77,7 @@ class OptionValues {
   std::vector<double> values_;
 };
 
-/// Draws a control for every option that does something in a method, with its explanation.
+/// Draws a control with a tooltip for every option that matters in a method.
 class OptionFields {
  public:
   OptionFields(Method& method, const Format& main, const Palette& colours)
@@ -148,7 +147,7 @@ bool edit_options(Method& m, const Format& main, const Palette& colours) {
   return changed;
 }
 
-/// The name and the explanation of an option of the scores, whose control `edit` draws.
+/// Name and tooltip of an option of the scores; `edit` draws its control.
 template <class Edit>
 bool score_option(const ExperimentParameter& p, bool differs, const Palette& colours, Edit edit) {
   begin_option(std::string(p.label).c_str(), differs, colours);
@@ -175,7 +174,7 @@ bool edit_sink(Problem& p, const Palette& colours) {
   return changed;
 }
 
-/// A whole number that is typed; 0 says that it is another one.
+/// A typed whole number; 0: unset, the number follows another one.
 bool edit_count(const ExperimentParameter& about, int& value, const Palette& colours) {
   return score_option(about, value != 0, colours, [&] {
     const WithField f(Face::mono);
@@ -188,11 +187,11 @@ bool edit_count(const ExperimentParameter& about, int& value, const Palette& col
   });
 }
 
-/// Keys and columns of V where they are counted apart, and where masks begin then.
+/// n_k and d_v, and the alignment of masks where n_k is not N.
 bool edit_rectangle(Problem& p, const Palette& colours) {
   label(Face::section, colours.faint, "KEYS AND VALUES");
   bool changed = edit_count(parameter("n_k"), p.n_k, colours);
-  ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file's
+  ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file sets it
   changed |= edit_count(parameter("d_v"), p.d_v, colours);
   ImGui::EndDisabled();
   ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);

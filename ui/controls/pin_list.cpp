@@ -24,7 +24,7 @@ namespace {
 
 constexpr float entry_height = 64, picture_scale = 2;
 
-/// In as many digits as there is room for; below three there is none for both words.
+/// The error in as many digits as fit; with fewer than three there is no room for both words.
 std::string error_text(double error, int digits = 3) {
   return error >= 0 ? scientific(error, digits) : digits < 3 ? "NaN" : "NaN, inf";
 }
@@ -35,7 +35,7 @@ void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool nam
   if (named)
     draw_text({at.x, at.y}, Face::label, current ? colours.accent : colours.text,
               fitted(Face::label, pin.name, width - px(32)));
-  const float y = at.y + px(19), ratio = px(36), end = std::min(px(160), width - px(36));  // the buttons stand behind them
+  const float y = at.y + px(19), ratio = px(36), end = std::min(px(160), width - px(36));  // buttons follow
   const int digits = end < px(152) ? 2 : 3;
   draw_text({at.x + ratio, y}, Face::mono_small, colours.text, ratio_text(pin.a_mean, pin.b_mean), 1);
   draw_text({at.x + (ratio + end) / 2, y}, Face::mono_small, colours.a, error_text(pin.a_mean, digits), 1);
@@ -43,7 +43,7 @@ void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool nam
   draw_text({at.x, at.y + px(35)}, Face::mono_small, colours.faint, hex16(pin.digest));
 }
 
-/// What was asked of the list in this frame; -1: nothing.
+/// Requests of the list in this frame; -1: none.
 struct ListRequest {
   int restore = -1, as_b = -1, copy = -1, remove = -1, from = -1, to = -1;
 };
@@ -66,7 +66,7 @@ void pin_menu(int i, PinState& state, const Pin& pin, const Palette& colours, Li
   ImGui::EndPopup();
 }
 
-/// The field that a pin is renamed in.
+/// Text field that renames a pin.
 void edit_name(ImVec2 at, float width, std::string& name, PinState& state) {
   ImGui::SetCursorScreenPos({at.x, at.y - px(4)});
   const WithField f(Face::label, 22);
@@ -79,7 +79,7 @@ void edit_name(ImVec2 at, float width, std::string& name, PinState& state) {
   if (entered || ImGui::IsKeyPressed(ImGuiKey_Escape) || ImGui::IsItemDeactivated()) state.renamed = -1;
 }
 
-/// Marks the pin as one of the two that are compared, or no longer.
+/// Marks the pin as one of the two compared, or unmarks it.
 void mark(PinState& state, int i) {
   if (state.first == i)
     state.first = std::exchange(state.second, -1);
@@ -89,7 +89,7 @@ void mark(PinState& state, int i) {
     (state.first < 0 ? state.first : state.second) = i;
 }
 
-/// Picks up a pin, and drops one here.
+/// Source and target of dragging pins.
 void drag_and_drop(int i, const Pin& pin, ListRequest& request) {
   if (ImGui::BeginDragDropSource(ImGuiDragDropFlags_SourceNoHoldToOpenOthers)) {
     ImGui::SetDragDropPayload("pin", &i, sizeof i);
@@ -146,7 +146,7 @@ void handle(const ListRequest& request, Session& session, PinState& state, Reque
   if (request.remove >= 0 || request.from >= 0) state.first = state.second = state.renamed = -1;
 }
 
-/// One line of the comparison: what, and both values at the right.
+/// One line of the comparison: name, and both values at the right.
 void compared(std::string_view what, std::string_view x, std::string_view y, const Palette& colours, Colour shade) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, column = std::floor(width * 0.34f);

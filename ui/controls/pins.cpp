@@ -26,7 +26,7 @@ std::string name_of(const Experiment& e) {
   return text;
 }
 
-/// The experiment without the values that its files hold: they are read again when it is restored.
+/// The experiment without its files' values, which are read again on restore.
 Experiment without_values(Experiment e) {
   e.problem.input.tensors.reset();
   e.loaded.values.reset();

@@ -1,4 +1,4 @@
-/// Experiments that were kept: made, restored, compared, as values.
+/// Kept experiments: made, restored, compared, as values.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace attoscope {
 
-/// The experiment with what its answer says of it, and a small picture of a - golden.
+/// Pin of a result: experiment, errors, digests, and a small picture of a - golden.
 Pin make_pin(const Result& result);
 
-/// Appends a pin of what is shown, or says in `state.complaint` why not.
+/// Appends a pin of the answer on screen, or says in `state.complaint` why it cannot.
 void keep_pin(Session& session, const PanelInput& input, PinState& state);
 
-/// The pin's experiment instead of the session's, seen whole.
+/// Restores the pin's experiment, and shows all of the picture.
 void restore_pin(Session& session, int index);
 
-/// Method a of the pin as b of the session. Returns one sentence where they do not answer the same question.
+/// Makes method a of the pin method b of the session. Returns one sentence if their questions differ.
 std::string compare_with_pin(Session& session, int index);
 
 /// The list of pins.

@@ -1,4 +1,4 @@
-// Where rounding happens: one choice per intermediate and method.
+// Rounding of each intermediate, one choice a method.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,24 +26,24 @@ struct Column {
   NearestPolicy nearest;
 };
 
-/// Whether a method has a step. The input that every method reads is rounded as a says, whatever computes a.
+/// True if a method has the step. All methods share the input step, which a sets.
 bool has_step(const Column& c, Step s) {
   const Algorithm a = c.method.algorithm;
   if (!is_emulated(a)) return s == Step::input && (a == Algorithm::hardware || c.id[0] == 'a');
   return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
 }
 
-/// Whether flush decides after how many tiles P.V is added to O.
+/// True if the flush interval applies to P.V of the method.
 bool flushes(const Method& m) { return matters(parameter("flush"), m); }
 
-/// Whether the step has no value of its own: P.V is accumulated in O, or P is stored with scales instead.
+/// True if the step has no effect: P.V is accumulated in O, or P is stored with scales.
 bool is_idle(const Method& m, Step s) {
   if (s == Step::P) return m.scaling.P.is_on();
   if (s != Step::PV) return false;
   return flushes(m) ? flush_interval(m) == 0 : m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
 }
 
-/// Why the cell changes nothing at present.
+/// Reason why the cell has no effect; "" if it has one.
 std::string idle_reason(bool idle, Step step, const Method& m) {
   if (!idle) return "";
   return step == Step::P ? "Without effect while P is stored as " + scaling_text(m.scaling.P) + ", see scales. "
@@ -62,7 +62,7 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, con
   return changed;
 }
 
-/// A choice between two ways, as a row of the matrix.
+/// A flag with two texts, as a row of the matrix.
 struct FlagRow {
   const char *title, *id;
   bool Precision::* flag;
@@ -95,7 +95,7 @@ bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette&
   return pressed;
 }
 
-/// Puts the cursor at a column of the row that begins at `at`.
+/// Moves the cursor to a column of the row that begins at `at`.
 void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y}); }
 
 bool edit_heads(const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input, const Palette& colours,
@@ -123,7 +123,7 @@ bool edit_heads(const std::array<Column, 2>& columns, Experiment& e, const Panel
   return changed;
 }
 
-/// The name at the left of a row, which explains the row.
+/// Name at the left of a row, with the row's tooltip.
 void row_name(const char* title, ImVec2 size, const Palette& colours, std::string_view what, const std::string& formula) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton((std::string("about ") + title).c_str(), size);
@@ -131,7 +131,7 @@ void row_name(const char* title, ImVec2 size, const Palette& colours, std::strin
   explain(what, formula);
 }
 
-/// Says in an empty column who rounds instead.
+/// Text of a column that is not emulated: the GPU or the file rounds.
 void draw_not_emulated(const Column& c, ImVec2 at, float height, const Palette& colours) {
   if (is_emulated(c.method.algorithm)) return;
   const char* text = c.method.algorithm == Algorithm::hardware ? "the device's" : "the file's";
@@ -139,7 +139,7 @@ void draw_not_emulated(const Column& c, ImVec2 at, float height, const Palette& 
             0.5f);
 }
 
-/// A row a step.
+/// One row for each rounding step.
 bool edit_steps(const std::array<Column, 2>& columns, const Format& main, ImVec2 name_size, const Palette& colours,
                 std::string& typed) {
   bool changed = false;
@@ -178,7 +178,7 @@ bool edit_flags(const std::array<Column, 2>& columns, ImVec2 name_size, const Pa
 bool edit_precision(Experiment& e, const PanelInput& input, const Palette& colours, std::string& typed) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x, gap = px(6);
-  const float names = std::clamp(room - 2 * px(96) - gap, px(84), px(92));  // "base_eager" fits into a column
+  const float names = std::clamp(room - 2 * px(96) - gap, px(84), px(92));  // width of "base_eager"
   const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
   const auto column = [&](const char* id, Method& m, Colour colour, float left) {
     return Column{id,   m,     colour,

@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-/// True if `asked` is the probe's question; which row is traced, and the digest of what was read, do not matter.
+/// True if `asked` is the probe's question, whatever row is traced and whatever digest its files have.
 bool same_question(const Experiment& probe, const Experiment& asked) {
   Experiment x = probe;
   x.problem.traced_row = asked.problem.traced_row;
@@ -67,7 +67,7 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
   const float width = ImGui::GetContentRegionAvail().x, close = px(24), pad = px(8), inner = width - close - 3 * pad;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = line_height(Face::label) + px(4), sentence = wrapped_height(Face::small, probe->sentence, inner);
-  const bool whole = ImGui::GetContentRegionAvail().y > sentence + px(240);  // otherwise the picture gets the room
+  const bool whole = ImGui::GetContentRegionAvail().y > sentence + px(240);  // else the picture gets the room
   const float height = (whole ? title + sentence : line_height(Face::label)) + 2 * pad;
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));

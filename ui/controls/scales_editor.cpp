@@ -1,4 +1,4 @@
-// What Q, K, V and P of a method are stored as, with which scales, and what is done to them before.
+// Storage formats, scales and transforms of Q, K, V and P in a method.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,12 +20,12 @@ namespace attoscope {
 
 namespace {
 
-/// What is edited, and for what.
+/// Method that is edited, in its experiment.
 struct Target {
   const Experiment& e;
   Method& m;
   const Palette& colours;
-  std::string& typed;  ///< a format, in the popups of roundings
+  std::string& typed;  ///< text of a format, in the popups of roundings
 };
 
 constexpr std::array all_tensors{ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P};
@@ -84,9 +84,9 @@ std::span<const Choice> usual(ScaledTensor t) {
   return t == ScaledTensor::V ? std::span<const Choice>(usual_V) : usual_QK;
 }
 
-// --- what may be chosen -----------------------------------------------------------------------------------------------
+// --- possible choices -------------------------------------------------------------------------------------------------
 
-/// "K is ...", why the method cannot be `chosen`; "": it can, or it is no worse than now.
+/// One sentence why `chosen` is impossible, "K is ..."; "": possible, or no worse than now.
 std::string reason_against(const Target& t, const Method& chosen) {
   const std::string why = why_not_scaled(chosen, t.e.problem);
   return why.empty() || why == why_not_scaled(t.m, t.e.problem) ? "" : why + ".";
@@ -102,7 +102,7 @@ constexpr int usual_block(Granularity g, ScaledTensor t) {
   return g == Granularity::thread && t == ScaledTensor::K ? 64 : 32;
 }
 
-/// What goes with the other parts of `s` where one of them has changed.
+/// `s` with its other parts made consistent after one of them changed.
 Scaling tidied(Scaling s, ScaledTensor t) {
   const bool of_P = t == ScaledTensor::P;
   s.block = !has_block(s.granularity) ? 0 : s.block > 0 ? s.block : usual_block(s.granularity, t);
@@ -121,7 +121,7 @@ bool take(const Target& t, Method chosen) {
   return true;
 }
 
-/// A line of a list, greyed with its reason where it cannot be chosen. True if it changed the method.
+/// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the method.
 bool offer(const Target& t, std::string_view text, std::string_view what, const Method& chosen, bool is_set) {
   const std::string reason = reason_against(t, chosen);
   ImGui::BeginDisabled(!reason.empty());
@@ -133,7 +133,7 @@ bool offer(const Target& t, std::string_view text, std::string_view what, const 
 
 // --- the four tensors -------------------------------------------------------------------------------------------------
 
-/// The menu of one tensor's usual storage; the button opens its parts. True if the method changed.
+/// Menu of one tensor's usual storage, and a button that opens its parts. True if the method changed.
 bool storage_line(const Target& t, ScaledTensor tensor, int& open_parts) {
   const Scaling now = t.m.scaling[tensor];
   const std::string text = scaling_text(now), id(title(tensor));
@@ -164,9 +164,9 @@ bool storage_line(const Target& t, ScaledTensor tensor, int& open_parts) {
   return changed;
 }
 
-// --- the parts of one -------------------------------------------------------------------------------------------------
+// --- parts of one tensor's storage ------------------------------------------------------------------------------------
 
-/// One tensor's storage, whose parts are chosen.
+/// Storage of one tensor, edited part by part.
 struct Parts {
   const Target& t;
   ScaledTensor tensor;
@@ -174,7 +174,7 @@ struct Parts {
   Method with(const Scaling& s) const { return with_storage(t.m, tensor, tidied(s, tensor)); }
 };
 
-/// A part that is one of a few: set(s, i) makes it the i-th. True if the method changed.
+/// A choice: set(s, i) applies the i-th. True if the method changed.
 template <class Set>
 bool choose_part(const Parts& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
                  bool differs, Set set) {
@@ -223,7 +223,7 @@ constexpr std::array<Choice, granularity_names.size()> granularities{{
     {"tensor", "One scale for all heads of the file's layer, as kernels with one scale a tensor have; with one head: head."},
 }};
 
-/// The number of rows, columns or elements that share a scale.
+/// Number of rows, columns or elements that share a scale.
 bool edit_block(const Parts& p) {
   if (!has_block(p.now().granularity)) return false;
   begin_option("of", false, p.t.colours);
@@ -290,7 +290,7 @@ bool choose_scale(const Parts& p) {
   return changed;
 }
 
-/// A number of the scale, which stays within what its text can be read back from.
+/// A number of the scale, kept within the range that its text can hold.
 bool edit_number(const Parts& p, const char* name, double Scaling::* number, double off, std::string_view what) {
   Scaling s = p.now();
   begin_option(name, s.*number != off, p.t.colours);
@@ -314,7 +314,7 @@ bool edit_numbers(const Parts& p) {
   return changed;
 }
 
-/// A yes or no of the storage.
+/// A flag of the storage.
 bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std::string_view what,
                void (*set)(Scaling&, bool)) {
   begin_option(name, on, p.t.colours);
@@ -327,7 +327,7 @@ bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std
   return pressed && reason.empty() && take(p.t, chosen);
 }
 
-/// A rounding as one cell at the right.
+/// A rounding, as one cell at the right.
 bool edit_rounded(const Target& t, const char* name, Rounding& r, std::string_view what) {
   begin_option(name, !(r == exact), t.colours);
   RoundingCell cell{name, t.colours.accent, ImGui::GetCursorScreenPos().x, px(option_field_width), px(control_height)};
@@ -367,7 +367,7 @@ bool edit_parts(const Parts& p) {
   return changed;
 }
 
-// --- what is done before ----------------------------------------------------------------------------------------------
+// --- transforms -------------------------------------------------------------------------------------------------------
 
 bool edit_transform(const Target& t, const ExperimentParameter& p, bool Scalings::* flag, const char* text) {
   bool on = t.m.scaling.*flag;
@@ -427,7 +427,7 @@ bool edit_popup(const Target& t) {
 
 // --- the closed field -------------------------------------------------------------------------------------------------
 
-/// "off", "QK int8 P e4m3", "K int4 +1" with one transform.
+/// Text of the closed field: "off", "QK int8 P e4m3", "K int4 +1" (one transform).
 std::string preview_of(const Scalings& s) {
   std::string text, last;
   for (const ScaledTensor t : all_tensors) {
@@ -444,7 +444,7 @@ std::string preview_of(const Scalings& s) {
   return text.empty() ? "off" : text;
 }
 
-/// A line for each tensor and each transform.
+/// One line for each tensor and each transform.
 std::string storage_text(const Scalings& s) {
   std::string text;
   for (const ScaledTensor t : all_tensors) text += fmt::format("{} {}\n", title(t), scaling_text(s[t]));

@@ -1,4 +1,4 @@
-// Sizes: tokens, head dimension, tiles, rows to compute, and what computes them.
+// Sizes: tokens, head dimension, tiles, rows to compute; the device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace attoscope {
 
 namespace {
 
-/// What a number means, and how large a one may be typed.
+/// Meaning of a number, and the largest value that can be typed.
 std::string typable(const ExperimentParameter& p) {
   return std::string(p.sentence) + fmt::format(" Click the number to type any value up to {:.0f}.", p.range.max);
 }
@@ -30,7 +30,7 @@ bool edit_sizes(Problem& problem, const Palette& colours) {
               ? fmt::format("Tokens: the first N of the {} in the file. Click the number to type any value from 1.", given->n)
               : typable(n),
           n.formula);
-  if (problem.n_k != 0) {  // they are counted apart
+  if (problem.n_k != 0) {  // n_k is set apart
     const Slider keys =
         given != nullptr ? Slider{"keys", 1, given->n_k, 1, given->n_k, true} : Slider{"keys", 16, 131072, 1, max_n, true};
     changed |= slider(keys, colours, problem.n_k);
@@ -72,7 +72,7 @@ bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
 
 std::string rows_text(int rows) { return rows == 0 ? std::string("all rows") : fmt::format("{} rows", rows); }
 
-/// Some counts, and any other by typing.
+/// Usual numbers of rows, and a field for any other.
 bool choose_rows(Problem& problem) {
   bool changed = false;
   for (const int rows : {0, 64, 256, 1024, 4096}) {
@@ -106,7 +106,7 @@ bool rows_combo(Problem& problem, float width) {
   return changed;
 }
 
-/// Lock and exchange of the two tile sizes, side by side.
+/// Square lock of the two tile sizes, and a button that exchanges them.
 bool square_and_swap(Experiment& e, bool& square, const Palette& colours) {
   bool changed = false;
   if (toggle("square", colours, square, px(76)) && square && !has_square_tiles(e.a)) {

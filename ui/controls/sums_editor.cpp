@@ -1,4 +1,4 @@
-// What adds up q.k and P.V, and how often the sum of P.V is flushed.
+// Accumulators of q.k and P.V, and the flush interval of P.V.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,13 +19,13 @@ constexpr std::array both_products{AttentionProduct::qk, AttentionProduct::pv};
 constexpr std::array<std::string_view, 2> product_titles{"q·k", "P·V"};
 std::string_view title(AttentionProduct p) { return product_titles[static_cast<std::size_t>(p)]; }
 
-/// What the list is for.
+/// Products that the list sets.
 constexpr std::array<Choice, 3> targets{{
     {"both", "The list sets what adds up q.k and what adds up P.V."},
     {"q·k", "The list sets what adds up q.k."},
     {"P·V", "The list sets what adds up P.V."},
 }};
-/// Both products, or the one that the list is for.
+/// Products of a target: both, or one.
 std::span<const AttentionProduct> products_of(int target) {
   const std::span<const AttentionProduct> all = both_products;
   return target == 0 ? all : all.subspan(static_cast<std::size_t>(target - 1), 1);
@@ -40,7 +40,7 @@ bool has_accumulator(const Method& m, std::span<const AttentionProduct> products
   return std::ranges::all_of(products, [&](AttentionProduct p) { return accumulator_of(m, p) == accumulator; });
 }
 
-/// Why these products cannot be added up so, with the product's name where there are two; "": they can.
+/// One sentence why these products cannot have the accumulator, with the product's name if there are two; "": they can.
 std::string reason_against(const Experiment& e, const Method& m, std::span<const AttentionProduct> products,
                            Accumulator accumulator) {
   for (const AttentionProduct p : products)
@@ -49,13 +49,13 @@ std::string reason_against(const Experiment& e, const Method& m, std::span<const
   return "";
 }
 
-/// The rule of a product's tensor cores; none where it has none.
+/// Tensor-core rule of a product, if tensor cores compute it.
 std::optional<TensorCoreRule> rule_of(const Experiment& e, const Method& m, AttentionProduct p) {
   if (!why_no_accumulator(e, m, p, accumulator_of(m, p)).empty()) return {};
   return tensor_core_rule_of(e, m, p);
 }
 
-/// "q·k: blocks of 16, 25 bits, towards zero to fp32; recorded", a line for each product that tensor cores add up.
+/// "q·k: blocks of 16, 25 bits, towards zero to fp32; recorded", one line for each product on tensor cores.
 std::string rules_text(const Experiment& e, const Method& m, std::span<const AttentionProduct> products) {
   std::string text;
   for (const AttentionProduct p : products)
@@ -64,7 +64,7 @@ std::string rules_text(const Experiment& e, const Method& m, std::span<const Att
   return text;
 }
 
-/// "model, not recorded" where that is so of one of the products, else "".
+/// Weakest evidence of the products' rules, "model, not recorded"; "" if all are recorded.
 std::string evidence_text(const Experiment& e, const Method& m, std::span<const AttentionProduct> products) {
   SumEvidence least = SumEvidence::recorded;
   for (const AttentionProduct p : products)
@@ -74,7 +74,7 @@ std::string evidence_text(const Experiment& e, const Method& m, std::span<const 
   return least == SumEvidence::recorded_to_32 ? "recorded for K up to 32" : "recorded for c = 0";
 }
 
-/// What it is, without the remark that the list has beside it.
+/// Short description of an accumulator, without the remark that the list shows beside it.
 std::string_view what_of(Accumulator a) {
   if (a == Accumulator::fma) return "one chain, rounded as the steps say";
   if (a == Accumulator::f64) return "in fp64, rounded to fp32 at the end";
@@ -91,7 +91,7 @@ std::string explanation(Accumulator a) {
                      tensor_core_texts[static_cast<std::size_t>(gpu_of(a))].what, sums_of(a) == SumType::f16 ? "fp16" : "fp32");
 }
 
-/// What is edited, and for what.
+/// Method that is edited, in its experiment.
 struct Target {
   const Experiment& e;
   Method& m;
@@ -99,7 +99,7 @@ struct Target {
   const Palette& colours;
 };
 
-/// One accumulator of the list, `size` large. True if it was chosen.
+/// A button of one accumulator. True if it was chosen.
 bool choose_accumulator(const Target& t, Accumulator a, const char* text, ImVec2 size) {
   const std::string reason = reason_against(t.e, t.m, t.products, a);
   ImGui::BeginDisabled(!reason.empty());
@@ -113,7 +113,7 @@ bool choose_accumulator(const Target& t, Accumulator a, const char* text, ImVec2
   return true;
 }
 
-/// A line of the list: the accumulator, what it is, what its rule is known from, and the same with sums in fp16.
+/// A line of the list: accumulator, description, evidence of its rule, and its variant with fp16 sums.
 bool accumulator_line(const Target& t, Accumulator a, float width) {
   const float f16 = is_tensor_core(a) ? px(44) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -164,7 +164,7 @@ bool edit_popup(const Experiment& e, Method& m, const Palette& colours) {
   return edit_flush(m, colours) || changed;
 }
 
-/// "h100", "h100, fma" where the products differ, "h100 flush 4".
+/// Text of the closed field: "h100", "h100, fma" (q.k, P.V), "h100 flush 4".
 std::string preview_of(const Method& m) {
   std::string text(name(m.accumulator.qk));
   if (m.accumulator.pv != m.accumulator.qk) text.append(", ").append(name(m.accumulator.pv));

@@ -12,13 +12,13 @@
 namespace attoscope {
 namespace {
 
-/// A part of the line, and its colour.
+/// A text and its colour.
 struct Piece {
   const char* text;
   Colour colour;
 };
 
-/// The sentence up to its button: what is compared, and what to do. Who has loaded an output needs not be told to.
+/// The sentence before its button, in two parts: the comparison, and the first steps. `loaded`: an output is loaded already.
 std::array<std::array<Piece, 4>, 2> sentence(const Palette& c, bool loaded) {
   return {{{Piece{"a (orange)", c.a}, Piece{" against ", c.text}, Piece{"b (blue)", c.b},
             Piece{", both against the truth in fp64: ", c.text}},
@@ -26,7 +26,7 @@ std::array<std::array<Piece, 4>, 2> sentence(const Palette& c, bool loaded) {
             Piece{loaded ? ", or begin with" : ", drop your kernel's O, or begin with", c.text}, Piece{"", c.text}}}};
 }
 
-/// All of it, with its button.
+/// Text of both parts.
 std::string whole(const std::array<std::array<Piece, 4>, 2>& parts) {
   std::string text;
   for (const auto& part : parts)
@@ -40,7 +40,7 @@ float width_of(const std::array<Piece, 4>& part) {
   return width;
 }
 
-/// Draws a part; returns where it ends.
+/// Draws a part; returns its right end.
 float draw_part(const std::array<Piece, 4>& part, ImVec2 at, float end) {
   for (const Piece& piece : part)
     at.x += draw_text(at, Face::label, piece.colour, fitted(Face::label, piece.text, std::max(0.0f, end - at.x)));

@@ -1,4 +1,4 @@
-// Somebody's own output: which file, in whose place, and whether it is rounded or wrong.
+// The loaded output of a kernel: file, method, verdict.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
   requests.files.kernel_as_b = loaded_place(e) == LoadedPlace::b;
 }
 
-/// What lies in the file that is being typed, a line for each tensor.
+/// Tensors of the file whose path is being typed, one line each.
 void content_lines(const std::string& typed, const PanelInput& in, const Palette& colours, Requests& requests) {
   constexpr std::size_t most = 8;
   requests.files.look = typed;
@@ -68,7 +68,7 @@ void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, R
   ImGui::EndPopup();
 }
 
-/// Which head of the output is compared; the file has several.
+/// Choice of the output's head, for a file with several.
 bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
   bool changed = false;
   const WithField f(Face::label);
@@ -89,7 +89,7 @@ bool has_several_heads(const Experiment& e, const PanelInput& in) {
   return !e.loaded.file.empty() && in.choices.output.file == e.loaded.file && in.choices.output.heads > 1;
 }
 
-/// True where a path is to be typed.
+/// Choice of the file; true if a path will be typed.
 bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Requests& requests) {
   const Input& input = e.problem.input;
   const bool none = e.loaded.file.empty(), of_input = input.kind == InputKind::tensors && input.file == in.choices.tensors.file;
@@ -134,7 +134,7 @@ std::vector<std::string> lines_of(std::string_view text, float width, int count)
   return lines;
 }
 
-/// The sentences, and which heads are compared where they differ.
+/// Sentences of the verdict, and the heads compared if their indices differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
   std::string text;
   for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
@@ -166,7 +166,7 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   int place = static_cast<int>(loaded_place(e));
   changed |= segmented("kernel as", colours, places, place, right);
   if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
-  ImGui::SetCursorScreenPos(next);  // what is below stands where it stands without an output
+  ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
   return changed;
 }
 

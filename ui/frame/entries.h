@@ -1,4 +1,4 @@
-/// What the app lists for the panels: tensor files, devices, figures of the papers, session files.
+/// Lists that the app offers to the panels: tensor files, devices, figures of the papers, session files.
 #pragma once
 
 #include <cstddef>
@@ -11,69 +11,69 @@ namespace attoscope {
 
 /// A layer of a tensor file, or one call.
 struct LayerEntry {
-  std::string name;          ///< "layer 7"; empty where the file has one
-  int first = 0, heads = 0;  ///< its heads among those of the file
+  std::string name;          ///< "layer 7"; empty if the file has one layer
+  int first = 0, heads = 0;  ///< range of its heads in the file
   int kv_heads = 0;
-  AttentionShape shape;  ///< of a head
-  std::string scales{};  ///< what its tensors are multiplied by: "k per head, v per token"; "" nothing
+  AttentionShape shape;  ///< shape of a head
+  std::string scales{};  ///< scales of its tensors: "k per head, v per token"; "": none
 };
 
-/// What a tensor file offers, for the head picker.
+/// Contents of a tensor file, for the head picker.
 struct TensorFileInfo {
   std::string file;
   int heads = 0;
-  AttentionShape shape;                   ///< of the first layer's heads; n is 0 where it is not known
+  AttentionShape shape;                   ///< shape of the first layer's heads; n is 0 if unknown
   std::vector<std::string> head_names{};  ///< "layer 7, head 7"
-  bool has_output = false;                ///< it holds a kernel's output, too
+  bool has_output = false;                ///< the file also holds a kernel's output
   std::vector<LayerEntry> layers{};       ///< one or more
-  std::vector<std::string> left_out{};    ///< a sentence for each layer that fits nothing, and for scales that are not used
+  std::vector<std::string> left_out{};    ///< a sentence for each unusable layer and each unused scale
 };
 
-/// What lies in a file of a kernel's output, for its head picker.
+/// Contents of a file with a kernel's output, for its head picker.
 struct OutputFileInfo {
   std::string file;
   int heads = 0;
 };
 
-/// What lies in a file, or in several, that somebody is about to open.
+/// Contents of one or several files whose path is being typed.
 struct FileContent {
   std::string files;                 ///< as typed
   std::vector<std::string> tensors;  ///< "q: [8, 1024, 64] F16"
 };
 
-/// A device that a question can be computed on, or why not.
+/// A device, and the reason if it cannot be used.
 struct DeviceEntry {
   std::string spec;    ///< "cpu", "cuda:0"
   std::string name;    ///< "NVIDIA H200"
-  std::string reason;  ///< one sentence that says why it cannot be chosen; empty: it can
+  std::string reason;  ///< one sentence why it cannot be chosen; empty: it can
 };
 
-/// An experiment of the papers that can be drawn.
+/// A figure of the papers.
 struct FigureEntry {
   std::string name, title, what;
 };
 
-/// A figure of the papers on its way.
+/// Progress of a figure.
 struct FigureProgress {
   std::string title;
   std::size_t done = 0, all = 0;  ///< points, or steps of a training; all 0: not begun
   double seconds_left = -1;       ///< negative: unknown
-  bool trains = false;            ///< they are steps
+  bool trains = false;            ///< done and all count steps
 };
 
-/// A session file that was open before.
+/// A recent session file.
 struct RecentSession {
   std::string file;
-  std::string reason;  ///< one sentence that says why it cannot be opened; empty: it can
+  std::string reason;  ///< one sentence why it cannot be opened; empty: it can
 };
 
-/// Where sessions are kept.
+/// Session files: the current one and recent ones.
 struct SessionFiles {
-  std::string file;                   ///< that is open; empty: none yet
-  bool unsaved = false;               ///< the session is no longer what this file, or a new session, held
+  std::string file;                   ///< current file; empty: none yet
+  bool unsaved = false;               ///< the session differs from this file, or from a new session
   std::vector<RecentSession> recent;  ///< newest first
-  bool has_dialogs = false;           ///< the desktop has a program that asks for files
-  bool asking = false;                ///< and it is doing so
+  bool has_dialogs = false;           ///< the desktop has a file dialog
+  bool asking = false;                ///< a file dialog is open
 };
 
 }  // namespace attoscope

@@ -27,7 +27,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-/// The words between blanks and commas.
+/// Words separated by blanks and commas.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
@@ -50,7 +50,7 @@ std::vector<double> numbers_of(const LessonView& view, std::string_view key) {
   return numbers;
 }
 
-/// The row of scores, with the lesson's method where it is run as that; the values go from 1/N up to 1 unless they are given.
+/// The row of scores with the lesson's method; without `values` they are 1/N .. 1. Throws std::invalid_argument.
 StepQuestion row_of(const LessonView& view, std::size_t fewest, std::size_t most) {
   StepQuestion q{.scores = numbers_of(view, "scores"),
                  .values = numbers_of(view, "values"),
@@ -64,13 +64,13 @@ StepQuestion row_of(const LessonView& view, std::size_t fewest, std::size_t most
   if (q.values.empty())
     for (std::size_t j = 0; j < n; ++j) q.values.push_back(static_cast<double>(j + 1) / static_cast<double>(n));
   if (q.values.size() != n) refuse("values", written(view, "values"), "as many numbers as there are scores");
-  step_experiment(q);  // throws where such a row cannot be run
+  step_experiment(q);  // throws if the row cannot be run
   return q;
 }
 
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
-/// A line of the code that gives a name its value.
+/// A line of code that assigns a name.
 struct Statement {
   std::size_t line = 0, first = 0, size = 0;  ///< line of the code; the right-hand side in its text
   StepKind kind{};
@@ -86,7 +86,7 @@ std::optional<Statement> statement_of(const std::vector<CodeLine>& code, const s
   return std::nullopt;
 }
 
-/// The algorithm's lines with one key a tile: what is summed over a tile is one number.
+/// The algorithm's lines with one key a tile: without signs of sums over a tile.
 std::vector<CodeLine> code_of(Algorithm algorithm) {
   constexpr std::string_view sum = "Σ ";
   std::vector<CodeLine> code = pseudo_code(algorithm);
@@ -107,7 +107,7 @@ Blank code_blank(Exercise& x, const std::vector<CodeLine>& code, const std::stri
   return blank;
 }
 
-/// "l = exp(m_old - m) * l_old + exp(s - m)".
+/// Blank of an equation, such as "l = exp(m_old - m) * l_old + exp(s - m)".
 Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
@@ -120,7 +120,7 @@ Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
   return blank;
 }
 
-/// Throws where the blank's own expressions are not what the lesson says.
+/// Throws unless the blank's solution is right and each of its mistakes is found with its sentence.
 void check(const Blank& blank) {
   if (const AnswerVerdict v = judge_blank(blank, blank.solution); !v.right)
     throw std::invalid_argument("the solution of " + in_quotes(blank.target) + " is not right: " + v.sentence);

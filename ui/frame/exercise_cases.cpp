@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-/// A row that no lesson shows: an expression that fits a lesson's row by chance parts from it here. Two scores are equal.
+/// A second row, not in any lesson, which rejects expressions that fit a lesson's row by chance. Two of its scores are equal.
 StepQuestion other_row(Algorithm algorithm) {
   return {.scores = {0.7, -1.2, 2.5, 2.5, -0.3, 3.1, 1.9, 4.4},
           .values = {0.3, -1.1, 0.8, 2.2, -0.4, 1.7, 0.6, -0.9},
@@ -29,7 +29,7 @@ StepQuestion in_double(StepQuestion q, std::size_t first, std::size_t end) {
   return q;
 }
 
-/// The row, then the other one, each with the words that its places begin with.
+/// Both rows in double, each with the prefix of its places.
 std::array<std::pair<StepQuestion, std::string>, 2> both(const StepQuestion& row) {
   const StepQuestion other = other_row(row.algorithm);
   return {{{in_double(row, 0, row.scores.size()), ""}, {in_double(other, 0, other.scores.size()), "another row, "}}};
@@ -39,7 +39,7 @@ double part_of(const RowState& state, const std::string& target) {
   return target == "m" ? state.m : target == "l" ? state.l : state.O[0];
 }
 
-/// Names that an algorithm's lines have given a value, in the order in which they did.
+/// Values of an algorithm's names, in the order of their first assignment.
 class Known {
  public:
   void set(std::string_view name, double value) {
@@ -62,7 +62,7 @@ class Known {
   std::vector<std::pair<std::string, double>> all_;
 };
 
-/// The letters of the code: of one key, or of a tile.
+/// Names of the code's variables, for keys or for tiles.
 struct Letters {
   bool has_tiles, keeps_old_l;
   std::string S() const { return has_tiles ? "S_t" : "S_j"; }
@@ -70,7 +70,7 @@ struct Letters {
   std::string P() const { return has_tiles ? "P" : "P_j"; }
 };
 
-/// Sets the names that a step's line takes, before it runs.
+/// Sets the names that a step's line reads, before the step runs.
 void learn_before(Known& known, const Letters& letters, const Steps& row, std::size_t i) {
   const RowStep& step = row.steps[i];
   if (step.keys.end > step.keys.first) {
@@ -83,12 +83,12 @@ void learn_before(Known& known, const Letters& letters, const Steps& row, std::s
   if (step.kind == StepKind::sum && letters.keeps_old_l) known.set("l'", row.steps[i - 1].state.l);
 }
 
-/// Sets the names that it gave a value.
+/// Sets the names that a step assigned.
 void learn_after(Known& known, const Letters& letters, const Steps& row, const RowStep& step) {
   const auto j = static_cast<std::size_t>(std::max(0, step.keys.first));
   if (step.kind == StepKind::tile_max) known.set("m~", row.S[j]);
   if (step.kind == StepKind::weights || step.kind == StepKind::normalise) known.set(letters.P(), row.P[j]);
-  // there is nothing to rescale at the first key, where the run takes no factor and the code has exp(-∞)
+  // at the first key nothing is rescaled: exp(-∞) = 0 in the code
   if (step.kind == StepKind::alpha) known.set("α", std::isinf(known.get("m'")) ? 0 : step.alpha);
   if (step.kind == StepKind::alpha && letters.keeps_old_l) known.set("β", step.share);
   known.set("m", step.state.m);
@@ -104,7 +104,7 @@ std::vector<double> values_of(const Known& known, const std::vector<std::string>
 
 RowState state_of(const StepQuestion& q) {
   const Steps row = steps(q);
-  return row.steps[row.steps.size() - 2].state;  // before the output is divided
+  return row.steps[row.steps.size() - 2].state;  // before the division by l
 }
 
 }  // namespace

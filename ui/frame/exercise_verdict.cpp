@@ -1,4 +1,4 @@
-// Answers to exercises, run.
+// Judgement of answers to exercises.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-constexpr double tolerance = 1e-9;  ///< share by which two ways to compute a number in double may differ
+constexpr double tolerance = 1e-9;  ///< relative tolerance between two ways to compute a number in double
 
 bool same(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
@@ -29,7 +29,7 @@ std::string number(double x, int digits) {
   return fmt::format("{:.{}g}", x, digits);
 }
 
-/// "yours gives l = 1.14, the recurrence 1.52", with as many digits as tell them apart.
+/// "yours gives l = 1.14, the recurrence 1.52", with enough digits to tell them apart.
 std::string both_numbers(const Blank& blank, double mine, double right) {
   int digits = 4;
   while (digits < 17 && number(mine, digits) == number(right, digits)) ++digits;
@@ -48,7 +48,7 @@ std::vector<double> values_of(const Blank& blank, std::string_view expression) {
   return values;
 }
 
-/// The sentence of the mistake with these values, after a blank; or nothing.
+/// Sentence of the mistake with these values, after a blank; or "".
 std::string told(const Blank& blank, const std::vector<double>& mine) {
   const auto found = std::ranges::find_if(
       blank.mistakes, [&](const Mistake& m) { return std::ranges::equal(values_of(blank, m.expression), mine, same); });

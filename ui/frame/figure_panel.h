@@ -1,4 +1,4 @@
-/// A plot as a value: axes, series and heat maps, which the window, the CSV writer and gnuplot all draw from.
+/// A plot as a value: axes, series and heat maps, drawn by the window, the CSV writer and gnuplot.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace attoscope {
 
-/// Colours with a meaning, as in the window's light theme, then six for series that have none (told apart under colour-vision
-/// deficiencies, and by their marks); text: what everything is measured by.
+/// Colours with a meaning, as in the window's light theme; then six for other series, distinguishable under colour-vision
+/// deficiencies and by their marks; text: the reference.
 enum class Ink : std::uint8_t { a, b, golden, moved, bad, good, one, two, three, four, five, six, text };
 
-/// steps: y holds from half a step before x to half a step after it. band: between low and high. dots: marks too many to tell.
+/// steps: y holds from half a step before x to half a step after it. band: between low and high. dots: marks of many points.
 enum class Shape : std::uint8_t { line, marks, line_and_marks, steps, bars, band, dots };
 
 /// y over x; NaN is a gap.
@@ -30,31 +30,31 @@ struct Series {
 struct FigureAxis {
   std::string label;
   bool log = false;
-  int base = 10;                        ///< of the ticks of a log axis
-  bool whole = false;                   ///< ticks at whole numbers alone
+  int base = 10;                        ///< base of a log axis's ticks
+  bool whole = false;                   ///< ticks at whole numbers only
   std::string unit;                     ///< "B": ticks are 500 kB, 1.5 MB; letters alone
   std::vector<std::string> categories;  ///< names of x = 0, 1, ...; empty: numbers
   std::optional<double> min, max;
 };
 
-/// Colours of values: 0xRRGGBB, from the low end of the range to its high end, those between them mixed (empty: those of
-/// print); and the markers.
+/// Colour map as 0xRRGGBB from the low end of the range to the high end, mixed in between (empty: the map of print), and marker
+/// colours.
 struct FigureColours {
   std::vector<std::uint32_t> map{};
   std::uint32_t nan = 0xc2301c, plus_infinity = 0xf0b400, minus_infinity = 0x2f3cff, nothing = 0xffffff;
 };
 
-/// Values at the centres of cells, the first row at the top; already pooled to what the figure shows.
+/// Values at the centres of cells, the first row at the top, pooled to the figure's resolution.
 struct FigureHeat {
-  static constexpr float nothing = -3.0e38f;  ///< where there is no cell
+  static constexpr float nothing = -3.0e38f;  ///< no cell here
   int width = 0, height = 0;
   std::vector<float> values;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top
   bool diverging = true, log = false;     ///< log: signed, asinh
   double range = 1;
-  std::string label;  ///< of the colour bar
+  std::string label;  ///< label of the colour bar
   FigureColours colours{};
-  bool two_valued = false;  ///< 0 or `range`, which the panel's title names: no colour bar
+  bool two_valued = false;  ///< values are 0 or `range`, named in the panel's title: no colour bar
 };
 
 struct FigurePanel {
@@ -72,7 +72,7 @@ inline FigureAxis number_axis(std::string label, bool log = false) {
   return axis;
 }
 
-/// A series of these points; of none at first.
+/// A series of these points, or without points yet.
 inline Series series_of(std::string label, Ink ink, Shape shape, std::vector<double> x = {}, std::vector<double> y = {}) {
   Series s;
   s.label = std::move(label);
@@ -83,7 +83,7 @@ inline Series series_of(std::string label, Ink ink, Shape shape, std::vector<dou
   return s;
 }
 
-/// The series of that name; null where the panel has none.
+/// The series of that name; null: none.
 inline const Series* find_series(const FigurePanel& panel, std::string_view label) {
   for (const Series& s : panel.series)
     if (s.label == label) return &s;

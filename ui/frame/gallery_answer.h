@@ -10,19 +10,19 @@
 
 namespace attoscope {
 
-/// An experiment whose small picture is wanted.
+/// An experiment whose small picture is asked for.
 struct GalleryQuestion {
-  std::string key;  ///< what the answer is called by
+  std::string key;  ///< name of the answer
   Experiment experiment;
 
   friend bool operator==(const GalleryQuestion&, const GalleryQuestion&) = default;
 };
 
-/// What it gave.
+/// Small picture of an experiment.
 struct GalleryPicture {
   std::string key;
   double a_mean = 0, b_mean = 0;         ///< mean |error| against golden; may be NaN
-  std::vector<std::int8_t> thumbnail{};  ///< as `Pin::thumbnail`
+  std::vector<std::int8_t> thumbnail{};  ///< format of `Pin::thumbnail`
   std::string problem{};                 ///< one sentence why there is none, or empty
 };
 

@@ -11,10 +11,10 @@ namespace attoscope {
 
 /// Rounded or wrong: one head, as `attoscope judge --head` says it.
 struct HeadVerdict {
-  Experiment experiment;  ///< as `verdict_question` has it
+  Experiment experiment;  ///< result of `verdict_question`
   CallJudgement call;
-  std::shared_ptr<const Matrix> shares;         ///< each element's error over its tolerance; null where nothing can be judged
-  int furthest_row = -1, furthest_column = -1;  ///< where it is largest; -1: nowhere
+  std::shared_ptr<const Matrix> shares;         ///< each element's error over its tolerance; null: nothing to judge
+  int furthest_row = -1, furthest_column = -1;  ///< element with the largest share; -1: none
 };
 
 }  // namespace attoscope

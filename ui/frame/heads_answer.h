@@ -1,4 +1,4 @@
-/// Every head of a file at a glance: what is known of each, and by which number they are ordered.
+/// Results of every head of a file, and the measures that order them.
 #pragma once
 
 #include <algorithm>
@@ -22,23 +22,23 @@ struct HeadRow {
 
   int head = 0, layer = 0;
   AttentionShape shape;
-  double a_max = 0, a_rms = 0, a_rel = 0;  ///< max |error|, RMS error, RMS error over the RMS of the truth
+  double a_max = 0, a_rms = 0, a_rel = 0;  ///< max |error|, RMS error, RMS error over the RMS of golden
   double b_max = 0, b_rms = 0, b_rel = 0;
   double ratio = 0;                       ///< RMS error of a over that of b
-  double rescales = 0;                    ///< of a, a row
-  double largest_score = 0;               ///< of the rows whose running max is held; NaN where a has none
+  double rescales = 0;                    ///< rescales of a per row
+  double largest_score = 0;               ///< largest score of the rows with a running max; NaN if a has none
   double nonfinite = 0;                   ///< elements of a that are NaN or infinite
-  double tolerance = NAN;                 ///< of a loaded output, the largest error over its tolerance; NaN: none is loaded
-  bool rounded = false;                   ///< it is what a correct kernel can give
-  bool incomparable = false;              ///< nothing can be said of it
-  int first_row = -1, worst_column = -1;  ///< the first row that is wrong, and its worst column; -1: none
+  double tolerance = NAN;                 ///< largest error of a loaded output over its tolerance; NaN: none is loaded
+  bool rounded = false;                   ///< a correct kernel can give it
+  bool incomparable = false;              ///< no verdict is possible
+  int first_row = -1, worst_column = -1;  ///< first wrong row and its worst column; -1: none
   std::array<float, static_cast<std::size_t>(across) * down> picture{};  ///< max |error| of a, rows of Q downwards
 };
 
 /// A number of a head.
 struct HeadMeasure {
-  std::string_view key;    ///< in CSV, JSON and of --sort
-  std::string_view title;  ///< over a column
+  std::string_view key;    ///< in CSV, JSON and --sort
+  std::string_view title;  ///< heading of the column
   std::string_view what;   ///< in a sentence
   double HeadRow::* value;
 };
@@ -57,7 +57,7 @@ inline constexpr std::array<HeadMeasure, 11> head_measures{{
      &HeadRow::tolerance},
 }};
 
-/// The order from the worst on: heads with NaN or infinite elements first, then by this measure, then by their places.
+/// Order from the worst: heads with NaN or infinity, then by this measure, then by index.
 inline bool is_worse(const HeadRow& x, const HeadRow& y, const HeadMeasure& by) {
   const auto broken = [](const HeadRow& r) { return r.nonfinite > 0 || std::isnan(r.a_rms); };
   const auto size = [&](const HeadRow& r) { return std::isnan(r.*by.value) ? -INFINITY : r.*by.value; };
@@ -74,30 +74,30 @@ struct JudgedHead {
   int head = 0, layer = 0;
   AttentionShape shape;
   double ratio = NAN;         ///< as `HeadJudgement::ratio`
-  bool rounded = false;       ///< it is what a correct kernel can give
-  bool incomparable = false;  ///< nothing can be said of it
-  int first_row = -1;         ///< the first row that is wrong; -1: none
+  bool rounded = false;       ///< a correct kernel can give it
+  bool incomparable = false;  ///< no verdict is possible
+  int first_row = -1;         ///< first wrong row; -1: none
 
   bool wrong() const { return !rounded && !incomparable; }
 };
 
-/// What is found of the heads so far.
+/// Results of the heads so far.
 template <class Row>
 struct FoundHeads {
-  std::shared_ptr<const std::vector<Row>> rows;  ///< in any order; null: nothing was asked
-  int all = 0;                                   ///< heads that were asked for
+  std::shared_ptr<const std::vector<Row>> rows;  ///< in any order; null: not asked
+  int all = 0;                                   ///< number of heads asked for
   bool computing = false;
   double seconds_left = -1;  ///< negative: unknown
-  std::string file;          ///< that they are of
+  std::string file;          ///< file of the heads
 };
 using HeadsView = FoundHeads<HeadRow>;
 using KvView = FoundHeads<KvRow>;
 using JudgedView = FoundHeads<JudgedHead>;
 
-/// A loaded output by its heads.
+/// Verdicts on all heads of a loaded output.
 struct HeadVerdicts {
   int all = 0, judged = 0, wrong = 0, incomparable = 0;
-  const JudgedHead* worst = nullptr;  ///< of those that are wrong the one that is furthest off; null: none is
+  const JudgedHead* worst = nullptr;  ///< the wrong head that is furthest off; null: none is wrong
 
   bool complete() const { return all > 0 && judged == all; }
   bool rounded() const { return complete() && wrong == 0 && incomparable == 0; }

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 7> sum_keys{"gpu", "format", "result", "a
 /// Languages of blocks that are plain code.
 constexpr std::array<std::string_view, 9> plain_languages{"", "text", "c", "cpp", "cuda", "python", "sh", "json", "markdown"};
 
-/// What a live number's target begins with, after "](".
+/// Beginning of a live number's target, after the text in brackets.
 constexpr std::string_view live = "](live:";
 
 std::string_view trimmed(std::string_view text) {
@@ -58,7 +58,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// What opens a fenced block: at least three backticks or tildes, at most three blanks before them.
+/// Opening of a fenced block: at least three backticks or tildes, at most three blanks before them.
 struct Fence {
   char sign = '`';
   std::size_t length = 0;
@@ -79,7 +79,7 @@ bool closes(const Fence& open, std::string_view line) {
   return fence && fence->sign == open.sign && fence->length >= open.length && fence->language.empty();
 }
 
-/// Puts `<num0/>` in the place of the first live number, and so on, and keeps what they say.
+/// Replaces the live numbers by `<num0/>`, `<num1/>`, ... and keeps their questions.
 void take_numbers(LessonBlock& block) {
   std::string text;
   std::string_view rest = block.markdown;
@@ -141,7 +141,7 @@ class LessonReader {
     lesson_.steps.push_back({std::string(title), {}});
     ++at_;
   }
-  /// The step that what comes now belongs to; what stands before the first heading is a step of its own.
+  /// Current step; text before the first heading is a step of its own.
   LessonStep& step_for_text() {
     if (lesson_.steps.empty()) lesson_.steps.push_back({lesson_.title, {}});
     return lesson_.steps.back();
@@ -189,7 +189,7 @@ class LessonReader {
     read_parameters(fence, view);
     add_view(std::move(view));
   }
-  /// Code stays what it is.
+  /// Copies a block of plain code as it is.
   void copy_fence(const Fence& fence) {
     add_text(lines_[at_++]);
     while (at_ < lines_.size()) {

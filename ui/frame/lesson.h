@@ -1,4 +1,4 @@
-/// A lesson as a value: steps of Markdown and live views, what each of them asks, and what the reader changed.
+/// A lesson as a value: steps of Markdown and live views, their questions, and the reader's changes.
 #pragma once
 
 #include <array>
@@ -20,53 +20,53 @@ enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, poli
 inline constexpr std::array<std::string_view, 9> lesson_view_names{"recurrence", "code", "bits", "heatmap", "policy",
                                                                    "plot",       "quiz", "sum",  "exercise"};
 constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
-/// True of views that ask the reader something: they stand in the text, and on a page they are text.
+/// True if the view asks the reader something: it stands in the text, and a page shows it as text.
 constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
-/// The keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
+/// Keys of a kind; all other keys of a view belong to the experiment (`attoscope sweep --vary`).
 std::span<const std::string_view> own_keys(LessonViewKind kind);
 bool is_own_key(LessonViewKind kind, std::string_view key);
 
-/// A live view as it is written.
+/// A live view as written.
 struct LessonView {
   LessonViewKind kind{};
-  std::vector<LessonParameter> parameters;  ///< in the order written; a second `vary` is called vary2, an exercise
-                                            ///< may have several `blank` and `mistake`
-  int line = 0;                             ///< of the file, of the opening fence
-  int index = 0;                            ///< of the lesson's views, from 0: how a session names it
-  Experiment experiment{};                  ///< of the experiment keys; set when the lessons are loaded
-  std::string problem;                      ///< one sentence about what is wrong with it, or empty
+  std::vector<LessonParameter> parameters;  ///< in the order written; a second `vary` is called vary2, an exercise may have
+                                            ///< several `blank` and `mistake`
+  int line = 0;                             ///< line of the opening fence in the file
+  int index = 0;                            ///< index of the view in the lesson, from 0, its name in a session
+  Experiment experiment{};                  ///< from the experiment keys; set when the lessons are loaded
+  std::string problem;                      ///< one sentence on an error in it, or empty
 };
 
-/// What a page wants to know: the answer to an experiment; with a measure one number of it; with `vary` ("block_k=16:1024:x2",
-/// one or two) that number at every point of a sweep.
+/// A question of a page: an experiment; with a measure, one number of it; with `vary` ("block_k=16:1024:x2", one or two), that
+/// number at every point of a sweep.
 struct LessonQuestion {
   Experiment experiment{};
-  std::string measure{};  ///< "ratio.mean_abs", as `attoscope sweep --measure`; empty: the whole answer
+  std::string measure{};  ///< "ratio.mean_abs", as in `attoscope sweep --measure`; empty: the whole answer
   std::vector<std::string> vary{};
   int seeds = 1;
 
   friend bool operator==(const LessonQuestion&, const LessonQuestion&) = default;
 };
 
-/// What a sweep varied.
+/// A varied parameter of a sweep.
 struct LessonAxis {
   std::string key, title;
   bool numeric = false;
   std::vector<std::string> values;  ///< as written
-  std::vector<double> numbers;      ///< of a numeric one
+  std::vector<double> numbers;      ///< if numeric
 };
 
-/// A number, over its seeds.
+/// A measure's mean over the seeds.
 struct LessonPoint {
-  double mean = 0, spread = 0;  ///< spread: standard deviation; mean is NaN where the point cannot be computed
+  double mean = 0, spread = 0;  ///< spread: standard deviation; mean is NaN if the point cannot be computed
 };
 
 struct LessonAnswer {
   LessonQuestion question;
-  std::shared_ptr<const Result> result{};  ///< where no measure was asked
+  std::shared_ptr<const Result> result{};  ///< without a measure
   std::vector<LessonAxis> axes{};
-  std::vector<LessonPoint> points{};  ///< the first axis outermost; one without axes
-  std::string title{};                ///< of the measure: "mean |error|, a"
+  std::vector<LessonPoint> points{};  ///< the first axis outermost; one point without axes
+  std::string title{};                ///< title of the measure: "mean |error|, a"
   std::string problem{};              ///< one sentence why there is no answer, or empty
 };
 using LessonAnswerPtr = std::shared_ptr<const LessonAnswer>;
@@ -76,14 +76,14 @@ using LessonAnswers = std::vector<LessonAnswerPtr>;
 struct LessonNumber {
   std::string target, written;
   LessonQuestion question{};  ///< set when the lessons are loaded
-  std::string problem;        ///< one sentence about what is wrong with it, or empty
+  std::string problem;        ///< one sentence on an error in it, or empty
   int line = 0;
 };
 
-/// A run of Markdown, or a view where there is one.
+/// A run of Markdown, or a view if there is one.
 struct LessonBlock {
   std::string markdown;
-  std::vector<LessonNumber> numbers;  ///< those in it, in the order of the text
+  std::vector<LessonNumber> numbers;  ///< in the order of the text
   std::vector<LessonView> view;       ///< none or one
   int line = 0;
 };
@@ -95,21 +95,21 @@ struct LessonStep {
 };
 
 struct Lesson {
-  std::string name;  ///< of its file, without .md: "04-online-normaliser"
+  std::string name;  ///< file name without .md: "04-online-normaliser"
   std::string title;
   std::string needs;              ///< "Needs lesson 2. Takes 20 minutes.", or empty
   std::vector<LessonStep> steps;  ///< at least one
 };
 using Lessons = std::vector<Lesson>;
 
-/// The lesson that a text holds: `# Title`, then, if it has one, a line that begins with "Needs ", then steps that begin with
-/// `## `. What cannot be used is told by the sentence in its place; nothing throws.
+/// Parses a lesson: `# Title`, an optional line that begins with "Needs ", then steps that begin with `## `. An unusable part
+/// is replaced by a sentence; nothing throws.
 Lesson parse_lesson(std::string name, std::string_view text);
 
 /// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.
 Experiment lesson_experiment();
 
-/// The value of a key as written; empty where it is not.
+/// Value of a key as written; empty if absent.
 std::string_view written(const LessonView& view, std::string_view key);
 
 }  // namespace attoscope

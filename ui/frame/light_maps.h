@@ -6,7 +6,7 @@
 
 namespace attoscope {
 
-/// Negative green, zero white, positive violet: no method's colour.
+/// Signed values: negative green, zero white, positive violet; no method has these colours.
 inline constexpr std::array<std::uint32_t, 7> light_diverging{0x0a4310, 0x2b9a35, 0xa0e2a2, 0xffffff,
                                                               0xefbbfb, 0xae50c6, 0x52125e};
 /// Magnitudes.

@@ -1,4 +1,4 @@
-/// What is known of a loaded output on screen: its verdict, the slip that explains it, and the recurrence beside it.
+/// The loaded output on screen: its verdict, the slip that it is compared with, and the recurrence shown instead of its own.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// All that the verdict on a loaded output depends on: the same whatever stands beside it and whichever row is traced.
+/// The experiment reduced to what the verdict on its loaded output depends on: without the other method and the traced row.
 inline Experiment verdict_question(Experiment e) {
   e.a = e.b = Method{};
   e.a.algorithm = Algorithm::loaded;
@@ -19,7 +19,7 @@ inline Experiment verdict_question(Experiment e) {
   return e;
 }
 
-/// The loaded output on screen with its verdict; null: there is none, or it is not known.
+/// Verdict on the loaded output on screen; null: no output, or not known yet.
 inline const HeadVerdict* shown_head_verdict(const PanelInput& input) {
   const Result* const result = input.answer.result.get();
   const HeadVerdict* const found = input.side.verdict.get();
@@ -37,33 +37,32 @@ inline bool is_a_loaded(const PanelInput& input) {
   return input.answer.result != nullptr && input.answer.result->experiment.a.algorithm == Algorithm::loaded;
 }
 
-/// True if a loaded output has one head for each of the several of Q.
+/// True if a loaded output has as many heads as Q, and more than one.
 inline bool has_several_outputs(const Experiment& e, const ChoicesInput& choices) {
   const Input& input = e.problem.input;
   return has_loaded(e) && input.kind == InputKind::tensors && choices.tensors.file == input.file && choices.tensors.heads > 1 &&
          choices.output.file == e.loaded.file && choices.output.heads == choices.tensors.heads;
 }
 
-/// The verdicts on the heads of the loaded output of an experiment, as far as they are found.
+/// Verdicts on the heads of the loaded output of an experiment, as far as known.
 inline HeadVerdicts shown_verdicts(const Experiment& e, const PanelInput& input) {
   HeadVerdicts found = input.side.judged.file == e.problem.input.file ? verdicts_of(input.side.judged) : HeadVerdicts{};
   if (found.all == 0) found.all = input.choices.tensors.heads;
   return found;
 }
 
-/// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null:
-/// none.
+/// The slip that the view compares a loaded output with: the one chosen among the suspects, or the named one; null: none.
 inline const Slip* compared_slip(const View& view, const PanelInput& input) {
   const CallJudgement* const found = shown_verdict(input);
   return found != nullptr ? slip_called(*found, view.slip) : nullptr;
 }
 
-/// True if the second field is that of the slip's output.
+/// True if the second field is the slip's output.
 inline bool compares_with_slip(const View& view, const PanelInput& input) {
   return view.comparison != Comparison::none && view.second_slip && compared_slip(view, input) != nullptr;
 }
 
-/// The answer with that slip's output in it; null: not known yet.
+/// The answer with the slip's output; null: not known yet.
 inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelInput& input) {
   const Slip* const slip = compared_slip(view, input);
   const bool known = slip != nullptr && input.side.slip_output && input.side.slip_text == slip->text &&
@@ -71,14 +70,14 @@ inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelIn
   return known ? input.side.slip_output : nullptr;
 }
 
-/// True if a is loaded and b's recurrence can be followed instead.
+/// True if a is loaded and b's recurrence can be shown instead.
 inline bool follows_b(const PanelInput& input) {
   const Result* const result = input.answer.result.get();
   return result != nullptr && result->experiment.a.algorithm == Algorithm::loaded &&
          is_emulated(result->experiment.b.algorithm);
 }
 
-/// The answer whose a is followed tile by tile: that on screen, or the one with a and b exchanged where a is loaded.
+/// The answer whose a is traced: that on screen, or the one with a and b exchanged if a is loaded.
 inline std::shared_ptr<const Result> recurrence_answer(const PanelInput& input) {
   const bool exchanged_known =
       follows_b(input) && input.side.b_as_a && input.side.b_as_a->experiment == exchanged(input.answer.result->experiment);

@@ -1,4 +1,4 @@
-/// What a comparison of a training looks like in figures: colour, name, dashes.
+/// Colour, name and dashes of a training's comparisons in figures.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
   return pair.role == Role::initialisation ? Ink::golden : others[i % others.size()];
 }
 
-/// A comparison's name where there is little room.
+/// Short name of a comparison.
 inline std::string pair_label(const PairPlan& pair) { return pair.role == Role::initialisation ? "another seed" : pair.name; }
 
-/// What all are measured by is dashed, and every other format: curves that lie on each other are then seen.
+/// True for the reference and every other format, so that curves on each other stay visible.
 inline bool is_dashed(const PairPlan& pair, std::size_t i) {
   return pair.role == Role::initialisation || (pair.role == Role::format && i % 2 == 0);
 }

@@ -36,36 +36,36 @@ struct SameBits;
 struct ScoreWindow;
 struct Why;
 
-/// Sets a parameter of an experiment as `attoscope sweep --vary` does; one sentence where it cannot be, else "".
+/// Sets a parameter of an experiment as `attoscope sweep --vary` does. Returns one sentence on failure, else "".
 using Vary = std::function<std::string(Experiment& experiment, std::string_view key, const std::string& value)>;
 
-/// Draws an image into the screen rectangle [min, max] of a draw list. The app does it with a texture and a shader.
+/// Draws an image into the screen rectangle [min, max] of a draw list; the app uses a texture and a shader.
 using PaintImage = std::function<void(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                                       const Colouring& colouring)>;
 
-/// The answer to the session's experiment, and how far it is.
+/// The answer to the session's experiment, and its progress.
 struct AnswerInput {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
-  bool computing = false;                ///< an answer to `session.experiment` is on its way, or first
-  bool reading = false;                  ///< a file that is being read, which the rest is then about
-  double computing_seconds = 0;          ///< for how long
-  double progress = 0;                   ///< how much of it is done, 0 .. 1
-  double seconds_left = -1;              ///< until it is there; negative: unknown
+  bool computing = false;                ///< an answer to `session.experiment` is on its way
+  bool reading = false;                  ///< a file is being read; the numbers below are then about it
+  double computing_seconds = 0;          ///< elapsed time
+  double progress = 0;                   ///< finished share, 0 .. 1
+  double seconds_left = -1;              ///< estimate; negative: unknown
   std::string device;                    ///< "cpu avx512, 2 threads"
 };
 
-/// A GPU's driver that compiles the program's code, which it does once.
+/// Compilation of the GPU code by the driver, on first use.
 struct CompilingInput {
   enum class State : std::uint8_t { none, running, stopping, stopped };
-  State state = State::none;  ///< stopping: after the present part
+  State state = State::none;  ///< stopping: after the current part
   std::string gpu;            ///< its name
   int done = 0, all = 0;      ///< parts
-  std::string part;           ///< the present one, or the next
-  double seconds = 0;         ///< for how long it has been compiling
-  bool cpu_computes = true;   ///< meanwhile; false: the answer waits
+  std::string part;           ///< current part, or the next
+  double seconds = 0;         ///< elapsed time
+  bool cpu_computes = true;   ///< in the meantime; false: the answer waits
 };
 
-/// What was found beside the answer, on request. Each value names the question that it answers; null: not known yet.
+/// Additional answers on request. Each value holds its question; null: not known yet.
 struct SideInput {
   std::shared_ptr<const Why> why;
   bool attributing = false;  ///< `why` is on its way
@@ -74,58 +74,58 @@ struct SideInput {
   std::shared_ptr<const ProductSum> sum;  ///< of the pinned cell
   std::shared_ptr<const SameBits> same_bits;
   bool checking_bits = false;                    ///< `same_bits` is on its way
-  std::shared_ptr<const Invariance> invariance;  ///< of a, whatever b is
+  std::shared_ptr<const Invariance> invariance;  ///< invariance of a, for any b
   bool comparing_schedules = false;              ///< `invariance` is on its way
-  std::shared_ptr<const GpuCheck> gpu_check;     ///< of this machine's GPU, whatever the experiment is
+  std::shared_ptr<const GpuCheck> gpu_check;     ///< of this machine's GPU, for any experiment
   bool checking_gpu = false;                     ///< `gpu_check` is on its way
   std::shared_ptr<const HeadVerdict> verdict;    ///< of a loaded output
-  /// The answer with the output of a slip, by `SideRequests::slip_output`, in the place of the loaded one.
+  /// The answer with the output of the slip `SideRequests::slip_output` in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;
-  std::string slip_text;                 ///< which slip that is
-  std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence
-  HeadsView heads;                       ///< of the input's file, as far as they are found
+  std::string slip_text;                 ///< text of that slip
+  std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged if a is loaded, for b's recurrence
+  HeadsView heads;                       ///< heads of the input's file so far
   KvView kv;                             ///< the same heads with K and V in fewer bits
-  JudgedView judged;                     ///< the verdicts on the heads of a loaded output, as far as they are found
+  JudgedView judged;                     ///< verdicts on the heads of a loaded output so far
   GalleryView gallery;
 };
 
-/// What the controls offer.
+/// Choices of the controls.
 struct ChoicesInput {
-  TensorFileInfo tensors;                                 ///< of the file that the input names, or of the example
+  TensorFileInfo tensors;                                 ///< of the input's file, or of the example
   OutputFileInfo output;                                  ///< of the loaded output's file
   FileContent content;                                    ///< of `FileRequests::look`
-  std::string example_file;                               ///< path of the shipped example, empty where there is none
+  std::string example_file;                               ///< path of the shipped example; empty: none
   std::shared_ptr<const std::vector<ProbeEntry>> probes;  ///< null: none
   std::vector<DeviceEntry> devices;                       ///< cpu first
-  std::string no_hardware;  ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
+  std::string no_hardware;  ///< one sentence why the method `hardware` cannot be chosen; empty: it can
 };
 
 /// Sentences for the user.
 struct MessagesInput {
-  std::string error;                 ///< what went wrong, or empty
-  std::string notice;                ///< what went well, or empty
-  bool load_failed = false;          ///< `error` is about a file that was to be opened: the window shows what it showed before
-  std::vector<std::string> remarks;  ///< what was not understood of the session that was opened, one sentence each
+  std::string error;                 ///< a failure, or empty
+  std::string notice;                ///< a success, or empty
+  bool load_failed = false;          ///< `error` is about opening a file: the window keeps its old content
+  std::vector<std::string> remarks;  ///< one sentence for each part of the opened session that was not understood
 };
 
-/// A stepper stands on a page as so many pictures: a part of its steps later each, the last one at its end.
+/// Number of pictures of a stepper on a page, at equal parts of its steps up to the last.
 inline constexpr int page_parts = 4;
 
 /// The Learn workspace.
 struct LearnInput {
   std::shared_ptr<const std::vector<Lesson>> lessons;                               ///< null: none
-  std::shared_ptr<const std::vector<std::shared_ptr<const LessonAnswer>>> answers;  ///< all that is known; null: nothing yet
-  Vary vary;          ///< may be empty: then nothing can be changed in a lesson's experiment
-  int page_part = 0;  ///< of `page_parts`, on a page without a program, where nothing can be pressed; 0: in the window
+  std::shared_ptr<const std::vector<std::shared_ptr<const LessonAnswer>>> answers;  ///< known answers; null: none yet
+  Vary vary;          ///< may be empty: then a lesson's experiment cannot be changed
+  int page_part = 0;  ///< 1 .. `page_parts` on a page without a program, where nothing can be pressed; 0: in the window
 };
 
 /// The papers' figures.
 struct FiguresInput {
   std::shared_ptr<const std::vector<FigureEntry>> entries;  ///< null: none
-  std::optional<FigureProgress> progress;                   ///< one of them is on its way
+  std::optional<FigureProgress> progress;                   ///< of the figure that is being drawn
 };
 
-/// What the app tells the panels in this frame.
+/// Input of the panels in a frame.
 struct PanelInput {
   AnswerInput answer;
   CompilingInput compiling;
@@ -137,7 +137,7 @@ struct PanelInput {
   SweepView sweep;
   TrainView train;
   LearnInput learn;
-  PaintImage paint;        ///< may be empty (null backend): then nothing is drawn in the plot
+  PaintImage paint;        ///< may be empty (null backend): then the plot stays empty
   bool exporting = false;  ///< this frame is kept as a picture
 };
 

@@ -1,4 +1,4 @@
-/// The shipped experiments, as the panels offer them.
+/// The shipped experiments in the panels.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace attoscope {
 struct ProbeEntry {
   std::string name;      ///< of its file
   std::string title;     ///< a few words
-  std::string sentence;  ///< what to look for, and what will be seen
+  std::string sentence;  ///< what to look for, and the effect
   Experiment experiment;
 };
 using ProbeEntries = std::shared_ptr<const std::vector<ProbeEntry>>;

@@ -8,7 +8,7 @@ namespace attoscope {
 
 namespace {
 
-/// A line as it is written below.
+/// A line of the code below.
 struct Line {
   std::string_view text;
   std::optional<StepKind> kind{};

@@ -1,4 +1,4 @@
-/// The algorithms as a student writes them, each line tied to what it does.
+/// Pseudo-code of the algorithms, each line tied to its step.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace attoscope {
 
 struct CodeLine {
   std::string text;                ///< with its indent
-  std::optional<StepKind> kind{};  ///< that it does; none: a line of the loop
-  int pass = -1;                   ///< a loop over the scores: which
+  std::optional<StepKind> kind{};  ///< its step; none: a line of the loop
+  int pass = -1;                   ///< index of the loop over the scores
 };
-/// The code of the five algorithms that the stepper knows; empty for others.
+/// Code of the five algorithms of the stepper; empty for others.
 std::vector<CodeLine> pseudo_code(Algorithm algorithm);
-inline constexpr std::size_t most_code_lines = 9;  ///< lines of the longest of them
+inline constexpr std::size_t most_code_lines = 9;  ///< lines of the longest code
 /// "safe softmax, three passes".
 std::string_view code_title(Algorithm algorithm);
 

@@ -1,4 +1,4 @@
-/// What the panels ask of the app.
+/// Requests of the panels to the app.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 
 namespace attoscope {
 
-/// What is to be done with session files.
+/// An action on session files.
 struct SessionRequest {
   enum class Act : std::uint8_t { fresh, open, save, save_as } act = Act::save;
-  std::string file{};  ///< empty: the desktop asks for it
+  std::string file{};  ///< empty: ask by a file dialog
 };
 
-/// A part of the window to be kept as a picture, and its numbers.
+/// A part of the window to be saved as a picture, and its numbers.
 struct ExportRequest {
-  std::string name{};                    ///< what it shows, for the file's name: "heat map"
-  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;  ///< where it is on screen; empty: the whole window
-  std::string csv{};                     ///< empty: the picture alone
-  Plot plot = Plot::window;              ///< what is drawn where a figure is wanted instead of pixels
-  bool npy = false;                      ///< the whole field on show as .npy instead
-  float taller = 0;  ///< added to the window's height for the picture, so that content below its edge is seen
+  std::string name{};                    ///< content, for the file's name: "heat map"
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;  ///< screen rectangle; empty: the whole window
+  std::string csv{};                     ///< numbers; empty: the picture alone
+  Plot plot = Plot::window;              ///< plot to draw if a figure is wanted instead of pixels
+  bool npy = false;                      ///< save the whole field on show as .npy instead
+  float taller = 0;                      ///< added to the window's height for the picture, to include content below its edge
 };
 
-/// What is to be found beside the answer to the session's experiment.
+/// Additional computations that panels ask for.
 struct SideRequests {
   bool attribute = false;                 ///< `SideInput::why`
   std::optional<ScoreQuestion> scores;    ///< `SideInput::scores` of this window
@@ -50,53 +50,53 @@ struct SideRequests {
   bool kv = false;                        ///< `SideInput::kv`
   bool judged = false;                    ///< `SideInput::judged`
   std::vector<GalleryQuestion> gallery;   ///< `SideInput::gallery` of all of these
-  bool stop_heads = false;                ///< none of those that are on their way; those that are found stay
+  bool stop_heads = false;                ///< stop the heads in progress; finished ones stay
 };
 
-/// What is to be opened or saved.
+/// Files to be opened or saved.
 struct FileRequests {
   std::string tensors;       ///< spec of a tensor file to load, or empty
   std::string kernel;        ///< spec of a kernel's output to load, or empty
   bool kernel_as_b = false;  ///< in the place of b instead of a
-  std::string look;          ///< a spec that is being typed: what is in it
+  std::string look;          ///< a spec that is being typed, to list its contents
   std::optional<SessionRequest> session;
-  bool list_sessions = false;  ///< `SessionFiles::recent` as it is now
+  bool list_sessions = false;  ///< update `SessionFiles::recent`
 };
 
 struct ClipboardRequests {
   bool copy = false;   ///< the session as text, to the clipboard
-  bool paste = false;  ///< `paste_text` instead of the session
+  bool paste = false;  ///< replace the session by `paste_text`
   std::string paste_text;
   std::optional<int> copy_pin;  ///< this pin as text, to the clipboard
-  bool paste_pins = false;      ///< the pins of the clipboard's session after those that there are
+  bool paste_pins = false;      ///< append the pins of the clipboard's session
 };
 
 /// Pictures and figures to be made.
 struct ExportRequests {
   std::optional<ExportRequest> plot;
-  std::string figure;         ///< the name of a figure of the papers, to be drawn as the view says; or empty
-  bool stop_figures = false;  ///< none of those that are on their way
+  std::string figure;         ///< name of a figure of the papers, drawn by the view's settings; or empty
+  bool stop_figures = false;  ///< stop the figures in progress
 };
 
-/// What the user asked of the app in this frame.
+/// Requests of the user in a frame.
 struct Requests {
   SideRequests side;
-  Wanted wanted{.wasserstein = false, .trace = false};  ///< what the open panels show of an answer
+  Wanted wanted{.wasserstein = false, .trace = false};  ///< parts of an answer that the open panels show
   FileRequests files;
   ClipboardRequests clipboard;
   ExportRequests exports;
   SweepRequest sweep = SweepRequest::none;
-  std::optional<SweepPlace> open_point;  ///< of `PanelInput::sweep`, to be looked at in Explore
+  std::optional<SweepPlace> open_point;  ///< point of `PanelInput::sweep` to open in Explore
   TrainRequest train{};
-  bool list_lessons = false;                  ///< `LearnInput::lessons`, although Learn is not on show
-  std::vector<LessonQuestion> lesson;         ///< all that the page on screen wants to know: `LearnInput::answers`
-  std::optional<LessonQuestion> open_number;  ///< a lesson's number whose setting is to be looked at, in Explore or Train
-  bool cancel = false;                        ///< stop what is being computed
-  bool stop_compiling = false;                ///< `PanelInput::compiling`, after the present part
-  bool compile = false;                       ///< go on with it
-  bool remarks_read = false;                  ///< `MessagesInput::remarks` may go
-  std::string error;                          ///< why something that was asked for could not be done, for the status bar
-  bool animate = false;                       ///< something on screen changes by itself: draw on
+  bool list_lessons = false;                  ///< `LearnInput::lessons` is needed outside Learn
+  std::vector<LessonQuestion> lesson;         ///< questions of the page on screen, for `LearnInput::answers`
+  std::optional<LessonQuestion> open_number;  ///< number of a lesson whose setting is to be opened in Explore or Train
+  bool cancel = false;                        ///< stop the computation
+  bool stop_compiling = false;                ///< stop `PanelInput::compiling` after the current part
+  bool compile = false;                       ///< continue compiling
+  bool remarks_read = false;                  ///< clear `MessagesInput::remarks`
+  std::string error;                          ///< why a request failed, for the status bar
+  bool animate = false;                       ///< something on screen moves by itself: draw the next frame
   bool quit = false;
 };
 

@@ -1,4 +1,4 @@
-/// What the app tells the Sweep workspace: what can be varied and measured, and what is known of the sweep so far.
+/// The Sweep workspace's input from the app: parameters, measures, progress and results.
 #pragma once
 
 #include <array>
@@ -9,19 +9,19 @@
 
 namespace attoscope {
 
-/// A parameter that can be varied.
+/// A parameter that a sweep can vary.
 struct SweepParameter {
   std::string key, title, what;
   std::string group;    ///< "tiles"
-  std::string example;  ///< values to begin with
+  std::string example;  ///< initial values
   bool numeric = false;
 };
 
-/// A number that can be measured.
+/// A measure of a sweep.
 struct SweepQuantity {
   std::string name, title;
-  bool of_method = true;  ///< a, b and their difference have one each
-  bool has_unit = true;   ///< of the output: can be divided by the RMS of golden
+  bool of_method = true;  ///< has values for a, b and their difference
+  bool has_unit = true;   ///< in units of the output: can be divided by the RMS of golden
 };
 
 struct SweepOffer {
@@ -33,54 +33,54 @@ struct SweepOffer {
 struct SweepValues {
   std::string key, title;
   std::vector<std::string> names;
-  std::vector<double> numbers;  ///< as many; empty where one of the values is no number
+  std::vector<double> numbers;  ///< same length as names; empty if a value is not a number
 };
 
 /// A measure over the seeds of one combination of values.
 struct SweepCell {
-  int count = 0;                               ///< seeds that have an answer
-  double mean = 0, std = 0, min = 0, max = 0;  ///< NaN where nothing is known
-  double rival = 0;                            ///< the mean of the same number of b; NaN where there is none
+  int count = 0;                               ///< seeds with an answer
+  double mean = 0, std = 0, min = 0, max = 0;  ///< NaN if unknown
+  double rival = 0;                            ///< mean of the same quantity of b; NaN if unknown
   std::int32_t error = -1;                     ///< index of `SweepTable::errors`; -1: none
 };
 
-/// What is known of a sweep; immutable.
+/// Results of a sweep so far; immutable.
 struct SweepTable {
   std::vector<SweepValues> axes;  ///< one or two
   std::string measure;            ///< "mean |error|, a"
   std::string quantity;           ///< "mean |error|"
-  std::string of;                 ///< "a", "b", "a_minus_b", "ratio"; empty: of no method
-  bool has_rival = false;         ///< the same number of b stands beside it
+  std::string of;                 ///< "a", "b", "a_minus_b", "ratio"; empty: independent of the methods
+  bool has_rival = false;         ///< cells hold the same quantity of b
   int seeds = 1;
-  std::vector<SweepCell> cells;  ///< all combinations in the order of the axes' values, the last axis fastest
+  std::vector<SweepCell> cells;  ///< all combinations of the axes' values, the last axis fastest
   std::vector<std::string> errors;
 
   std::size_t across() const { return axes.size() > 1 ? axes[1].names.size() : 1; }
 };
 
-/// Where a sweep stands.
+/// Progress of a sweep.
 struct SweepProgress {
   enum class State : std::uint8_t { idle, running, paused, done };
   State state = State::idle;
-  bool waits = false;  ///< for Explore, which computes
-  bool stale = false;  ///< the table answers an earlier plan
+  bool waits = false;  ///< waits until Explore has its answer
+  bool stale = false;  ///< the table belongs to an earlier plan
   std::size_t points = 0, done = 0, failed = 0;
   double seconds_left = -1;                 ///< negative: unknown
-  std::array<std::string, 2> wrong_values;  ///< one sentence about each parameter's values; empty: they are well
-  std::string wrong;                        ///< one sentence about the plan as a whole
-  std::string no_seeds;  ///< why seeds would change nothing, so that there is one answer a combination: one sentence, or empty
-  std::array<std::vector<std::string>, 2> values;  ///< what the plan's texts stand for
-  std::string remark;                              ///< one sentence about what could not be kept
+  std::array<std::string, 2> wrong_values;  ///< one sentence on an error in each parameter's values; empty: valid
+  std::string wrong;                        ///< one sentence on an error in the plan
+  std::string no_seeds;  ///< one sentence why seeds change nothing and each combination has one answer; or empty
+  std::array<std::vector<std::string>, 2> values;  ///< values that the plan's texts stand for
+  std::string remark;                              ///< one sentence on what could not be saved
 };
 
-/// All of it.
+/// Everything that the Sweep workspace shows.
 struct SweepView {
-  std::shared_ptr<const SweepOffer> offer;  ///< null: nothing can be swept
-  std::shared_ptr<const SweepTable> table;  ///< null: nothing is known
+  std::shared_ptr<const SweepOffer> offer;  ///< null: no sweeps here
+  std::shared_ptr<const SweepTable> table;  ///< null: no results
   SweepProgress progress;
 };
 
-/// What is to become of the sweep.
+/// An action on the sweep.
 enum class SweepRequest : std::uint8_t { none, run, pause, cancel };
 
 /// A combination, as indices of its axes' values.

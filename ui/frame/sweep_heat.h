@@ -1,4 +1,4 @@
-/// A sweep of two parameters as a heat map, which the window and its figures draw.
+/// A sweep of two parameters as a heat map, for the window and figures.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace attoscope {
 
-/// The means: the first parameter across, the second down; nothing where a combination has no answer.
+/// Means with the first parameter across and the second down; a combination without an answer is empty.
 inline FigurePanel sweep_heat_panel(const SweepTable& table) {
   FigurePanel panel;
   for (const auto& [axis, values] : {std::pair{&panel.x, &table.axes[0]}, std::pair{&panel.y, &table.axes[1]}}) {

@@ -6,7 +6,7 @@
 
 namespace attoscope {
 
-/// What the rounding steps of a question's method a cost, one by one.
+/// Costs of the rounding steps of a question's method a, one by one.
 struct Why {
   Experiment experiment;
   Attribution attribution;

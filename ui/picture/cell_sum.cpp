@@ -22,14 +22,14 @@ namespace attoscope {
 
 namespace {
 
-/// A sentence in lines as wide as the window.
+/// A sentence, wrapped at the width of the window.
 void say(Colour colour, const std::string& text) {
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   wrapped(Face::label, text, ImGui::GetContentRegionAvail().x);
   ImGui::PopStyleColor();
 }
 
-/// Where only one of the methods tells how it adds up, its sum is shown.
+/// Choice of method and product; a method whose sums are unknown is replaced by the other.
 void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
   const MethodNames names = method_names(e);
   const float half = (ImGui::GetContentRegionAvail().x - px(16)) / 2;
@@ -49,7 +49,7 @@ void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
   s.product = product == 0 ? AttentionProduct::pv : AttentionProduct::qk;
 }
 
-/// What is added up, and what the first block starts from.
+/// Terms of the sum, and the start value of its first block.
 std::string subject(const ProductSum& s) {
   const ProductSumQuestion& q = s.question;
   if (q.product == AttentionProduct::qk)
@@ -61,7 +61,7 @@ std::string subject(const ProductSum& s) {
                      s.tiles_in_sum == 2 ? "tile" : "tiles");
 }
 
-/// What became of the last block's result.
+/// Use of the last block's result.
 std::string outcome(const ProductSum& s) {
   const std::string off = s.exact == s.result
                               ? std::string("exact")
@@ -73,7 +73,7 @@ std::string outcome(const ProductSum& s) {
                      s.O_after);
 }
 
-/// Which block is shown, counted from 0 among those that are kept.
+/// Index of the shown block among the kept ones.
 int shown_block(const CellSumState& state, const ProductSum& s) {
   const int last = static_cast<int>(s.blocks.size()) - 1;
   return state.block < 0 ? last : std::min(state.block, last);
@@ -104,7 +104,7 @@ std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) 
   return fmt::format("{}; the result, c of the next block, is {}.", cut, block.result);
 }
 
-/// The same of a block's first half.
+/// Sentence of a block's first half.
 std::string half_sentence(const TensorCoreBlock& block) {
   return fmt::format(
       "The first half of a block, products 0 and 1 of every four, from 0; its result, from which the second "

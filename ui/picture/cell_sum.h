@@ -1,4 +1,4 @@
-/// The sum behind the pinned cell: how tensor cores added up its last product.
+/// The sum behind the pinned cell, as tensor cores compute its last product.
 #pragma once
 
 #include "ui/widgets/theme.h"
@@ -9,10 +9,10 @@ struct PanelInput;
 struct Requests;
 struct UiState;
 
-/// Whether a cell is pinned whose sum can be asked for.
+/// True if the output is on show and has a pinned cell.
 bool has_cell_sum(const View& view);
 
-/// A window of its own while the view shows it and a cell is pinned; asks for the sum where it is not known.
+/// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
 void draw_cell_sum(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

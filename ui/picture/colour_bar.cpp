@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-/// Values worth a label, the most important first; those too close to an earlier one are left out when drawn.
+/// Values to label, the most important first; drawing skips those too close to an earlier one.
 std::vector<double> tick_values(const Colouring& c) {
   std::vector<double> ticks{c.range};
   const auto both = [&](double x) {

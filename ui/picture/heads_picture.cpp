@@ -1,5 +1,4 @@
-// Every head of a file at a glance: small pictures, worst first, a table of what the KV cache may be kept in, or the verdicts
-// on a loaded output.
+// All heads of a file: small pictures, worst first; a table of KV cache formats; or the verdicts on a loaded output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +23,7 @@ namespace {
 
 constexpr float card_width = 176, card_height = 138, small_width = 64, small_height = 96;
 
-/// Why there are no heads to be seen; empty: there are.
+/// Reason why no heads can be shown; empty: they can.
 std::string why_no_heads(const Session& session, const PanelInput& input) {
   const Input& asked = session.experiment.problem.input;
   if (asked.kind != InputKind::tensors) return "Inputs that are drawn have one head: open or drop a file with many.";
@@ -34,7 +33,7 @@ std::string why_no_heads(const Session& session, const PanelInput& input) {
 
 bool is_worse(const HeadRow& x, const HeadRow& y, std::size_t by) { return is_worse(x, y, head_measures[by]); }
 
-/// Which heads are on show and in which order, brought up to date. True if there is something else to see.
+/// Updates the heads on show and their order. True if something changed.
 template <class Row>
 bool refresh(ShownHeads<Row>& m, const std::shared_ptr<const std::vector<Row>>& rows, int layer) {
   if (m.found == rows && m.sorted_by == m.sort && m.of_layer == layer) return false;
@@ -58,7 +57,7 @@ float largest_error(const std::vector<HeadRow>& rows) {
   return largest;
 }
 
-/// What is shown: verdicts where there is an output of several heads to judge.
+/// View on show: verdicts only if several heads of an output can be judged.
 HeadsShow shown_of(const Session& session, const PanelInput& input) {
   const bool none = session.view.heads_show == HeadsShow::verdict && !has_several_outputs(session.experiment, input.choices);
   return none ? HeadsShow::outputs : session.view.heads_show;
@@ -112,7 +111,7 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
   }
 }
 
-/// How many heads are found, and the button that stops the search or goes on with it.
+/// Number of finished heads, and a button that stops or resumes the search.
 template <class Row>
 void progress(HeadsState& m, const FoundHeads<Row>& heads, const Palette& colours, Requests& requests) {
   const std::size_t found = heads.rows ? heads.rows->size() : 0;
@@ -134,7 +133,7 @@ void progress(HeadsState& m, const FoundHeads<Row>& heads, const Palette& colour
   explain(m.stopped ? "Computes the heads that are missing." : "Stops; the heads that were found stay.");
 }
 
-/// The deviation of a as a small picture; neighbours of one colour are one rectangle.
+/// The deviation of a as a small picture; adjacent pixels of one colour are one rectangle.
 void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const Mapping& how) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float wide = px(small_width) / HeadRow::across, high = px(small_height) / HeadRow::down;
@@ -171,13 +170,13 @@ std::string numbers_text(const HeadRow& row) {
   return text;
 }
 
-/// What all cards need.
+/// Common parameters of the cards.
 struct Cards {
   const TensorFileInfo& info;
   const ColourTable& table;
   const Mapping& how;
   const Palette& colours;
-  int open = 0;  ///< the head that the session shows
+  int open = 0;  ///< head of the session's question
 };
 
 /// True if the card was clicked.
@@ -233,7 +232,7 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m, 
   if (clicked != nullptr) open_head(session, *clicked);
 }
 
-/// The heads that are found of the file on show.
+/// Finished heads of the file on show.
 template <class Row>
 FoundHeads<Row> of_the_file(const Session& session, const FoundHeads<Row>& heads) {
   return heads.file == session.experiment.problem.input.file ? heads : FoundHeads<Row>{};

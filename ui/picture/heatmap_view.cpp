@@ -70,7 +70,7 @@ bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& resul
   if (state.result == result && state.field == field) return false;
   state.result = result;
   state.field = state.source_field = field;
-  state.on_device = result && !is_extra(field) ? result->on_device : nullptr;  // of the others a GPU holds no matrix
+  state.on_device = result && !is_extra(field) ? result->on_device : nullptr;  // GPUs hold no extra fields
   state.values = result ? field_values(*result, field) : std::vector<float>{};
   state.rows = result ? result->a.rows : 0;
   state.cols = state.across = result ? result->a.cols : 0;
@@ -217,7 +217,7 @@ PictureShown shown_of(const View& v) {
 
 bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
 
-/// The range where it is not pinned.
+/// Colour range while it is not pinned.
 double followed_range(const UiState& state, const View& view) {
   return is_held(state.ranges, view) ? state.ranges.first : automatic_range(largest_shown(state, view));
 }

@@ -15,14 +15,14 @@ namespace {
 
 constexpr float row_height = 24, head_height = 22, bar_height = 3, air = 6;
 
-/// Where the columns stand, from the left edge of the table.
+/// Columns of the table, in pixels from its left edge.
 struct Columns {
-  float name = 0;                                    ///< width of the first
-  std::array<float, kv_storages.size() + 1> left{};  ///< edges of the others
+  float name = 0;                                    ///< width of the first column
+  std::array<float, kv_storages.size() + 1> left{};  ///< edges of the other columns
   float width() const { return left.back(); }
 };
 
-/// All that the rows are drawn with.
+/// Parameters of the rows.
 struct Table {
   HeadsState& heads;
   const TensorFileInfo& info;
@@ -36,7 +36,7 @@ std::string name_of(const KvRow& row, const TensorFileInfo& info) {
   return place < info.head_names.size() ? info.head_names[place] : fmt::format("head {}", row.head);
 }
 
-/// As wide as their texts; what room is left over is shared out.
+/// Fits columns to their texts and spreads the remaining width evenly.
 Columns columns_of(const HeadsState& heads, const TensorFileInfo& info, float room) {
   Columns c;
   for (const KvRow* const row : heads.kv.shown) c.name = std::max(c.name, text_width(Face::small, name_of(*row, info)));
@@ -44,7 +44,7 @@ Columns columns_of(const HeadsState& heads, const TensorFileInfo& info, float ro
   std::array<float, kv_storages.size()> widths{};
   float wanted = c.name;
   for (std::size_t i = 0; i < widths.size(); ++i) {
-    const float head = text_width(Face::small, kv_storages[i].key) + px(10);  // with the mark of the order
+    const float head = text_width(Face::small, kv_storages[i].key) + px(10);  // with the triangle that marks the order
     wanted += widths[i] = std::max(head, text_width(Face::mono_small, "0.00123")) + px(2 * air);
   }
   const float more = std::max(0.0f, room - wanted) / static_cast<float>(widths.size());
@@ -53,7 +53,7 @@ Columns columns_of(const HeadsState& heads, const TensorFileInfo& info, float ro
   return c;
 }
 
-/// The name of a storage; a click orders by it.
+/// Heading of a storage; a click orders by it.
 void draw_head(const Table& t, std::size_t i, ImVec2 table) {
   const KvStorage& storage = kv_storages[i];
   const ImVec2 at{table.x + t.columns.left[i], table.y}, size{t.columns.left[i + 1] - t.columns.left[i], px(head_height)};
@@ -69,7 +69,7 @@ void draw_head(const Table& t, std::size_t i, ImVec2 table) {
   ImGui::GetWindowDrawList()->AddTriangleFilled({x, top}, {x + px(7), top}, {x + px(3.5f), top + px(5)}, t.colours.accent);
 }
 
-/// How much of its cell the bar of an error fills.
+/// Length of an error's bar as a share of its cell, logarithmic.
 float share_of(const HeadsState& heads, double error) {
   if (std::isnan(error) || std::isinf(error)) return 1;
   if (!(error > 0)) return 0;
@@ -95,7 +95,7 @@ void draw_error(const Table& t, const KvRow& row, std::size_t i, ImVec2 at) {
             std::isnan(error) ? "NaN" : fmt::format("{:.3g}", error), 1);
 }
 
-/// True if the row was clicked.
+/// Draws a row; true if it was clicked.
 bool draw_row(const Table& t, const KvRow& row) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{t.columns.width(), px(row_height)};
   const bool clicked = ImGui::InvisibleButton(("##kv head " + std::to_string(row.head)).c_str(), size);

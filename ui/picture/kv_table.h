@@ -1,4 +1,4 @@
-/// What every head of a file loses where its K and V are kept in fewer bits, as a table.
+/// Errors of every head of a file with K and V in fewer bits, as a table.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace attoscope {
 
-/// The least and the largest error of the heads that are found.
+/// Updates the smallest and the largest error of the table.
 void measure_kv(HeadsState& heads);
 
-/// A row a head, a column a storage; a click on a column's head orders by it. `open` is the head that the session shows.
-/// Returns the head that was clicked; null: none.
+/// One row a head, one column a storage; a click on a heading orders by it. `open`: head of the session's question. Returns the
+/// clicked head; null: none.
 const KvRow* draw_kv_table(HeadsState& heads, const TensorFileInfo& info, int open, const Palette& colours);
 
-/// The rows on show, in their order, as `attoscope kv` writes them.
+/// The rows on show, in their order, in the format of `attoscope kv`.
 std::string kv_table_csv(const HeadsState& heads, const TensorFileInfo& info);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// The output as a picture: one field of it, or two held against each other.
+// The output as a picture: one field, or two compared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace attoscope {
 
 namespace {
 
-/// One picture of a field.
+/// A picture of one field.
 struct Pane {
   const char* label;  ///< of its button
   HeatState* state;
@@ -48,21 +48,21 @@ struct Output {
 
 bool compares(const View& view) { return view.comparison != Comparison::none; }
 
-/// How often a second the fields take turns.
+/// Field changes per second, in pairs.
 constexpr double flickers = 1.5;
 
-/// Whether the second field has its turn.
+/// True while flicker shows the second field.
 bool second_turn(const View& view) {
   return view.comparison == Comparison::flicker && std::fmod(ImGui::GetTime() * flickers, 1.0) >= 0.5;
 }
 
-/// One range for both fields where they are in one unit; else each has its own, and only the first one's is pinned.
+/// Colour mappings of both fields: one range if their units are equal; else each has its own, and only the first is pinned.
 std::array<Colouring, 2> colourings(const UiState& all, const View& view) {
   return {colouring(text(view.field).is_signed, colour_range(all, view), view),
           colouring(text(view.second_field).is_signed, second_colour_range(all, view), view)};
 }
 
-/// The two halves of a picture's place, each with a curve beside it.
+/// Two halves of a picture's place, each with a curve beside it.
 std::array<Places, 2> halves(const Places& whole) {
   std::array<Places, 2> half{whole, whole};
   const float end = whole.side.max.x, middle = std::floor((whole.min.x + end) / 2), gap = std::floor(px(6)),
@@ -91,7 +91,7 @@ std::vector<Pane> panes(const Output& o) {
 
 // --- clicks -----------------------------------------------------------------------------------------------------------
 
-/// A click pins the cell and traces its row; a click on the pinned cell unpins it.
+/// Pins a clicked cell and traces its row; unpins it if it was pinned.
 void pin(Session& session, const Cell& cell, HeatState& state) {
   const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
   View& view = session.view;
@@ -104,7 +104,7 @@ void pin(Session& session, const Cell& cell, HeatState& state) {
   session.experiment.problem.traced_row = row;
 }
 
-/// The second click of a double click takes back what the first one pinned.
+/// Undoes `pin` of the first click of a double click.
 void unpin(Session& session, const HeatState& state) {
   session.view.cell_row = state.earlier_cell_row;
   session.view.cell_col = state.earlier_cell_col;
@@ -117,7 +117,7 @@ Cell cell_at(const HeatState& state, const Point& at) {
   return {matrix_row_at(state, at.row), std::clamp(static_cast<int>(at.col), 0, state.cols - 1)};
 }
 
-/// The button of each pane; the cell under the mouse, row -1 without one. Moves the view, pins what is clicked.
+/// Handles the mouse on each pane: moves the view, pins clicked cells. Returns the cell under the mouse, row -1: none.
 Cell touched(Output& o) {
   Cell under;
   for (const Pane& pane : o.panes) {
@@ -134,7 +134,7 @@ Cell touched(Output& o) {
   return under;
 }
 
-/// The divider's handle: dragging it moves the border between the fields.
+/// Handle of the divider; dragging it moves the border between the fields.
 void move_divider(Output& o) {
   const Places& p = o.whole;
   View& view = o.session.view;
@@ -152,7 +152,7 @@ void paint(const Output& o, HeatState& state, const Places& p, const Colouring& 
   if (o.input.paint) o.input.paint(ImGui::GetWindowDrawList(), p.min, p.max, state.image, how);
 }
 
-/// The second field right of the divider.
+/// Paints the second field right of the divider.
 void paint_beyond_divider(const Output& o) {
   const Places& p = o.whole;
   const float x = std::floor(p.min.x + static_cast<float>(o.session.view.swipe) * p.width());
@@ -173,7 +173,7 @@ void draw_divider(const Output& o) {
     list->AddLine({x + px(off), middle - px(6)}, {x + px(off), middle + px(6)}, o.colours.panel, px(1));
 }
 
-/// What the second picture shows: its field, and which slip it is of.
+/// Title of the second picture: its field, and the text of its slip.
 std::string second_words(const Output& o) {
   const Experiment& e = o.all.heat.result->experiment;
   const Field field = o.session.view.second_field;
@@ -182,12 +182,12 @@ std::string second_words(const Output& o) {
   return field_title(field, names_with_slip(e)) + ": " + compared_slip(o.session.view, o.input)->text;
 }
 
-/// The colour of the second field; what a slip gives belongs to neither method.
+/// Colour of the second field; a slip's output has neither method's colour.
 Colour second_colour(const Output& o) {
   return compares_with_slip(o.session.view, o.input) ? o.colours.text : field_colour(o.session.view.second_field, o.colours);
 }
 
-/// What each side shows.
+/// Names of the fields, in corners of their pictures.
 void draw_tags(const Output& o) {
   const View& view = o.session.view;
   if (!compares(view)) return;
@@ -221,9 +221,9 @@ void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
   draw_traced(pane.p, o.rect, result.trace.row, o.colours, first && last ? Sides::both : (first ? Sides::left : Sides::right));
 }
 
-// --- what stands around them ------------------------------------------------------------------------------------------
+// --- curves, marks, read-outs -----------------------------------------------------------------------------------------
 
-/// The cell whose row and column are drawn: under the mouse, pinned, or where a is worst.
+/// Cell whose row and column are drawn: under the mouse, pinned, or the worst of a.
 Cell profiled(const Output& o, const Cell& under) {
   if (under.row >= 0) return under;
   const Result& r = *o.all.heat.result;
@@ -233,8 +233,8 @@ Cell profiled(const Output& o, const Cell& under) {
   return {std::clamp(r.a_error.worst_row, 0, r.a.rows - 1), std::clamp(r.a_error.worst_col, 0, r.a.cols - 1)};
 }
 
-/// The row and the column through a cell as curves below and beside each pane, on the scale of its colours. Side by side each
-/// has its own field's curve alone; one pane has a's and b's.
+/// Row and column through a cell as curves below and beside each pane, on its colour scale: side by side the field's own, else
+/// those of a and b.
 void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
   const Experiment& e = heat.result->experiment;
@@ -286,7 +286,7 @@ void draw_bars(const Output& o) {
   if (!o.one_bar) bar(1, o.all.second);
 }
 
-/// A ring around an element of a loaded output, and what it is.
+/// A ring around an element of a loaded output, and its name.
 void draw_element_mark(const Output& o, const Pane& pane, int row, int column, const char* name) {
   if (row + 1 <= o.rect.row0 || row >= o.rect.row1 || column + 1 <= o.rect.col0 || column >= o.rect.col1) return;
   const ImVec2 at{to_x(pane.p, o.rect, column + 0.5), to_y(pane.p, o.rect, row + 0.5)};
@@ -294,7 +294,7 @@ void draw_element_mark(const Output& o, const Pane& pane, int row, int column, c
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddCircle(at, radius, o.colours.panel, 0, px(4));
   list->AddCircle(at, radius, o.colours.text, 0, px(2));
-  if (compares(o.session.view)) return;  // the fields' names stand there
+  if (compares(o.session.view)) return;  // the names of the fields are there
   const float width = text_width(Face::small, name), high = line_height(Face::small);
   const bool left = at.x + radius + width + px(12) > pane.p.max.x;
   const ImVec2 from{left ? at.x - radius - width - px(10) : at.x + radius + px(2),
@@ -303,7 +303,7 @@ void draw_element_mark(const Output& o, const Pane& pane, int row, int column, c
   draw_text(list, {from.x + px(4), from.y}, Face::small, o.colours.text, name);
 }
 
-/// The first wrong element of a loaded output, and the one that is furthest beyond its tolerance.
+/// Marks the first wrong element of a loaded output, and the one furthest beyond its tolerance.
 void draw_wrong_elements(const Output& o) {
   const HeadVerdict* const verdict = shown_head_verdict(o.input);
   if (verdict == nullptr || verdict->call.rounded() || verdict->furthest_row < 0) return;
@@ -316,7 +316,7 @@ void draw_wrong_elements(const Output& o) {
   }
 }
 
-/// Why the field cannot be shown; "": it can.
+/// Reason why the field cannot be shown; "": it can.
 std::string why_no_field(const Output& o) {
   const bool wanted =
       o.session.view.field == Field::tolerance || (compares(o.session.view) && o.session.view.second_field == Field::tolerance);
@@ -327,7 +327,7 @@ std::string why_no_field(const Output& o) {
   return call != nullptr && !call->incomparable().empty() ? call->sentences[0] : "the output is being judged";
 }
 
-/// The mark of a pinned cell whose row is not among the computed ones: it keeps its place.
+/// Mark and note of a pinned cell whose row is not computed.
 void await_cell(const Output& o) {
   const View& view = o.session.view;
   const HeatState& state = o.all.heat;
@@ -341,7 +341,7 @@ void await_cell(const Output& o) {
   draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines, o.colours);
 }
 
-/// The mark and the read-out of the cell under the mouse, or of the pinned one.
+/// Mark and read-out of the cell under the mouse, or of the pinned one.
 void read_cell(const Output& o, const Cell& under) {
   const HeatState& state = o.all.heat;
   const View& view = o.session.view;
@@ -358,7 +358,7 @@ void read_cell(const Output& o, const Cell& under) {
                 {to_x(at.p, o.rect, cell.col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)}, o.colours);
 }
 
-/// Beside a pinned cell, on the side where its read-out is not: a button that shows the sum behind it.
+/// A button beside a pinned cell that shows its sum, on the side opposite to the read-out.
 void offer_sum(const Output& o) {
   View& view = o.session.view;
   const double row = view.cell_row + 0.5, col = view.cell_col + 0.5;
@@ -375,7 +375,7 @@ void offer_sum(const Output& o) {
       "carried into the next block.");
 }
 
-/// "flash2 stores nothing with scales: 0 everywhere; " where a part of an error is shown that the method does not have.
+/// "flash2 stores nothing with scales: 0 everywhere; " if the shown part of an error does not exist; else "".
 std::string part_remark(const Result& r, Field field) {
   if (has_field(r, field) || field == Field::tolerance) return "";
   const bool of_a = field == Field::a_storage || field == Field::a_arithmetic;

@@ -82,7 +82,7 @@ double tick_step(double span, double pixels, double least_pixels) {
   return step;
 }
 
-/// A dark line and a bright one beside it: seen on every colour.
+/// A dark line with a bright one beside it, visible on every colour.
 void draw_grid_line(ImVec2 from, ImVec2 to, ImVec2 beside, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddLine(from, to, faded(colours.panel, 0.5f));

@@ -1,4 +1,4 @@
-/// Common to all pictures of cells: layout, zoom and pan, axes and marks.
+/// Common parts of all pictures of cells: layout, zoom and pan, axes and marks.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace attoscope {
 
-/// What is reserved around a picture, at UI scale 1.
+/// Space reserved around a picture, at UI scale 1.
 struct Margins {
   float side = 48;  ///< right of the picture, for a curve along the rows; 0: none
   float below = 0;  ///< for a curve along the columns; 0: none
-  int bars = 1;     ///< colour bars
+  int bars = 1;     ///< number of colour bars
 };
 
-/// The places of a panel, whole pixels.
+/// Rectangles of a picture and of what surrounds it, in whole pixels.
 struct Places {
   ImVec2 min, max;  ///< the picture
   Box side, below;  ///< the curves
   float bar_left[2] = {}, bar_right[2] = {};
-  float caption = 0;  ///< top of the lines under the picture
+  float caption = 0;  ///< top of the caption
   float width() const { return max.x - min.x; }
   float height() const { return max.y - min.y; }
   Box box() const { return {min, max}; }
@@ -34,48 +34,49 @@ Places places(ImVec2 from, ImVec2 to, const Margins& margins);
 float to_y(const Places& p, const CellRect& rect, double row);
 float to_x(const Places& p, const CellRect& rect, double col);
 
-/// A place in a picture, in units of its axes.
+/// A point in a picture, in units of its axes.
 struct Point {
   double row = 0, col = 0;
 };
-/// The place under the mouse if the last item is hovered.
+/// Point under the mouse if the last item is hovered.
 std::optional<Point> hovered(const Places& p, const CellRect& rect);
 
-/// The picture's button: wheel zooms (Shift: columns only, Ctrl: rows only), dragging pans, a double click shows everything.
+/// Button over the picture: the wheel zooms (Shift: columns only, Ctrl: rows only), dragging pans, a double click shows all.
+/// Returns the new visible part.
 CellRect navigated(const char* label, const Places& p, const CellRect& rect, int rows, int cols);
-/// How many clicks the release of the mouse over the last item makes; 0 where it was a drag or nothing.
+/// Number of clicks completed on the last item in this frame; 0: none, or a drag.
 int clicks();
 
-/// Brings the picture's image up to date for the screen's pixels; true if it changed.
+/// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);
 
 void draw_row_axis(const Places& p, const CellRect& rect, const Palette& colours);
 void draw_col_axis(const Places& p, const CellRect& rect, const Palette& colours);
-/// The two lines under the picture: what its columns are, and a remark at the right.
+/// Two lines under the picture: name of its columns, and a remark at the right.
 void draw_caption(const Places& p, const std::string& columns, const std::string& remark, const Palette& colours);
-/// Lines at every multiple of `block`; none where they would be closer than 4 pixels.
+/// Lines at every multiple of `block`; none if they would be closer than 4 pixels.
 void draw_row_lines(const Places& p, const CellRect& rect, double block, const Palette& colours);
 void draw_col_lines(const Places& p, const CellRect& rect, double block, double offset, const Palette& colours);
-/// Where triangles stand beside the traced row.
+/// Sides of the picture with a triangle at the traced row.
 enum class Sides { both, left, right };
 void draw_traced(const Places& p, const CellRect& rect, int row, const Palette& colours, Sides sides = Sides::both);
-/// Lines through a place, from edge to edge.
+/// Horizontal and vertical line through a point.
 void draw_crosshair(const Places& p, const CellRect& rect, const Point& at, const Palette& colours);
 void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, double col, double end_col,
                     const Palette& colours);
-/// Which columns are taken in already: a bar above the picture, and a veil over the others.
+/// Marks consumed columns: a bar above the picture, and a veil over the other columns.
 void draw_consumed(const Places& p, const CellRect& rect, double from, double to, const Palette& colours);
 /// The largest |value| of each row as a curve beside the picture.
 void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& picture, double largest, Colour colour);
-/// A sentence where the picture would be.
+/// A sentence in the place of the picture.
 void draw_instead(const Places& p, const std::string& sentence, const Palette& colours);
 
-/// A line of a read-out.
+/// A line of a note.
 struct NoteLine {
   Colour colour;
   std::string text;
 };
-/// A small box near `at`, kept within `bounds`, never over the place itself.
+/// A box with text near `at`, within `bounds`, never over `at`.
 void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines, const Palette& colours);
 /// A word in a corner of a picture: align 0 at its left, 1 at its right.
 void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour, const Palette& colours);

@@ -12,14 +12,14 @@ namespace attoscope {
 /// A field of the output by rows and head dimension, alone or against a second one.
 void draw_output(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                  const Box& room);
-/// Where m of a moved, or its P left their format, by rows and tiles.
+/// Moves of a's m, or P outside its format, by rows and tiles.
 void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                       const Box& room);
 /// S, P or the error of P of a window of rows and keys.
 void draw_scores(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                  const Box& room);
 
-/// Every head of the input's file, worst first: its deviation as a small picture, and its numbers. A click opens it.
+/// All heads of the input's file, worst first: deviation of a as a small picture, and numbers. A click opens a head.
 void draw_heads(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                 const Box& room);
 

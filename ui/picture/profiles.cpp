@@ -13,7 +13,7 @@ namespace attoscope {
 
 namespace {
 
-/// The fields whose curves are drawn where `field` is shown.
+/// Fields whose curves are drawn beside `field`.
 std::vector<Field> fields_beside(Field field) {
   switch (field) {
     case Field::golden:
@@ -56,7 +56,7 @@ Colour curve_colour(Field field, const Palette& colours) {
   return is_b ? colours.b : colours.a;
 }
 
-/// A polyline through pairs of a place along the axis and a share of the scale, broken where there is nothing.
+/// A polyline that `end` interrupts.
 class Stroke {
  public:
   Stroke(Colour colour) : colour_(colour) {}
@@ -73,8 +73,8 @@ class Stroke {
   std::vector<ImVec2> points_;
 };
 
-/// The shares of the scale between the least and the largest value under each pixel, joined with its neighbour's: `draw(pixel,
-/// low, high)`.
+/// Calls `draw(pixel, low, high)` with the scale shares of the smallest and the largest value of each pixel, joined with the
+/// pixel before.
 template <class Draw>
 void draw_band(const std::vector<Extremes>& e, const Colouring& how, Draw draw) {
   const Mapping map = mapping(how);
@@ -91,7 +91,7 @@ void draw_band(const std::vector<Extremes>& e, const Colouring& how, Draw draw) 
   }
 }
 
-/// Draws a curve; `at(pixel, share)` is where a share of the scale stands.
+/// Draws a curve; `at(pixel, share)` returns the point of a share of the scale.
 template <class At>
 void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour colour, At at) {
   Stroke stroke(faded(colour, 0.8f));
@@ -110,7 +110,7 @@ void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour col
 
 float zero_share(const Colouring& how) { return bar_position(0, how); }
 
-/// An end of the scale beside the curves; within them where it is too long for the margin at the left.
+/// Value at an end of the scale, beside the curves; inside if it is too long for the left margin.
 void name_end(const Places& p, float y, double value, bool at_right, const Palette& colours) {
   const std::string text = compact(value);
   const float width = text_width(Face::mono_small, text), height = line_height(Face::mono_small), top = y - height / 2;
@@ -125,7 +125,7 @@ void name_end(const Places& p, float y, double value, bool at_right, const Palet
   }
 }
 
-/// The names of the curves in their colours, from `at` on.
+/// Names of the curves in their colours, from `at` rightwards.
 void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurve> curves, float end, const Palette& colours) {
   at.x += draw_text(at, Face::small, colours.secondary, title) + px(12);
   for (std::size_t i = curves.size(); i-- > 0;) {

@@ -6,27 +6,27 @@
 
 namespace attoscope {
 
-/// The cell of a result's matrices through which curves are drawn, and of which fields.
+/// Cell and field through which curves are drawn.
 struct ProfilePlace {
   Field field = Field::a_error;
   int row = -1, col = -1;
-  bool alone = false;  ///< the field's own curve; else golden, a and b, or the field of a and of b
+  bool alone = false;  ///< only the field's own curve; else golden, a and b, or the same field of a and b
 };
-/// Brings the curves through a cell up to date, by these names.
+/// Updates the curves through a cell, with these names.
 void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place, Theme theme,
                       const MethodNames& names);
 
-/// How opaque each of so many curves in one panel over the rows is.
+/// Opacity of each of `curves` curves that share a panel.
 float column_alpha(std::size_t curves);
 
-/// Curves over the columns below the picture, on the colour bar's scale, whose ends are named at the left or at the right.
+/// Curves over the columns, below the picture, on the colour bar's scale, with its end values at the left or right.
 void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
                     const Colouring& how, const std::string& title, const Palette& colours, bool named_at_right = false);
-/// Curves over the rows at the picture's right.
+/// Curves over the rows, at the picture's right.
 void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
                     const Colouring& how, const std::string& title, const Palette& colours);
 
-/// Of values under each of `pixels` pixels over [from, to) the least and the largest; a pixel without any has least > largest.
+/// Smallest and largest value of each of `pixels` pixels over [from, to); a pixel without values has least > largest.
 struct Extremes {
   float least, largest;
   bool has_nan;

@@ -10,7 +10,7 @@ namespace attoscope {
 
 namespace {
 
-/// A padlock about `c`: its shackle stands open or is closed.
+/// A padlock with its centre at `c`, open or closed.
 void draw_padlock(ImVec2 c, bool closed, Colour colour) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float half = px(5), top = c.y - px(0.5f), radius = px(3.2f), pi = 3.14159265f;
@@ -22,7 +22,7 @@ void draw_padlock(ImVec2 c, bool closed, Colour colour) {
   list->PathStroke(colour, 0, px(1.5f));
 }
 
-/// A triangle left of the bar that points at the largest |value|, or up beside its end where that lies beyond.
+/// A triangle left of the bar that points at the largest |value|, or upwards beside its end if the value is beyond.
 void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colour) {
   const double end = static_cast<double>(how.range);
   const bool beyond = largest > end;

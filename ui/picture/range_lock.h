@@ -1,12 +1,12 @@
-/// What stands at a colour bar whose range can be fixed.
+/// Lock of a colour bar's range.
 #pragma once
 
 #include "ui/picture/picture_frame.h"
 
 namespace attoscope {
 
-/// A lock under the first colour bar: closed, the range is fixed. Beside the bar a mark at the largest |value| where the range
-/// on show is not the one that follows from it.
+/// A lock under the first colour bar: closed, the range is pinned. If the range is not the automatic one, a mark beside the bar
+/// points at the largest |value|.
 void draw_range_lock(View& view, const UiState& state, const Places& places, const Colouring& colouring,
                      const Palette& colours);
 

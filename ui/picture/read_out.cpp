@@ -13,14 +13,14 @@ namespace attoscope {
 
 namespace {
 
-/// Ten characters wide and more: "-2.2351700".
+/// At least ten characters: "-2.2351700".
 std::string decimal(double x) {
   if (!std::isfinite(x)) return scientific(x);
   const double magnitude = std::abs(x);
   return magnitude != 0 && (magnitude < 1e-3 || magnitude >= 1e4) ? scientific(x, 7) : fmt::format("{:.7f}", x);
 }
 
-/// How far a cell is off, and how many ulps that is.
+/// Error of a cell, and the same in ulps.
 struct Off {
   std::string by, ulps;
 };
@@ -31,7 +31,7 @@ Off off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
           fmt::format("{:>7} ulp", in_ulps < 1000 ? fmt::format("{:.1f}", in_ulps).c_str() : scientific(in_ulps, 3))};
 }
 
-/// sign, exponent, mantissa, each in its tint.
+/// Sign, exponent and mantissa in three colours.
 void draw_bits(ImDrawList* list, ImVec2 at, const Format& format, double x, const Palette& colours) {
   if (format.exponent_bits + format.mantissa_bits + 1 > 32) {
     draw_text(list, at, Face::mono_small, colours.secondary, hex_float(x));
@@ -44,16 +44,16 @@ void draw_bits(ImDrawList* list, ImVec2 at, const Format& format, double x, cons
   if (!bits.exact) draw_text(list, at, Face::mono_small, colours.faint, " +");
 }
 
-/// One of golden, a and b.
+/// Line of golden, a or b.
 struct Line {
   std::string name;
   Colour colour;
   double value;
-  Off off{};  ///< empty: golden
+  Off off{};  ///< empty for golden
 };
 
-/// The columns of a read-out, from its left edge. wide: value, bits, error, ulps in one line. tall: bits and ulps in a second
-/// line. brief: no bits. tiny: value and ulps.
+/// Columns of a read-out, from its left edge. wide: value, bits, error, ulps in one line. tall: bits and ulps in a second line.
+/// brief: no bits. tiny: value and ulps.
 struct Columns {
   enum class Kind { wide, tall, brief, tiny } kind;
   float value_end, bits_at, width, height, line;
@@ -86,7 +86,7 @@ Columns columns(Columns::Kind kind, const Format& format) {
   return sized(0, 35, 4);
 }
 
-/// The first that covers no more than a third of the picture, and no more than most of its width.
+/// The first kind that covers at most a third of the picture and 90 % of its width; else tiny.
 Columns fitting(const Format& format, ImVec2 size) {
   for (const auto kind : {Columns::Kind::wide, Columns::Kind::tall, Columns::Kind::brief}) {
     const Columns l = columns(kind, format);

@@ -1,4 +1,4 @@
-/// What one cell holds: golden, a and b in decimal and bits, and how far off.
+/// Read-out of a cell: golden, a and b in decimal and bits, and errors.
 #pragma once
 
 #include "ui/picture/colour_bar.h"
@@ -10,7 +10,7 @@ struct Cell {
   int row = -1, col = -1;
 };
 
-/// Draws the box near `at`, kept within `bounds`, never over the cell.
+/// Draws the box near `at`, within `bounds`, never over the cell.
 void draw_read_out(const Result& result, const Cell& cell, const Box& bounds, ImVec2 at, const Palette& colours);
 
 }  // namespace attoscope

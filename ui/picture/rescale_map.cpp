@@ -1,4 +1,4 @@
-// The rescale map: in which tile the running max of which row moved, and where P left its format.
+// The rescale map: moves of the running max, and P outside its format, by rows and tiles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace attoscope {
 
 namespace {
 
-/// Why there is no map; empty: there is one.
+/// Reason why there is no map; empty: there is one.
 std::string why_no_map(const PanelInput& input, const View& view) {
   if (!input.answer.result) return input.answer.computing ? "computing the first picture" : "no answer yet";
   const Experiment& e = input.answer.result->experiment;
@@ -40,7 +40,7 @@ std::string why_no_map(const PanelInput& input, const View& view) {
   return input.answer.result->rescale_map.m.empty() ? "This answer has no record of its running max." : "";
 }
 
-/// The map's experiment: that of the counts, or of the answer.
+/// Experiment of the map: that of the counts, or of the answer.
 const Experiment& mapped(const RescaleState& m) { return shows_counts(m.show) ? m.clipping->experiment : m.result->experiment; }
 
 std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int tile, int matrix_row, const Palette& colours) {
@@ -87,7 +87,7 @@ void click(Session& session, RescaleState& m, int row, int tile) {
   }
 }
 
-/// Of tiles in which m stayed: neither the colour of a move nor that of what is masked.
+/// Colour of tiles where m did not move; differs from moved and masked.
 Colour stayed_colour(const Palette& colours) { return mixed(colours.panel, colours.text, 0.22f); }
 
 void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const CellRect& rect, const Colouring& how,
@@ -111,7 +111,7 @@ void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const 
   fill(m.marks, colours.moved);
 }
 
-/// What the colours of the yes-or-no picture mean.
+/// Legend of the map of moves.
 void draw_legend(const Places& p, bool masked, const Palette& colours) {
   const auto entry = [&](float y, Colour colour, const char* text) {
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -130,7 +130,7 @@ void draw_scaled_bar(const UiState& all, View& view, const Places& p, const Colo
   draw_range_lock(view, all, p, how, colours);
 }
 
-/// The tiles that the traced row has taken in.
+/// Marks the tiles that the traced row has consumed.
 void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view, const Palette& colours) {
   const int index = scrubbed(*input.answer.result, view);
   if (index < 0) return;

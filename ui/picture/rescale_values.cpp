@@ -19,7 +19,7 @@ double held_m(const RescaleMap& map, int tile, int row) {
       map.m[static_cast<std::size_t>(tile) * static_cast<std::size_t>(held_rows(map)) + static_cast<std::size_t>(row)]);
 }
 
-/// Whether a run of split_kv begins at this tile, so that nothing is rescaled.
+/// True if a run of split_kv begins at this tile: nothing is rescaled there.
 bool begins_run(const Experiment& e, int tiles, int tile) {
   if (e.a.algorithm != Algorithm::split_kv) return tile == 0;
   return tile % ((tiles - 1) / std::max(1, e.a.splits) + 1) == 0;
@@ -121,7 +121,7 @@ void refresh_map(RescaleState& m, const std::shared_ptr<const Result>& result, c
 
 namespace {
 
-/// The pixels of which `holds` is true, as rectangles of equal columns.
+/// Pixels for which `holds` is true, as rectangles; adjacent equal columns are joined.
 template <class Holds>
 std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
   std::vector<CellRect> found;

@@ -1,4 +1,4 @@
-// The scores: S and P of a window of rows and keys, and how far P is from the true weight.
+// The scores: S and P of a window of rows and keys, and the error of P.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace attoscope {
 
 namespace {
 
-/// Why there are no scores; empty: there are.
+/// Reason why there are no scores; empty: there are.
 std::string why_no_scores(const Session& session, const PanelInput& input) {
   switch (session.experiment.a.algorithm) {
     case Algorithm::hardware:
@@ -41,7 +41,7 @@ std::string why_no_scores(const Session& session, const PanelInput& input) {
 
 /// A cell of the window.
 struct ScoreCell {
-  int row = -1, key = -1;  ///< of Q and K
+  int row = -1, key = -1;  ///< indices in Q and K
   std::size_t at = 0;
 };
 
@@ -90,7 +90,7 @@ void click(Session& session, ScoreState& m, const ScoreCell& cell) {
   }
 }
 
-/// The keys that the traced row has taken in.
+/// Marks the keys that the traced row has consumed.
 void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view, const Palette& colours) {
   const int index = input.answer.result ? scrubbed(*input.answer.result, view) : -1;
   if (index < 0) return;
@@ -101,7 +101,7 @@ void draw_progress(const Places& p, const CellRect& rect, const PanelInput& inpu
   draw_consumed(p, rect, e.a.reverse_keys ? n - end : first, e.a.reverse_keys ? n - first : end, colours);
 }
 
-/// The row and the column of a cell, as a shows them and as they should be.
+/// Row and column of a cell as curves, with the true values.
 void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, const ScoreCell& cell, const Colouring& how,
                  const Palette& colours) {
   const ScoreWindow& w = *m.window;
@@ -128,7 +128,7 @@ std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
                      q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
 }
 
-/// The cell whose row and column are drawn: under the mouse, or the traced row's last.
+/// Cell whose row and column are drawn: under the mouse, or the traced row's last key.
 ScoreCell profiled(const ScoreWindow& w, const std::optional<ScoreCell>& under, int traced) {
   if (under && under->row >= 0) return *under;
   const ScoreQuestion& q = w.question;

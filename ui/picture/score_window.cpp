@@ -21,19 +21,19 @@ Range shown_range(double from, double to, int n) {
   return {first, std::clamp(static_cast<int>(std::ceil(to)), first + 1, n) - first};
 }
 
-/// The range with half of it more at either end.
+/// The range, longer by half its length at both ends.
 Range with_room(Range r, int n) {
   const int first = std::max(0, r.first - r.count / 2);
   return {first, std::min(n, r.end() + r.count / 2) - first};
 }
 
-/// At most `most` of the range, about `middle`.
+/// At most `most` of the range, around `middle`.
 Range part_of(Range r, int most, int middle) {
   if (r.count <= most) return r;
   return {std::clamp(middle - most / 2, r.first, r.end() - most), most};
 }
 
-/// Rows that are made within about a second: each is a run of its own over all keys.
+/// Number of rows computed within about a second; each row is a run over all keys.
 int affordable_rows(const Problem& p) {
   constexpr std::int64_t steps = std::int64_t{1} << 29;
   return static_cast<int>(

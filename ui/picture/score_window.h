@@ -1,21 +1,21 @@
-/// Which rows and keys of the scores are asked for, and their values. No drawing.
+/// Window of rows and keys whose scores are requested, and their values. No drawing.
 #pragma once
 
 #include "ui/frame/ui_state.h"
 
 namespace attoscope {
 
-/// What the scores depend on: the experiment without its choice of rows.
+/// The experiment without the traced row and the number of rows, which do not change scores.
 Experiment scored(Experiment experiment);
 
-/// The window that shows `rect` (in rows and keys): all of it with room to move, or, where that is too much, the part about
-/// `row`. The last one where it serves still.
+/// Question for the scores of `rect` (rows and keys) with a margin, or, if that is too large, of the part around `row`. Returns
+/// `last` if it still covers them.
 ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect, int row, const ScoreQuestion* last);
 
-/// True if the window holds all that `rect` shows.
+/// True if the window covers `rect`.
 bool holds(const ScoreQuestion& window, const CellRect& rect);
 
-/// Brings the values up to date.
+/// Updates the values.
 void refresh_scores(ScoreState& state, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// Panels that stand where their workspace puts them.
+/// Panels with a fixed place in their workspace.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace attoscope {
 
-/// A window without title that fills the box.
+/// A window without a title that fills the box.
 void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::function<void()>& draw);
-/// One-pixel lines at the left and, where it lies below another panel, at the top of a panel.
+/// Lines of one pixel at the left of a panel, and at its top if it is below another panel.
 void draw_edges(const Box& box, const Palette& colours, bool top);
 
 }  // namespace attoscope

@@ -45,28 +45,27 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, y}, {at.x + side, y + side}, colour, px(1.5f));
 }
 
-/// Widths of the controls at scale 1, and what is between two of them.
+/// Widths of the controls, and their distance, at UI scale 1.
 constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
                 curves_width = 72, whole_width = 46, apart = 5;
-/// Of the combos of fields: "three-pass − golden" fits; or, so that all controls fit on one line, "b − golden".
+/// Widths of the field combos: field_width fits "three-pass − golden", least_field_width "b − golden" to keep one line.
 constexpr float most_kind_width = 264, field_width = 184, least_field_width = 124;
 
-/// Puts the next item beside the last one, or on a new line where it would not fit.
+/// Puts the next item beside the last one, or on a new line if it does not fit.
 void flow(float width) {
   ImGui::SameLine(0, px(apart));
   if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
 }
 
-/// Widths at scale 1 beside each other.
+/// Total width of controls in a row, at scale 1.
 float together(std::initializer_list<float> widths) {
   float sum = -apart;
   for (const float width : widths) sum += width + apart;
   return sum;
 }
 
-/// Where the controls stand: at the left those that say what is shown, at the right end of the last line those that say how. As
-/// many lines and as wide fields as a comparison needs, whether there is one or not, so that the picture below never moves; but
-/// for windows so narrow that every line counts.
+/// Layout of the toolbar: controls of the content at the left, of its appearance at the right end of the last line. Lines and
+/// widths always allow for a comparison, so that the picture does not move, except in narrow windows.
 struct ToolbarLayout {
   int lines = 1;
   float field = field_width, kind = kind_width;  ///< at scale 1
@@ -118,21 +117,21 @@ std::string field_key(Field field) {
   return is_extra(field) ? "" : fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1);
 }
 
-/// A field that the answer does not have is offered only where it is shown.
+/// True if a field is offered: the answer has it, or it is on show.
 bool is_offered(Field field, Field shown, const Result* result) {
   return field == shown || !is_extra(field) || (result != nullptr && has_field(*result, field));
 }
 
-/// What fields are chosen from.
+/// Parameters of a field combo.
 struct FieldChoice {
   const MethodNames& names;
-  MethodNames brief;     ///< where those do not fit
+  MethodNames brief;     ///< short names, if those do not fit
   const Result* result;  ///< null: not known yet
-  bool keys;             ///< a key shows each of them
-  float width;           ///< of the combo, in pixels
+  bool keys;             ///< each field has a key
+  float width;           ///< in pixels
 };
 
-/// The field as it fits into a combo: "three-pass − golden", or "b − golden" beside b's chip.
+/// Title of the field, shortened to fit: "three-pass − golden", or "b − golden" beside b's chip.
 std::string fitted_title(Field field, const FieldChoice& from) {
   const std::string chip = "     ", title = chip + field_title(field, from.names);
   const float room = from.width - px(34);
@@ -140,7 +139,7 @@ std::string fitted_title(Field field, const FieldChoice& from) {
   return fitted(Face::label, chip + field_title(field, from.brief), room);
 }
 
-/// True where a field was chosen.
+/// A combo of fields; true if one was chosen.
 bool field_combo(const char* label, const std::string& what, Field& shown, const FieldChoice& from, const Palette& colours) {
   bool chosen = false;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -167,7 +166,7 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
   return chosen;
 }
 
-/// What the first field is compared with: a field of the answer, or of what the named slip gives.
+/// Field that the first one is compared with: of the answer, or of the named slip's output.
 void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from, const Palette& colours) {
   const Slip* const slip = compared_slip(view, input);
   const bool of_slip = compares_with_slip(view, input);
@@ -181,7 +180,7 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   if (chosen) view.second_slip = false;
 }
 
-/// One item of a list, with its name in the session file as its label in tests.
+/// One item of a list; tests find it by its name in session files.
 template <std::size_t count, class E>
 void choice_combo(const char* label, const std::array<Choice, count>& choices, const std::array<std::string_view, count>& names,
                   float width, E& value) {
@@ -283,7 +282,7 @@ void profiles_toggle(View& view, const Palette& colours) {
                                                 "field of both methods. Key X.");
 }
 
-/// What is shown: kind, as wide as is told, field, comparison.
+/// Controls of the content: kind (of the given width), field, comparison.
 void draw_what(View& view, const PanelInput& input, float kind, const FieldChoice& fields, const Palette& colours) {
   kind_switch(view, kind, colours);
   if (view.picture == PictureKind::heads) return;
@@ -298,7 +297,7 @@ void draw_what(View& view, const PanelInput& input, float kind, const FieldChoic
   second_field_combo(view, input, fields, colours);
 }
 
-/// How it is shown: colours, lines, curves, zoom; its width at scale 1.
+/// Width of the controls of appearance (colours, lines, curves, zoom) at scale 1.
 float how_width(const View& view) {
   if (view.picture == PictureKind::rescales)
     return view.rescale_show == RescaleShow::moved ? together({tiles_width, whole_width})

@@ -8,10 +8,10 @@ namespace attoscope {
 
 struct PanelInput;
 
-/// What the picture shows, how it is coloured, what it is held against.
+/// Controls of the picture's content, colours and comparison.
 void draw_toolbar(Session& session, const PanelInput& input, const UiState& state, const Palette& colours);
 
-/// The colour that a field's method has everywhere.
+/// Colour of a field's method, the same everywhere.
 Colour field_colour(Field field, const Palette& colours);
 
 }  // namespace attoscope

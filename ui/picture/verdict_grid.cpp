@@ -15,28 +15,28 @@ namespace attoscope {
 namespace {
 
 constexpr float least_cell = 9, widest_cell = 96, highest_cell = 40, legend_height = 40;
-/// Above this ratio all colours are alike.
+/// Ratios above have the same colour.
 constexpr double most_ratio = 100;
 
 Colour rgb(int r, int g, int b) {
   return static_cast<Colour>(r) | static_cast<Colour>(g) << 8 | static_cast<Colour>(b) << 16 | 0xff000000u;
 }
 
-/// Where a ratio lies between the colours of its side, 0 at 0 or at 1.
+/// Position of a ratio on its side of the colour map, 0 .. 1: linear up to 1, logarithmic above.
 float place_of(double ratio) {
   if (ratio <= 1) return static_cast<float>(ratio);
   return static_cast<float>(std::isfinite(ratio) ? std::min(1.0, std::log(ratio) / std::log(most_ratio)) : 1.0);
 }
 
-/// Sizes of the grid, in pixels.
+/// Content and sizes of the grid, in pixels.
 struct Grid {
   const TensorFileInfo& info;
-  std::vector<const JudgedHead*> heads;  ///< by their numbers; null: not yet judged
+  std::vector<const JudgedHead*> heads;  ///< by head index; null: not judged yet
   int open = 0;
   Theme theme;
   const Palette& colours;
   int across = 1;               ///< cells of the longest layer
-  float names = 0, head = 0;    ///< left of the cells, above them
+  float names = 0, head = 0;    ///< width of the layer names, height of the column labels
   float width = 1, height = 1;  ///< of a cell
 };
 
@@ -72,7 +72,7 @@ std::string brief(double ratio) {
   return fmt::format("{:.0f}e{}", std::floor(ratio / std::pow(10.0, power)), power);
 }
 
-/// The sentence of a head.
+/// Tooltip of a head.
 std::string sentence_of(const Grid& grid, int head, const JudgedHead* found) {
   const std::string name = name_of(grid, head);
   if (found == nullptr) return name + " is not yet judged. A click opens it.";
@@ -86,13 +86,13 @@ Colour fill_of(const Grid& grid, const JudgedHead* found) {
   return found->incomparable ? grid.colours.faint : verdict_colour(found->ratio, grid.theme);
 }
 
-/// Black or white, whichever is read better on this colour.
+/// Black or white, whichever has more contrast on `ground`.
 Colour ink_on(Colour ground) {
   const auto part = [&](int shift) { return static_cast<float>(ground >> shift & 255); };
   return 0.3f * part(0) + 0.59f * part(8) + 0.11f * part(16) > 140 ? rgb(0, 0, 0) : rgb(255, 255, 255);
 }
 
-/// True if the cell was clicked.
+/// Draws a cell; true if it was clicked.
 bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
   const JudgedHead* const found = grid.heads[static_cast<std::size_t>(head)];
   ImGui::SetCursorScreenPos(at);
@@ -115,7 +115,7 @@ bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
   return clicked;
 }
 
-/// Every how many cells of this size a label of that one fits.
+/// Distance in cells between labels that do not touch.
 int every(float label, float cell) { return std::max(1, static_cast<int>(std::ceil(label / cell))); }
 
 void draw_head_numbers(const Grid& grid, ImVec2 at) {
@@ -125,7 +125,7 @@ void draw_head_numbers(const Grid& grid, ImVec2 at) {
               std::to_string(i), 0.5f);
 }
 
-/// The cells of the layers that are seen; returns the head that was clicked, -1: none.
+/// Draws the visible layers; returns the clicked head, -1: none.
 int draw_layers(const Grid& grid, ImVec2 at) {
   const int step = every(line_height(Face::small), grid.height);
   const ImVec2 seen = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
@@ -144,7 +144,7 @@ int draw_layers(const Grid& grid, ImVec2 at) {
   return clicked;
 }
 
-/// What the colours mean.
+/// Legend of the colours.
 void draw_verdict_legend(ImVec2 at, float width, Theme theme, const Palette& colours) {
   const float bar = std::floor(std::min(width / 2, px(220))), high = px(10);
   constexpr int steps = 40;

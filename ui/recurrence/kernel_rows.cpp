@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Whole decades about the tolerance and the finite errors.
+/// Sets the axis to whole decades around 1 (the tolerance) and the finite errors.
 void find_axis(KernelRows& rows) {
   double least = 1, most = 1;
   for (const double x : rows.share)
@@ -39,13 +39,13 @@ void take_tiles(KernelRows& rows, const HeadJudgement& found) {
   }
 }
 
-/// "64 rows are wrong", or that none is.
+/// "64 rows are wrong", or "no row is wrong".
 std::string words_of(const KernelRows& rows) {
   const std::size_t count = rows.found->call.worst_row().found.wrong_rows.size();
   return count == 0 ? "no row is wrong" : fmt::format("{} {}", count, count == 1 ? "row is wrong" : "rows are wrong");
 }
 
-/// A click chooses the row under it, or the first one that fails in its tile.
+/// Traces the row at `at`, or the first wrong one of its tile.
 void choose_row(Session& session, const KernelRows& rows, double at) {
   const int n = session.experiment.problem.n;
   int row = std::clamp(static_cast<int>(at), 0, n - 1);
@@ -54,7 +54,7 @@ void choose_row(Session& session, const KernelRows& rows, double at) {
   session.experiment.problem.traced_row = row;
 }
 
-/// What stands behind the curve: the tiles that fail, and the traced row.
+/// Background of the curve: wrong tiles and the traced row.
 void draw_marks(const Session& session, const KernelRows& rows, const Palette& colours) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();

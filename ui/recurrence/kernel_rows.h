@@ -1,4 +1,4 @@
-/// Where a loaded output is wrong: the largest error over its tolerance of each tile of rows.
+/// Largest error over its tolerance of each tile of rows of a loaded output.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,22 @@
 
 namespace attoscope {
 
-/// The tiles of rows of a loaded output, made once for a verdict.
+/// Tiles of rows of a loaded output, updated once for a verdict.
 struct KernelRows {
   std::shared_ptr<const HeadVerdict> found;
   bool of_a = true;                ///< the loaded output is a
-  bool others_unknown = false;     ///< other heads of its call are wrong, or not yet judged
+  bool others_unknown = false;     ///< other heads of its call are wrong, or not judged yet
   int tile = 1;                    ///< rows of a tile
   double low = 1e-2, high = 10;    ///< ends of the axis
-  std::vector<double> row, share;  ///< the middle of each tile, and its largest error over its tolerance; infinite for NaN
-  std::vector<double> bad;         ///< the middles of the tiles with a wrong row
-  std::vector<int> first_bad;      ///< the first such row of each of these
+  std::vector<double> row, share;  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
+  std::vector<double> bad;         ///< middles of tiles with a wrong row
+  std::vector<int> first_bad;      ///< first wrong row of each of these
 };
 
-/// Brings the tiles up to date; false where there is no loaded output on screen, or nothing can be said of it.
+/// Updates the tiles; false without a loaded output on screen or a verdict on it.
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
 
-/// The plot in a rectangle; a click traces the row under it, or the first one that fails in a marked tile.
+/// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size, const Palette& colours);
 
 }  // namespace attoscope

@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// Only what lies in the tiles that are shown.
+/// Removes points outside the shown tiles, except from dashed lines.
 void keep_shown(Series& s, const StripAxes& axes) {
   if (s.dashed || s.x.empty()) return;
   const auto first = std::ranges::upper_bound(s.x, axes.first - 0.5) - s.x.begin(),
@@ -31,14 +31,14 @@ Series band_of(std::string label, const StripState& m, std::size_t low, std::siz
   return s;
 }
 
-/// A line from one end of the tile axis to the other.
+/// A horizontal line over the whole tile axis.
 Series level_of(std::string label, Ink ink, const StripState& m, double y) {
   Series s = series_of(std::move(label), ink, Shape::line, {m.axes.first, m.axes.last}, {y, y});
   s.dashed = true;
   return s;
 }
 
-/// An empty panel over the tiles.
+/// A panel over tiles, without curves.
 FigurePanel over_tiles(const StripState& m, const std::string& y, bool log = false) {
   FigurePanel p;
   p.x = number_axis("tile");

@@ -1,4 +1,4 @@
-/// The plots of the recurrence as values: what the strip draws, and what its figures print.
+/// The plots of the recurrence as values, for the strip and for figures.
 #pragma once
 
 #include "ui/frame/figure_panel.h"
@@ -6,7 +6,7 @@
 
 namespace attoscope {
 
-/// What the curves are called.
+/// Names of the curves.
 namespace curve_label {
 inline constexpr const char *most_rows = "90 % of rows", *half_the_rows = "50 % of rows", *max_true = "true max", *m = "m",
                             *moved = "moved", *ties = "ties", *rescales = "m moved", *expected = "1/t, scores in random order",
@@ -16,7 +16,7 @@ inline constexpr const char *most_rows = "90 % of rows", *half_the_rows = "50 % 
 /// One plot over the tiles, with the curves that the view shows.
 FigurePanel strip_panel(StripPlot plot, const StripState& state, const View& view);
 
-/// How many rows moved how often.
+/// Histogram of the rows by their number of moves of m.
 FigurePanel row_move_panel(const StripState& state);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// The bottom panel: how the running state of one row came to be, tile by tile.
+// The bottom panel: the running state of one row, tile by tile.
 #include "ui/recurrence/recurrence.h"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ void play_or_pause(Playback& playback, View& view, const Result* result, double 
 
 bool advance(Playback& playback, View& view, const Result* result, double now) {
   if (!playback.playing) return false;
-  if (now - playback.next_step > 1) playback.next_step = now;  // the window was not drawn meanwhile
+  if (now - playback.next_step > 1) playback.next_step = now;  // no frame was drawn for a while
   for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, result, 1);
   playback.playing = result != nullptr && !at_the_last(view, *result);
   return playback.playing;
@@ -68,7 +68,7 @@ bool advance(Playback& playback, View& view, const Result* result, double now) {
 
 namespace {
 
-/// Why a of an answer has no recurrence; empty where it has one.
+/// Reason why a of an answer has no recurrence; empty if it has one.
 std::string why_none(const Result& r) {
   switch (r.experiment.a.algorithm) {
     case Algorithm::loaded:
@@ -100,7 +100,7 @@ std::string why_no_recurrence(const PanelInput& input) {
 
 namespace {
 
-/// Whose recurrence is shown instead of a loaded output's, and whether the output fails in its row.
+/// Tooltip: b's recurrence stands for a loaded output's, and the output's verdict in this row.
 std::string words_for_b(const PanelInput& input, const Result& shown) {
   const std::string name = method_names(input.answer.result->experiment).b;
   const CallJudgement* const found = shown_verdict(input);
@@ -109,7 +109,7 @@ std::string words_for_b(const PanelInput& input, const Result& shown) {
          (fails ? fmt::format(" In row {} your kernel is wrong.", shown.trace.row) : "");
 }
 
-/// A sentence instead of the plots, and under it what a single tile, or three passes, did.
+/// A sentence instead of the plots, and below it the numbers of a single tile or of three passes.
 void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room, const Palette& colours) {
   const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
   ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
@@ -123,12 +123,12 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
     draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width, colours);
 }
 
-/// A loaded output whose verdict is on its way: its rows have their room already.
+/// True while the verdict on a loaded output is missing; its plot keeps its place.
 bool awaits_kernel_rows(const PanelInput& input) {
   return input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
 }
 
-/// Whether nothing but a sentence stands beside the rows: the method beside the loaded output has no tiles to follow.
+/// True if the other method than the loaded output has no recurrence, so that only a sentence stands beside its rows.
 bool rows_stand_alone(const PanelInput& input) {
   if (!input.answer.result) return false;
   const Experiment& e = input.answer.result->experiment;
@@ -136,7 +136,7 @@ bool rows_stand_alone(const PanelInput& input) {
   return followed == Algorithm::three_pass || !is_emulated(followed);
 }
 
-/// Below the sentence that b has no tiles to follow beside a loaded output: a button that makes b what most kernels are.
+/// A button that makes b flash2, if a is loaded and b has no recurrence.
 void offer_flash(Session& session, const PanelInput& input, ImVec2 at, ImVec2 room, const Palette& colours) {
   if (!is_a_loaded(input) || !rows_stand_alone(input)) return;
   Method& b = session.experiment.b;
@@ -150,7 +150,7 @@ void offer_flash(Session& session, const PanelInput& input, ImVec2 at, ImVec2 ro
   explain("Makes b FlashAttention 2 as GPUs round it: the recurrence of the traced row then stands here, tile by tile.");
 }
 
-/// The rows of a loaded output at the right; returns what is left of the room.
+/// Draws the rows of a loaded output at the right; returns the remaining size.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
                           const Palette& colours) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
@@ -167,7 +167,7 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   return {left, room.y};
 }
 
-/// Whose recurrence it is, over the first plot's top: what stands below does not move.
+/// Name of b, over the top of the first plot so that nothing below moves.
 void draw_words_for_b(const PanelInput& input, const Result& shown, ImVec2 at, float width, const Palette& colours) {
   const std::string words = "b: " + method_names(input.answer.result->experiment).b;
   const std::string text = fitted(Face::small, words, width - px(8));

@@ -16,37 +16,37 @@ namespace attoscope {
 
 struct PanelInput;
 
-/// Brings the series up to date, and the axes to the curves that are not `hidden` (see View::hidden_curves). `of_b`: a and b
-/// are exchanged in `result`.
+/// Updates the series, and fits the axes to the curves that are not `hidden` (see View::hidden_curves). `of_b`: a and b are
+/// exchanged in `result`.
 void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, unsigned hidden, bool of_b = false);
 
-/// Axes for these tiles: as high as what lies in them.
+/// Fits the axes to these tiles.
 void show_axes(StripState& state, TileRange tiles);
 
-/// Rows of the rescale map by how often m moved in them: [k] of them k times.
+/// [k]: rows of the rescale map in which m moved k times.
 std::vector<double> rows_by_moves(const Result& result);
 
-/// Which of the traced tiles is under the scrubber: an index into `trace.tiles`, or -1 where there is none.
+/// Index in `trace.tiles` of the scrubbed tile, or -1.
 int scrubbed(const Result& result, const View& view);
-/// Moves the scrubber by tiles; the last tile follows the end.
+/// Moves the scrubber by `by` tiles; the last tile follows the end.
 void scrub(View& view, const Result* result, int by);
-/// Moves it to a tile, or to the traced one nearest to it.
+/// Moves the scrubber to the traced tile nearest to `tile`.
 void scrub_to(View& view, const Result& result, double tile);
 
-/// Starts at the scrubbed tile, or at the first where that is the last; or stops.
+/// Starts at the scrubbed tile (at the first if it is the last), or stops.
 void play_or_pause(Playback& playback, View& view, const Result* result, double now);
-/// Takes the steps that are due, a tile every quarter of a second, and stops at the last tile. True while it plays.
+/// Takes the steps that are due, one tile every quarter of a second, up to the last tile. True while it plays.
 bool advance(Playback& playback, View& view, const Result* result, double now);
 
-/// Why there is no recurrence to follow, in one sentence; empty where there is one.
+/// One sentence why there is no recurrence; empty if there is one.
 std::string why_no_recurrence(const PanelInput& input);
 
-/// A part of a formula, and what it stands for: plain numbers, something that moved, something to be seen.
+/// A part of a formula and its tone: plain, moved, notable.
 struct FormulaPiece {
   enum class Tone { text, quiet, moved, golden, bad } tone = Tone::text;
   std::string text;
 };
-/// What a tile did to m and alpha, and to l and O, with its numbers; what matters most comes first.
+/// Updates of m and alpha, and of l and O, by a tile, with numbers, the most important first.
 struct WorkedStep {
   std::vector<FormulaPiece> max, sums;
   std::string error;  ///< "so far 2.8e-4"
@@ -56,13 +56,13 @@ WorkedStep worked_step(const Result& result, int index);
 
 /// The plots that share the tile axis.
 enum class StripPlot { running_max, rescales, row_sum, largest_P, error };
-/// Those that the recurrence strip shows.
+/// Plots of the recurrence strip.
 std::span<const StripPlot> strip_plots(const View& view);
-/// The plots in a row; a click or drag in one scrubs, a click on a name shows or hides its curve. Where `mouse` is given, the
-/// wheel zooms, the right button pans, Shift selects what to zoom to, and a double click shows all tiles.
+/// The plots in a row; a click or drag scrubs, a click on a name toggles its curve. With `mouse` the wheel zooms, the right
+/// button pans, Shift selects a range to zoom to, and a double click shows all tiles.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
                            const Palette& colours, StripMouse* mouse = nullptr);
-/// Names of curves in a line, each with what it looks like; a click on one shows or hides it.
+/// Name of a curve in a legend, with its mark; a click toggles the curve.
 struct LegendEntry {
   using Mark = CurveMark;
   Mark mark;
@@ -75,15 +75,15 @@ struct LegendEntry {
 };
 void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries, const Palette& colours);
 
-/// What the scrubber needs: the worked step stands beside its buttons, or, where these leave no room for it, under them.
+/// Height of the scrubber: the worked step is beside its buttons, or under them in a narrow one.
 float scrubber_height(float width);
-/// Buttons, slider and worked step of the scrubbed tile; where the plots zoom, a button that shows all tiles.
+/// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
 void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, const Palette& colours,
                    bool zooms = false);
-/// The worked step of a tile, on so many lines at most.
+/// The worked step of a tile, on at most `lines` lines.
 void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines = 2);
 
-/// The bottom panel; returns how wide its plots are together.
+/// The bottom panel; returns the width of its plots together.
 float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@ namespace {
 
 using Tone = FormulaPiece::Tone;
 
-/// Five digits, always.
+/// Exactly five significant digits.
 std::string five_digits(double x) {
   const double magnitude = std::abs(x);
   if (!(magnitude < 99999.5) || (magnitude != 0 && magnitude < 1e-3)) return scientific(x, 5);
@@ -24,7 +24,7 @@ std::string five_digits(double x) {
   return text;
 }
 
-/// True where a tile has no state before it: the row's first, and the first of each run of split_kv.
+/// True if a tile has no state before it: the first of a row or of a run of split_kv.
 bool begins(const Result& r, int index) {
   const Method& a = r.experiment.a;
   if (index == 0 || a.algorithm != Algorithm::split_kv) return index == 0;
@@ -34,7 +34,7 @@ bool begins(const Result& r, int index) {
   return run(index) != run(index - 1);
 }
 
-/// What becomes of O at a tile.
+/// Update of O at a tile.
 std::string_view output_formula(Algorithm a, bool first) {
   if (a == Algorithm::three_pass) return "P = e / l  O = P·V";
   if (a == Algorithm::two_pass) return "O waits for the second pass";
@@ -42,10 +42,10 @@ std::string_view output_formula(Algorithm a, bool first) {
   return first ? "O = P·V" : "O = α·O + P·V";
 }
 
-/// With `digits` after the point; "NaN" and "inf" where it is neither.
+/// With `digits` decimals; "NaN" or "inf" otherwise.
 std::string decimal(double x, int digits) { return std::isfinite(x) ? fmt::format("{:.{}f}", x, digits) : scientific(x); }
 
-/// alpha as it was computed: exp(m_old - m_new), or the power of two that is meant by it.
+/// alpha as computed: exp(m_old - m_new), or the equal power of two.
 std::string alpha_formula(const Method& a, double before, double after, double alpha) {
   constexpr double log2_e = 0x1.71547652b82fep+0;
   if (a.exponential == ExponentialKind::exp2)
@@ -70,7 +70,7 @@ void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const
                                        five_digits(t.l)});
 }
 
-/// What happened to P, and to the keys that tie.
+/// Adds saturated and underflowed P, and ties.
 void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
   if (t.saturated > 0) step.max.push_back({Tone::bad, fmt::format("{} P saturated", t.saturated)});
   if (t.max_used < t.max_true)
@@ -99,7 +99,7 @@ Colour colour_of(Tone tone, const Palette& colours) {
 
 constexpr float line_step = 18;
 
-/// Pieces one after another, on as many lines as there may be; returns where the next line begins.
+/// Draws pieces on at most `lines` lines; returns the top of the next line.
 float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines, const Palette& colours) {
   const float left = at.x, end = at.x + width;
   for (const FormulaPiece& piece : pieces) {
@@ -143,7 +143,7 @@ WorkedStep worked_step(const Result& r, int index) {
 void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines) {
   const WorkedStep step = worked_step(result, index);
   const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
-  const bool both = width - right >= px(200);  // else the error is left to its plot
+  const bool both = width - right >= px(200);  // else only the plot shows the error
   const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1, colours);
   if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
   const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));

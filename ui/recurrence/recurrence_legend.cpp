@@ -1,4 +1,4 @@
-// Names of the recurrence strip's curves, which show or hide them.
+// Names of the recurrence strip's curves; a click toggles one.
 #include <vector>
 
 #include "ui/recurrence/recurrence.h"

@@ -21,31 +21,31 @@ namespace attoscope {
 
 namespace {
 
-/// What the mouse does to a plot.
+/// Mouse state of a plot.
 struct Touch {
   bool hovered = false, held = false, pressed = false, released = false;
 };
 
-/// What all of them share.
+/// Common parameters of all plots.
 struct Strip {
   const StripState& state;
   const View& view;
   const Palette& colours;
   double scrubbed;                    ///< tile under the scrubber
-  std::vector<double> ticks;          ///< of the tile axis
-  StripMouse* mouse;                  ///< null: nothing zooms
-  Touch touch{};                      ///< of this plot
+  std::vector<double> ticks;          ///< ticks of the tile axis
+  StripMouse* mouse;                  ///< null: no zoom
+  Touch touch{};                      ///< mouse state of the current plot
   double chosen = -1;                 ///< tile clicked in this frame
-  std::function<void(View&)> look{};  ///< what becomes of the range in this frame
-  FigurePanel panel{};                ///< the plot that is drawn
+  std::function<void(View&)> look{};  ///< change of the tile range in this frame
+  FigurePanel panel{};                ///< current plot
   const Result& result() const { return *state.result; }
-  /// A curve of the plot; null where it is hidden.
+  /// A curve of the plot; null if hidden.
   const Series* curve(std::string_view label) const { return find_series(panel, label); }
-  /// Pixels of a tile in the current plot.
+  /// Pixels per tile in the current plot.
   double spacing() const { return static_cast<double>(ImPlot::GetPlotSize().x) / (state.axes.last - state.axes.first); }
 };
 
-/// Whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
+/// Ticks at whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
 std::vector<double> tile_ticks(const StripState& m, float width) {
   const double most =
                    std::max(1.0, static_cast<double>(
@@ -59,7 +59,7 @@ std::vector<double> tile_ticks(const StripState& m, float width) {
   return ticks;
 }
 
-/// Lines where a run of split_kv begins, perhaps named where there is room.
+/// Lines at the begins of split_kv's runs, with their names if `named` and there is room.
 void mark_runs(const Strip& s, bool named) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const std::vector<double>& begins = s.state.run_begins;
@@ -78,7 +78,7 @@ void mark_runs(const Strip& s, bool named) {
   ImPlot::PopPlotClipRect();
 }
 
-/// Tiles from one to another, shaded in the current plot.
+/// Shades tiles in the current plot.
 void shade_tiles(double from, double to, Colour colour) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
@@ -91,7 +91,7 @@ void shade_tiles(double from, double to, Colour colour) {
   ImPlot::PopPlotClipRect();
 }
 
-/// The end of a selection: whole tiles; nothing where it was a click.
+/// Zooms to the whole tiles of a finished selection; a click does nothing.
 void end_selection(Strip& s) {
   const StripMouse m = *s.mouse;
   s.mouse->selects = false;
@@ -100,7 +100,7 @@ void end_selection(Strip& s) {
   s.look = [wanted, &s](View& view) { show_tiles(view, s.result(), wanted); };
 }
 
-/// The wheel zooms about the tile under the mouse; with Shift, and a wheel that turns sideways, it moves the tiles.
+/// The wheel zooms around the tile under the mouse; with Shift, or sideways, it moves the tiles.
 void turn_wheel(Strip& s, double tile) {
   const ImGuiIO& io = ImGui::GetIO();
   const double span = s.state.axes.last - s.state.axes.first, aside = io.MouseWheelH + (io.KeyShift ? io.MouseWheel : 0);
@@ -110,7 +110,7 @@ void turn_wheel(Strip& s, double tile) {
     s.look = [&s, tile, by = std::pow(0.8, io.MouseWheel)](View& view) { zoom_tiles(view, s.result(), tile, by); };
 }
 
-/// Zooms, moves and selects; true where the mouse is not to scrub.
+/// Zooms, moves and selects; true if the mouse must not scrub.
 bool navigate(Strip& s, double tile) {
   StripMouse& m = *s.mouse;
   if (s.touch.hovered) turn_wheel(s, tile);
@@ -131,7 +131,7 @@ bool navigate(Strip& s, double tile) {
   return m.pans || m.selects || m.is_done;
 }
 
-/// The scrubbed tile and what is selected, shaded; and what the mouse does in the plot.
+/// Shades the scrubbed tile and the selection, and handles the mouse.
 void shade(Strip& s, bool names_runs = false) {
   mark_runs(s, names_runs);
   shade_tiles(s.scrubbed - 0.5, s.scrubbed + 0.5, faded(s.colours.accent, 0.22f));
@@ -146,13 +146,13 @@ void shade(Strip& s, bool names_runs = false) {
   if (s.touch.held) s.chosen = std::clamp(std::round(tile), std::max(0.0, std::ceil(limits.X.Min)), std::floor(limits.X.Max));
 }
 
-/// The plot's axes; y from `low` to `high`.
+/// Begins a plot; its y axis spans `low` to `high`.
 bool begin(const Strip& s, const char* id, double low, double high, ImVec2 size, std::span<const double> y_ticks = {}) {
   return begin_plot({id, *s.panel.x.min, *s.panel.x.max, low, high, s.panel.y.log, s.ticks, y_ticks, {}, {}}, size);
 }
 bool begin(const Strip& s, const char* id, ImVec2 size) { return begin(s, id, *s.panel.y.min, *s.panel.y.max, size); }
 
-/// Between two quantiles; many tiles are drawn as the band that holds theirs.
+/// Band between two quantiles; several tiles a pixel are drawn as the band around theirs.
 void draw_band(const Series& band, const ImPlotSpec& spec) {
   const std::size_t count = band.low.size();
   const auto step = static_cast<std::size_t>(std::ceil(2 * static_cast<double>(count) / ImPlot::GetPlotSize().x)) | 1;
@@ -161,7 +161,7 @@ void draw_band(const Series& band, const ImPlotSpec& spec) {
     const std::size_t end = std::min(i + step, count);
     double least = std::numeric_limits<double>::infinity(), most = -least;
     for (std::size_t k = i; k < end; ++k) least = std::fmin(least, band.low[k]), most = std::fmax(most, band.high[k]);
-    if (!(least <= most)) continue;  // no row has a key there
+    if (!(least <= most)) continue;  // no row sees a key here
     x.push_back(band.x[i] + static_cast<double>(end - i - 1) / 2);
     below.push_back(least);
     above.push_back(most);
@@ -169,7 +169,7 @@ void draw_band(const Series& band, const ImPlotSpec& spec) {
   ImPlot::PlotShaded("##band", x.data(), below.data(), above.data(), static_cast<int>(x.size()), spec);
 }
 
-/// Marks at the series' points, at most two for each of so many pixels; `by` moves them along the tiles.
+/// Marks at the series' points, at most two for each of `pixels` pixels, moved by `by` tiles.
 void draw_marks(const char* id, const Series& series, double pixels, const ImPlotSpec& spec, double by = 0) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   Points p = decimated(series.x, series.y, limits.X.Min, limits.X.Max, pixels);
@@ -188,7 +188,7 @@ void draw_max(Strip& s, ImVec2 size) {
   if (truth && m.row.stale) draw_steps("##true max", *truth, stroke(s.colours.golden, 1));
   if (used) draw_steps("##m", *used, stroke(s.colours.a));
   if (truth && spacing >= 5) draw_marks("##true", *truth, pixels, dots(s.colours.golden, 2.2f, false));
-  if (const Series* const moved = s.curve(curve_label::moved))  // where the step begins
+  if (const Series* const moved = s.curve(curve_label::moved))  // at the begin of the step
     draw_marks("##moved", *moved, pixels / 2, dots(s.colours.moved, spacing >= 5 ? 3.5f : 2, true), -0.5);
   if (const Series* const ties = s.curve(curve_label::ties)) {
     ImPlotSpec diamonds = dots(s.colours.text, spacing >= 5 ? 4.5f : 3, false);
@@ -198,7 +198,7 @@ void draw_max(Strip& s, ImVec2 size) {
   end_plot();
 }
 
-/// How many rows moved how often, as a small plot within the current one, and what would be expected.
+/// Histogram of the moves of m per row, with the expected number, as a small plot in the current one.
 void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
   if (s.state.rows.moves.empty() || to.y - from.y < px(36) || to.x - from.x < px(48)) return;
   ImDrawList* list = ImPlot::GetPlotDrawList();
@@ -246,7 +246,7 @@ void draw_expected(const Series& expected, Colour colour) {
   ImPlot::PopPlotClipRect();
 }
 
-/// What the words whose right end is at `end` mean.
+/// Tooltip of the words whose right end is at `end`.
 void explain_rescales(ImVec2 end, const std::string& words, const Rescales& r) {
   const float width = text_width(Face::small, words);
   ImGui::SetCursorScreenPos({end.x - width, end.y});
@@ -262,7 +262,7 @@ void draw_rescales(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   const Rescales& r = s.result().rescales;
   const double top =
-      m.axes.rescales_high / std::max(0.5, 1 - static_cast<double>(px(20) / (size.y - px(20))));  // room for the words
+      m.axes.rescales_high / std::max(0.5, 1 - static_cast<double>(px(20) / (size.y - px(20))));  // for the words
   if (!begin(s, "##rescales", *s.panel.y.min, top, size)) return;
   shade(s);
   if (const Series* const counts = s.curve(curve_label::rescales)) draw_counts(*counts, s.colours.moved);
@@ -279,7 +279,7 @@ void draw_rescales(Strip& s, ImVec2 size) {
   if (fits) explain_rescales({at.x + plot.x - px(4), at.y + px(1)}, words, r);
 }
 
-/// A coral mark at the foot of each tile in which a P saturated.
+/// A mark at the foot of each tile with a saturated P.
 void draw_saturated(const Strip& s) {
   const std::vector<double> height(s.state.row.saturated_tile.size(), 0.0);
   const float foot = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y;

@@ -1,4 +1,4 @@
-// Buttons and slider of the tile whose step is worked out.
+// Buttons and slider of the scrubbed tile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace attoscope {
 
 namespace {
 
-/// A button that moves the scrubber by tiles, or to a tile in which something happened.
+/// A button that moves the scrubber by tiles, or to a tile with an event.
 struct StepButton {
   const char* id;
   int by;
@@ -23,7 +23,7 @@ struct StepButton {
   TransportIcon icon = TransportIcon::next;
   std::optional<TileEvent> event{};
 };
-constexpr std::size_t plain_steps = 4;  ///< so many of them step by tiles; the play button stands in their middle
+constexpr std::size_t plain_steps = 4;  ///< number of them that step by tiles; the play button is in their middle
 constexpr std::array<StepButton, 8> steps{{
     {"###first tile", -max_n, "To the row's first tile. Key Shift+, (comma).", TransportIcon::first},
     {"###previous tile", -1, "One tile back. Key , (comma).", TransportIcon::previous},
@@ -76,7 +76,7 @@ void draw_play(View& view, Playback& playback, const Result& r, const Palette& c
   ImGui::SameLine();
 }
 
-/// Shows all tiles again.
+/// Button that shows all tiles.
 void draw_all_button(View& view, const Result& r, const Palette& colours) {
   ImGui::BeginDisabled(shows_all_tiles(r, view));
   if (push_button("all###all tiles", colours, false, {px(34), px(control_height)})) view.tiles = {};
@@ -89,10 +89,10 @@ void draw_all_button(View& view, const Result& r, const Palette& colours) {
 
 constexpr float slider_height = 16, beside = control_height + slider_height, under_width = 880, two_lines_width = 520;
 
-/// Of the worked step where it stands under the buttons.
+/// Lines of the worked step under the buttons.
 int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
-/// All buttons in a row; a narrow row has no room for events.
+/// All buttons in a row; `events`: including those that go to events.
 void draw_buttons(View& view, Playback& playback, const Result& r, bool events, bool zooms, const Palette& colours) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
@@ -111,7 +111,7 @@ void draw_slider(View& view, const Result& r, ImVec2 at, ImVec2 size, const Pale
   explain("The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0.");
 }
 
-/// "tile  7 of 15", as wide at every tile.
+/// "tile  7 of 15", of constant width.
 std::string tile_text(const Result& r, int index) {
   const auto& tiles = r.trace.tiles;
   const std::string last = std::to_string(tiles.back().tile);

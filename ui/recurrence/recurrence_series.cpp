@@ -1,4 +1,4 @@
-// The series that the recurrence panel draws, made once per answer.
+// The series of the recurrence panel, updated once per answer.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 /// Largest end of an axis, so that its length stays finite.
 constexpr double beyond = 5e307;
 
-/// The values at tiles that are shown, of those at `x`, which ascends.
+/// Values at the shown tiles; `x` holds the ascending tiles of all values.
 std::span<const double> shown_part(const std::vector<double>& x, const std::vector<double>& values, TileRange tiles) {
   const auto place = [&](auto at) { return std::min(static_cast<std::size_t>(at - x.begin()), values.size()); };
   const std::size_t first = place(std::ranges::upper_bound(x, tiles.from - 0.5)),
@@ -23,7 +23,7 @@ std::span<const double> shown_part(const std::vector<double>& x, const std::vect
   return std::span(values).subspan(first, std::max(first, end) - first);
 }
 
-/// Least and largest finite values, widened a little.
+/// Smallest and largest finite values, with a small margin.
 void span_of(std::initializer_list<std::span<const double>> series, double& low, double& high) {
   low = std::numeric_limits<double>::infinity();
   high = -low;
@@ -37,7 +37,7 @@ void span_of(std::initializer_list<std::span<const double>> series, double& low,
   if (!(low < high)) low = std::min(low, beyond) - 0.5 * beyond, high = low + beyond;
 }
 
-/// Whole decades about the positive finite values, at least three and at most eight of them.
+/// Three to eight whole decades around the positive finite values.
 void decades_of(std::initializer_list<double> more, std::span<const double> values, double& low, double& high) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   const auto take = [&](double v) {
@@ -51,7 +51,7 @@ void decades_of(std::initializer_list<double> more, std::span<const double> valu
   low = std::min(low, high * 1e-3);
 }
 
-/// As shares of the largest finite one.
+/// Divides by the largest finite value.
 void normalise(std::vector<double>& values) {
   double largest = 0;
   for (const double v : values)
@@ -59,7 +59,7 @@ void normalise(std::vector<double>& values) {
   for (double& v : values) v = largest > 0 ? v / largest : 0;
 }
 
-/// The largest finite error of b in the traced row; 0 where the row was not computed.
+/// The largest finite error of b in the traced row; 0 if the row was not computed.
 double error_of_b(const Result& r) {
   const auto at = std::lower_bound(r.rows.begin(), r.rows.end(), r.trace.row);
   if (at == r.rows.end() || *at != r.trace.row || !r.golden) return 0;
@@ -103,7 +103,7 @@ void take_rescales(StripState& m, const Rescales& r) {
     for (const auto& quantiles : r.max_quantiles) m.rows.quantiles[q].push_back(static_cast<double>(quantiles[q]));
 }
 
-/// Where a run of split_kv begins after another: before these tiles.
+/// Begins of split_kv's runs but the first, half a tile before their first tiles.
 std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
   std::vector<double> begins;
   if (e.a.algorithm != Algorithm::split_kv || tiles <= 1) return begins;
@@ -114,7 +114,7 @@ std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
 
 bool shows(unsigned hidden, Curve c) { return (hidden & bit(c)) == 0; }
 
-/// The axes hold the curves that are shown, in these tiles; all of a plot where none is.
+/// Fits the axes to the shown curves in these tiles; a plot without shown curves to all of them.
 void fit_maxima(StripState& m, TileRange tiles) {
   const auto is_shown = [&](Curve c) { return shows(m.hidden, c); };
   const bool any = is_shown(Curve::m) || is_shown(Curve::max_true) || is_shown(Curve::rows);
@@ -146,7 +146,7 @@ void fit_P(StripState& m, TileRange tiles) {
   if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
 }
 
-/// The largest number of P's format; 0 where P is not rounded, or not seen by the trace.
+/// The largest number of P's format; 0 if P is not rounded or not traced.
 double limit_of_P(const Experiment& e) {
   const Rounding& r = e.a.precision[Step::P];
   return r.kind == Rounding::Kind::exact || e.a.algorithm == Algorithm::two_pass ? 0 : largest<double>(format_of(r, e.format));

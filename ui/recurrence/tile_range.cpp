@@ -11,7 +11,7 @@ namespace {
 
 constexpr double least_tiles = 1;
 
-/// The largest number of a step's format; infinite where the step is not rounded.
+/// The largest number of a step's format; infinite if the step is not rounded.
 double limit_of(const Experiment& e, Step step) {
   const Rounding& r = e.a.precision[step];
   return r.kind == Rounding::Kind::exact ? std::numeric_limits<double>::infinity() : largest<double>(format_of(r, e.format));

@@ -4,12 +4,12 @@ namespace attoscope {
 
 namespace {
 
-/// All but the pins, which may be many.
+/// The session without its pins, which may be many.
 Session without_pins(const Session& s) {
   return {s.experiment, s.view, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.origin};
 }
 
-/// True if they are equal but for their views and pins.
+/// True if they differ at most in views and pins.
 bool same_but_view_and_pins(const Session& x, const Session& y) {
   return x.experiment == y.experiment && x.device == y.device && x.lesson == y.lesson && x.sweep == y.sweep &&
          x.train == y.train && x.train_look == y.train_look && x.origin == y.origin;

@@ -1,4 +1,4 @@
-/// What is saved: the question, how its answer is looked at, and the pinned questions. Plain values.
+/// The saved session: question, view and pinned questions. Plain values.
 #pragma once
 
 #include <array>
@@ -27,47 +27,47 @@ inline constexpr std::array<std::string_view, 3> theme_names{"dark", "light", "h
 constexpr bool is_light(Theme t) { return t == Theme::light; }
 constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
 
-/// What fills the window between the bars.
+/// Workspace in the window between the bars.
 enum class Workspace : std::uint8_t { explore, sweep, train, learn };
 inline constexpr std::array<std::string_view, 4> workspace_names{"explore", "sweep", "train", "learn"};
 
-/// Sizes of the panels at UI scale 1, in pixels; the heat map has the rest.
+/// Sizes of the panels at UI scale 1, in pixels; the heat map gets the rest.
 struct PanelSizes {
   double left = 316, right = 348, bottom = 262, pins = 288;
 
   friend bool operator==(const PanelSizes&, const PanelSizes&) = default;
 };
 
-/// output: a field of the N x d matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys. heads: every
-/// head of the input's file.
+/// output: a field of the N x d_v matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys. heads: all
+/// heads of the input's file.
 enum class PictureKind : std::uint8_t { output, rescales, scores, heads };
 inline constexpr std::array<std::string_view, 4> picture_names{"output", "rescales", "scores", "heads"};
 
-/// How a second field is held against the first: beside it, beyond a divider, or in turns.
+/// Display of a second field: beside the first, beyond a divider, or alternating.
 enum class Comparison : std::uint8_t { none, side_by_side, swipe, flicker };
 inline constexpr std::array<std::string_view, 4> comparison_names{"none", "side_by_side", "swipe", "flicker"};
 
-/// What the rescale map shows of a row and a tile: whether m moved, by how much, P that saturated, e whose P is 0.
+/// Value of the rescale map for a row and a tile: m moved (yes or no), by how much, saturated P, e whose P is 0.
 enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
 inline constexpr std::array<std::string_view, 4> rescale_names{"moved", "amount", "saturated", "underflowed"};
 
-/// outputs: a card a head, of a. kv_cache: a row a head, what it loses where K and V are kept in fewer bits. verdict: layers by
-/// heads, the error of a loaded output over its tolerance.
+/// outputs: a card a head, of a. kv_cache: a row a head, errors with K and V in fewer bits. verdict: layers by heads, the error
+/// of a loaded output over its tolerance.
 enum class HeadsShow : std::uint8_t { outputs, kv_cache, verdict };
 inline constexpr std::array<std::string_view, 3> heads_show_names{"outputs", "kv_cache", "verdict"};
 
 enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
 inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};
 
-/// What stands at the lower right.
+/// Panel at the lower right.
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
 inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
 
-/// What of the bits: the runs that must give the same ones, or a under other ways to cut the keys, which may not.
+/// runs: runs that must have the same bits. schedules: a with other splits of the keys, which may differ.
 enum class BitsShow : std::uint8_t { runs, schedules };
 inline constexpr std::array<std::string_view, 2> bits_show_names{"runs", "schedules"};
 
-/// Whose data sheet the roofline of the traffic panel shows: an index of `data_sheets`.
+/// Machine of the traffic panel's roofline: an index of `data_sheets`.
 enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
 inline constexpr std::array<std::string_view, 4> machine_names{"a100", "h100", "h200", "rtx4090"};
 
@@ -88,51 +88,52 @@ enum class Curve : std::uint8_t {
   b_error
 };
 constexpr unsigned bit(Curve c) { return 1u << static_cast<unsigned>(c); }
-/// Hidden at first, because all curves together are hard to read.
+/// Hidden by default; all curves together are hard to read.
 inline constexpr unsigned usually_hidden = bit(Curve::row_moves) | bit(Curve::O_norm) | bit(Curve::P_max);
 
-/// How a picture with axes of its own is looked at.
+/// View of a picture with its own axes.
 struct Look {
-  CellRect zoom{};  ///< part that is shown, in units of its axes; all zero: everything
+  CellRect zoom{};  ///< visible part, in units of its axes; all zero: everything
   bool range_pinned = false;
-  double range = 1;  ///< the largest |value| of the colour bar while pinned
+  double range = 1;  ///< largest |value| of the colour bar while pinned
 
   friend bool operator==(const Look&, const Look&) = default;
 };
 
-/// How the matrices are shown.
+/// View of the matrices.
 struct PictureView {
   PictureKind picture = PictureKind::output;
   Field field = Field::a_error;
   ValueScale scale = ValueScale::log;
   bool range_pinned = false;
-  double range = 0.01;               ///< the largest |value| of the colour bar while pinned
+  double range = 0.01;               ///< largest |value| of the colour bar while pinned
   bool show_tiles = false;           ///< tile grid over the heat map
-  CellRect zoom{};                   ///< part that is shown, in rows of Q; all zero: everything
+  CellRect zoom{};                   ///< visible part, in rows of Q; all zero: everything
   int cell_row = -1, cell_col = -1;  ///< pinned cell, row of Q; -1: none
   Comparison comparison = Comparison::none;
-  Field second_field = Field::b_error;  ///< what `comparison` holds against `field`
-  bool second_slip = false;             ///< ... of what the slip gives that explains a loaded output, where there is one
-  std::string slip{};                   ///< which slip, by its text; "": the one that is named
+  Field second_field = Field::b_error;  ///< field that `comparison` shows beside `field`
+  bool second_slip = false;             ///< ... of the output of the slip that a loaded output is compared with, if there is
+                                        ///< one
+  std::string slip{};                   ///< text of the chosen slip; "": the named one
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
   HeadsShow heads_show = HeadsShow::outputs;
   Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
-  bool show_sum = false;              ///< how the pinned cell's last product was added up
+  bool show_sum = false;              ///< the sum of the pinned cell's last product
   bool profiles = false;              ///< row and column through the cell under the mouse, as curves
 
   friend bool operator==(const PictureView&, const PictureView&) = default;
 };
 
-/// Tiles that the plots of the recurrence show, the middle of tile t at t; both 0: all.
+/// Tiles in the plots of the recurrence, the middle of tile t at t; both 0: all.
 struct TileRange {
   double from = 0, to = 0;
 
   friend bool operator==(const TileRange&, const TileRange&) = default;
 };
 
-/// How the recurrence and the numbers at the right are shown.
+/// View of the recurrence and of the numbers at the right.
 struct NumbersView {
   int scrubbed_tile = -1;                   ///< tile under the scrubber of the recurrence strip; -1: the last
   TileRange tiles{};                        ///< of the strip's plots
@@ -145,7 +146,7 @@ struct NumbersView {
   friend bool operator==(const NumbersView&, const NumbersView&) = default;
 };
 
-/// How the window is laid out, and what it saves.
+/// Layout of the window, and formats of exports.
 struct WindowView {
   Theme theme = Theme::dark;
   double ui_scale = 1;
@@ -153,33 +154,33 @@ struct WindowView {
   PanelSizes panels{};
   bool square_tiles = true;       ///< block_q follows block_k
   bool show_pins = false;         ///< the list of pins beside the controls
-  bool welcome = false;           ///< above the picture stands what to do first; until it is dismissed
-  FigureChoice figure{};          ///< how plots are kept
-  FigureSettings named_figure{};  ///< what the papers' figures are drawn with
+  bool welcome = false;           ///< first steps above the picture, until dismissed
+  FigureChoice figure{};          ///< format of exported plots
+  FigureSettings named_figure{};  ///< settings of the papers' figures
 
   friend bool operator==(const WindowView&, const WindowView&) = default;
 };
 
-/// How an answer is looked at; changes no number. view_fields.h lists the fields for session files.
+/// View of an answer; changes no number. view_fields.h lists the fields for session files.
 struct View : PictureView, NumbersView, WindowView {
   friend bool operator==(const View&, const View&) = default;
 };
 
-/// The view of another question: nothing is zoomed, pinned or scrubbed.
+/// Resets the view for another question: no zoom, no pinned cell, no scrubbed tile.
 inline void look_at_all(View& view) {
   view.zoom = {};
   view.tiles = {};
   view.cell_row = view.cell_col = view.scrubbed_tile = -1;
 }
 
-/// An experiment that was kept, with what it gave when it was kept.
+/// A kept experiment with its results.
 struct Pin {
   std::string name;
   Experiment experiment;
   double a_mean = 0, b_mean = 0, a_max = 0, b_max = 0;  ///< errors against golden; -1: not finite
-  std::uint64_t digest = 0;                             ///< of a
-  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: place on the map, -127 .. 127, or
-                                       ///< -128 where it is not finite; empty: none
+  std::uint64_t digest = 0;                             ///< digest of a
+  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: position on the colour map, -127 ..
+                                       ///< 127, or -128 if not finite; empty: none
 
   friend bool operator==(const Pin&, const Pin&) = default;
 };
@@ -192,7 +193,7 @@ struct LessonParameter {
   friend bool operator==(const LessonParameter&, const LessonParameter&) = default;
 };
 
-/// What the reader changed in a live view of a lesson.
+/// Changes of the reader in a live view of a lesson.
 struct LessonViewEdits {
   std::string lesson;
   int view = 0;  ///< LessonView::index
@@ -201,7 +202,7 @@ struct LessonViewEdits {
   friend bool operator==(const LessonViewEdits&, const LessonViewEdits&) = default;
 };
 
-/// How far a lesson was read.
+/// Reading progress of a lesson.
 struct LessonProgress {
   std::string lesson;
   int steps_seen = 0;  ///< all steps before this one were on screen
@@ -209,9 +210,9 @@ struct LessonProgress {
   friend bool operator==(const LessonProgress&, const LessonProgress&) = default;
 };
 
-/// The open lesson, how it is read, and what the reader changed in its views.
+/// The open lesson, its display, and the reader's changes and progress.
 struct LessonState {
-  std::string name;  ///< of the lesson; empty: the first
+  std::string name;  ///< name of the lesson; empty: the first
   int step = 0;
   bool presenting = false;  ///< one step at a time, in large type
   std::vector<LessonViewEdits> views;
@@ -230,7 +231,7 @@ struct Session {
   SweepPlan sweep{};
   TrainPlan train = default_train_plan();
   TrainLook train_look{};
-  int origin = 0;  ///< which file, or new session, of this window it descends from; not saved, but undone
+  int origin = 0;  ///< id of the file or new session in this window that it came from; undone, but not saved
 
   friend bool operator==(const Session&, const Session&) = default;
 };

@@ -27,7 +27,7 @@ std::array<std::string_view, field_count> field_names() {
   return names;
 }
 
-/// Collects what the fields hold.
+/// Lists all fields as settings.
 class Lister {
  public:
   Lister(std::vector<Setting>& all, std::string prefix) : all_(all), prefix_(std::move(prefix)) {}
@@ -74,7 +74,7 @@ class Lister {
   std::string prefix_;
 };
 
-/// Sets the one field whose path it was given. Throws std::invalid_argument with what was expected.
+/// Sets the field at one path. Throws std::invalid_argument with the expected values.
 class Setter {
  public:
   Setter(std::string_view path, std::string_view value, bool& found) : path_(path), value_(value), found_(found) {}

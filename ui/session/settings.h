@@ -1,4 +1,4 @@
-/// Every field of an experiment and of a view as text: what the palette sets and what two pins are compared by.
+/// Every field of an experiment and of a view as text, for the palette and for comparing pins.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace attoscope {
 
-/// One field: its path as in session files, its value as text, and what it may be.
+/// A field: its path as in session files, its value as text, and its possible values.
 struct Setting {
   std::string path;                    ///< "a.block_k"
   std::string text;                    ///< "64"
-  std::vector<std::string> choices{};  ///< all values, where they are few
-  std::string expected{};              ///< "a whole number from 1 to 64": empty where `choices` says it
+  std::vector<std::string> choices{};  ///< values to offer: all of a choice, or common ones
+  std::string expected{};              ///< "a whole number from 1 to 64"; empty: `choices` lists all
 };
 
 std::vector<Setting> settings(const Experiment& experiment);
-/// Those of a view begin with "view.".
+/// Fields of a view; their paths begin with "view.".
 std::vector<Setting> settings(const View& view);
-/// Those of a training begin with "train." and "train_look.".
+/// Fields of a training; their paths begin with "train." and "train_look.".
 std::vector<Setting> settings(const TrainPlan& plan, const TrainLook& look);
 
-/// Sets the field at `path` to what `value` says. Returns one sentence where that cannot be, and changes nothing then.
+/// Parses `value` into the field at `path`. Returns "", or one sentence on failure; the session is then unchanged.
 std::string set_setting(Session& session, std::string_view path, std::string_view value);
 
-/// The fields in which two experiments differ, as they are in `x` and in `y`; traced row and digests aside.
+/// A field in which two experiments differ, with both values; traced row and digests are ignored.
 struct Difference {
   std::string path, x, y;
 };

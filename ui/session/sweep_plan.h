@@ -1,4 +1,4 @@
-/// What the Sweep workspace is asked: plain values, saved with the session.
+/// Plan of the Sweep workspace: plain values, saved with the session.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// A parameter and the values that it takes, as they are typed: "16:1024:x2", "bf16,fp16".
+/// A parameter and its values as typed: "16:1024:x2", "bf16,fp16".
 struct VariedParameter {
   std::string key;  ///< "block_k", "format", "a.O"; empty: none
   std::string values;
@@ -16,15 +16,15 @@ struct VariedParameter {
   friend bool operator==(const VariedParameter&, const VariedParameter&) = default;
 };
 
-/// Whose error is measured.
+/// Method whose error is measured.
 enum class SweepSubject : std::uint8_t { a, b, a_minus_b };
 inline constexpr std::array<std::string_view, 3> sweep_subject_names{"a", "b", "a_minus_b"};
 
-/// As it is, over the RMS of the golden output, or a's over b's.
+/// Measure as it is, divided by the RMS of golden, or a's divided by b's.
 enum class SweepRelation : std::uint8_t { absolute, golden, ratio };
 inline constexpr std::array<std::string_view, 3> sweep_relation_names{"absolute", "golden", "ratio"};
 
-/// What is drawn about a mean over seeds.
+/// Spread around a mean over seeds.
 enum class SeedSpread : std::uint8_t { std, min_max };
 inline constexpr std::array<std::string_view, 2> seed_spread_names{"std", "min_max"};
 
@@ -36,8 +36,8 @@ struct SweepPlan {
   SweepSubject subject = SweepSubject::a;
   SweepRelation relation = SweepRelation::absolute;
   SeedSpread spread = SeedSpread::std;
-  bool log_x = true, log_y = true;  ///< where all that is shown is above 0
-  bool heat_map = false;            ///< of two parameters, instead of lines
+  bool log_x = true, log_y = true;  ///< if all values are above 0
+  bool heat_map = false;            ///< for two parameters, instead of lines
 
   friend bool operator==(const SweepPlan&, const SweepPlan&) = default;
 };

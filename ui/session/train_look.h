@@ -1,4 +1,4 @@
-/// How a training plan's record is looked at: plain values, saved with the session.
+/// View of a training's record: plain values, saved with the session.
 #pragma once
 
 #include <array>
@@ -7,12 +7,12 @@
 
 namespace attoscope {
 
-/// A number of two models' weights at a measured step; the first five are those of WeightDeviation, in order.
+/// A measure between two models' weights at a measured step; the first five are those of WeightDeviation, in order.
 enum class TrainMeasure : std::uint8_t { max_abs, wasserstein, rel_l2, update_cosine, directionality, loss_difference };
 inline constexpr std::array<std::string_view, 6> train_measure_names{"max_abs",       "wasserstein",    "rel_l2",
                                                                      "update_cosine", "directionality", "loss_difference"};
 
-/// A number of each run: of every step, or of a head at the measured steps.
+/// A measure of each run, at every step, or of a head at the measured steps.
 enum class RunMeasure : std::uint8_t { loss, gradient_norm, delta_bias, query_norm, ties, saturated, underflowed };
 inline constexpr std::array<std::string_view, 7> run_measure_names{"loss", "gradient_norm", "delta_bias", "query_norm",
                                                                    "ties", "saturated",     "underflowed"};
@@ -25,15 +25,15 @@ struct TrainLook {
   TrainMeasure measure = TrainMeasure::rel_l2;
   RunMeasure of_runs = RunMeasure::loss;
   WeightPicture picture = WeightPicture::over_steps;
-  bool relative = false;  ///< measures over those of the reference band of the same step
+  bool relative = false;  ///< divided by the reference band's measure at the same step
   bool log_y = true, log_runs = false;
-  std::uint64_t hidden = 0, hidden_runs = 0;  ///< bit i: comparison i, run i is not drawn; those from 64 on always are
-  int pair = 0;                               ///< whose picture is shown
-  int tensor = -1;                            ///< -1: all; else of Parameters::tensors
-  bool worst = true;  ///< numbers of heads: of the head where they are largest; else of `layer` and `head`
-  int run = 0, layer = 0, head = 0, sequence = 0;  ///< whose Q, K, V a click opens in Explore
-  int step = -1;                                   ///< that is picked in the curves; -1: none
-  int seeds = 1;  ///< the plan is trained at so many, which count up from its own; curves then have bands
+  std::uint64_t hidden = 0, hidden_runs = 0;  ///< bit i hides comparison i, run i; those from 64 on are always shown
+  int pair = 0;                               ///< index of the pair in the weight picture
+  int tensor = -1;                            ///< -1: all; else an index of Parameters::tensors
+  bool worst = true;                          ///< measures of heads: the head with the largest value; else `layer` and `head`
+  int run = 0, layer = 0, head = 0, sequence = 0;  ///< source of Q, K, V that a click opens in Explore
+  int step = -1;                                   ///< step picked in the curves; -1: none
+  int seeds = 1;  ///< number of trainings, with consecutive seeds from the plan's; curves of several have bands
 
   friend bool operator==(const TrainLook&, const TrainLook&) = default;
 };

@@ -1,4 +1,4 @@
-/// The fields of a TrainLook, listed once.
+/// Fields of a TrainLook, listed once.
 #pragma once
 
 #include "kernels/train/plan/train_fields.h"

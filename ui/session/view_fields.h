@@ -1,4 +1,4 @@
-/// The fields of a view, listed once: session files and the command palette read this.
+/// Fields of a view, listed once, for session files and the command palette.
 #pragma once
 
 #include "kernels/deviation/fields.h"
@@ -9,7 +9,7 @@ namespace attoscope {
 
 inline constexpr std::array<std::string_view, 2> value_scale_names{"linear", "log"};
 
-/// A visitor V has what kernels/experiment/experiment_fields.h says, and field(key, x).
+/// Visits the fields. V has the functions listed in kernels/experiment/experiment_fields.h, and field(key, x).
 template <class V, class R>
 void visit_rect(V& v, R& rect) {
   constexpr RealRange far{.min = -4.0 * max_n, .max = 4.0 * max_n};

@@ -18,7 +18,7 @@ namespace attoscope {
 
 namespace {
 
-/// "row,0,1,2": the first word, then `count` numbers.
+/// "row,0,1,2": the first word, then `count` numbers from `from`.
 std::string numbered(std::string_view first, int from, int count) {
   std::string head(first);
   for (int i = 0; i < count; ++i) head.append(",").append(std::to_string(from + i));
@@ -82,7 +82,7 @@ std::string histogram_csv(const Result& r) {
   return csv.take();
 }
 
-/// The fields that a scatter plot's table has a column for; parts of errors where there are any.
+/// Fields with a column in the scatter plot's table; parts of errors if they exist.
 std::vector<Field> scatter_fields(const Result& r) {
   std::vector<Field> fields{Field::golden, Field::a_error, Field::b_error};
   for (const Field f : {Field::a_storage, Field::a_arithmetic, Field::b_storage, Field::b_arithmetic})
@@ -150,7 +150,7 @@ std::string recurrence_csv(const Result& r) {
   CsvText csv(head + "rows_moved,rows_moved_expected");
   for (const TraceTile& t : r.trace.tiles) {
     const auto at = static_cast<std::size_t>(t.tile);
-    visit_tile(t, [&](const char*, auto number) { csv.add(+number); });  // a flag as 0 or 1
+    visit_tile(t, [&](const char*, auto number) { csv.add(+number); });  // flags as 0 or 1
     if (at < r.rescales.per_tile.size() && at < r.rescales.expected_per_tile.size())
       csv.add(r.rescales.per_tile[at]).add(r.rescales.expected_per_tile[at]);
     else

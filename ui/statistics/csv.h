@@ -1,4 +1,4 @@
-/// The data of the window's pictures as CSV, which a save button writes beside the PNG.
+/// Data of the window's pictures as CSV, saved beside the PNG.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace attoscope {
 
-/// The heat map's values: the rows and columns that are seen of the field, the rescale map or the scores.
+/// Values on screen: visible rows and columns of the field, the rescale map or the scores.
 std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat);
 
-/// The traced row, tile by tile, and over all rows how often m moved there.
+/// The traced row, tile by tile, and the number of moves of m over all rows.
 std::string recurrence_csv(const Result& result);
 
-/// What stands at the lower right: histogram, errors over |O|, attribution, digests, schedules or traffic. Empty where it is
-/// not known.
+/// Data of the panel at the lower right: histogram, errors over |O|, attribution, digests, schedules or traffic. Empty if not
+/// computed.
 std::string detail_csv(const NumbersView& view, const PanelInput& input);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// Signed errors in ulps of the main format.
+// Histogram of signed errors in ulps of the main format.
 #include <algorithm>
 #include <string>
 
@@ -28,7 +28,7 @@ void draw_histogram(const Result& r, const Palette& colours) {
   if (!begin_plot({"##ulps", *p.x.min, *p.x.max, *p.y.min, *p.y.max, p.y.log, x_ticks, y_ticks, {}, y_labels},
                   {room.x, height}))
     return;
-  for (const Series& s : p.series)  // none so small that a logarithm would lose it
+  for (const Series& s : p.series)  // clamped, as a logarithm has no 0
     draw_clamped_steps(s.ink == Ink::a ? "##a" : "##b", s, least_share / 2, 1, stroke(s.ink == Ink::a ? colours.a : colours.b),
                        s.x[1] - s.x[0]);
   end_plot();

@@ -16,9 +16,9 @@ namespace attoscope {
 namespace {
 
 constexpr long long most_cells = 1 << 14;
-constexpr double seconds_a_loop = 8;  ///< that the whole loop takes when it plays
+constexpr double seconds_a_loop = 8;  ///< duration of the whole loop when played
 
-/// Blocks of queries and tiles of keys.
+/// Sizes and counts of query blocks and key tiles.
 struct Grid {
   int n, n_k, rows, keys, blocks, tiles;
 
@@ -31,7 +31,7 @@ struct Grid {
         tiles(tile_count(n_k, keys)) {}
 };
 
-/// Where the parts of the picture stand.
+/// Layout of the picture.
 struct Places {
   ImVec2 grid, grid_size;  ///< scores: a row of cells for each block of queries
   float strip, gap;        ///< thickness of the strips of Q, K, V, O, and the room around them
@@ -56,7 +56,7 @@ struct Box {
   ImVec2 min, max;
 };
 
-/// The part of the grid's height, or width, from the i-th of the pieces of `length` on.
+/// Coordinate of the begin of piece `i` of `length` rows or keys.
 float edge(float from, float size, int i, int length, int n) {
   return from + size * static_cast<float>(std::min(i * length, n)) / static_cast<float>(n);
 }
@@ -79,7 +79,7 @@ void fill(const Box& b, Colour colour, float between = 1) {
                                             colour, px(1));
 }
 
-/// The matrices in HBM: Q at the left, K and V above, O at the right; what is on chip is lit.
+/// The matrices in HBM: Q at the left, K and V above, O at the right; parts on chip are highlighted.
 void draw_matrices(const Places& p, const Grid& g, const LoopStep& s, const Palette& colours) {
   const float right = p.grid.x + p.grid_size.x + p.gap, left = p.grid.x - p.gap - p.strip, V = p.grid.y - p.gap - p.strip,
               K = V - p.gap + px(2) - p.strip;
@@ -101,7 +101,7 @@ void draw_matrices(const Places& p, const Grid& g, const LoopStep& s, const Pale
   letter(p.grid.x, V, "V", s.key_tile == 0);
 }
 
-/// The scores that never exist as a whole: cells that were visited, the one on chip, and those that wait.
+/// The scores by block and tile: visited, on chip, or not yet visited. They never exist as a whole.
 void draw_cells(const LoopPicture& picture, int at, const Places& p, const Grid& g, const Palette& colours) {
   ImGui::GetWindowDrawList()->AddRectFilled(p.grid, {p.grid.x + p.grid_size.x, p.grid.y + p.grid_size.y},
                                             mixed(colours.panel, colours.raised, 0.4f), px(1));
@@ -117,15 +117,15 @@ void draw_arrow(ImVec2 from, ImVec2 to, Colour colour) {
   list->AddTriangleFilled({to.x - way * px(6), to.y - head}, {to.x - way * px(6), to.y + head}, to, colour);
 }
 
-/// A matrix on chip, `rows` x `columns` to the scale of the others.
+/// A matrix on chip, `rows` x `columns`, drawn to the scale of the others.
 struct OnChipPart {
   const char* name;
   float rows, columns;
   Colour colour;
-  bool arrives;  ///< in this step, from HBM
+  bool arrives;  ///< loaded from HBM in this step
 };
 
-/// What lies on chip, each to scale, one below the other.
+/// The matrices on chip, to scale, one below the other.
 void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& g, const Palette& colours) {
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
@@ -153,14 +153,14 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& 
   }
 }
 
-/// "8.45 kB: O, l, m": what leaves the chip after this step, or "".
+/// "8.45 kB: O, l, m", stored to HBM after this step, or "".
 std::string stored_text(const LoopPicture& picture, int at) {
   const double bytes = picture.steps[static_cast<std::size_t>(at)].stored;
   if (bytes == 0) return "";
   return bytes_text(bytes) + (picture.order == LoopOrder::keys_outside ? ": O, l, m" : ": O, log-sum-exp");
 }
 
-/// An arrow from the chip to HBM, and beside it what leaves.
+/// An arrow from the chip to HBM, and the text of the stored bytes.
 void draw_stored(const LoopPicture& picture, int at, const Places& p, const Palette& colours) {
   const std::string text = stored_text(picture, at);
   if (text.empty()) return;

@@ -14,14 +14,14 @@
 namespace attoscope {
 namespace {
 
-/// How many bins of the histogram stand between two errors that there can be: outputs are kept in double, so that errors in
-/// ulps of fp64 are whole numbers, and bins of a quarter would alternate between full and empty.
+/// Histogram bins per drawn bin. Outputs are doubles, so errors in ulps of fp64 are whole numbers, and quarter-ulp bins would
+/// alternate between full and empty.
 int bins_together(const Format& f) {
-  constexpr int finest = std::numeric_limits<double>::digits - 1 - 2;  // mantissa bits of which doubles have a quarter ulp
+  constexpr int finest = std::numeric_limits<double>::digits - 1 - 2;  // mantissa bits up to which a double holds a quarter ulp
   return std::min(UlpHistogram::per_ulp, 1 << std::max(0, f.mantissa_bits - finest));
 }
 
-/// Shares of bins of so many of the histogram's own, about the errors that there can be.
+/// Shares of drawn bins of `together` histogram bins, centred on possible errors.
 Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together) {
   const double total = static_cast<double>(std::accumulate(h.counts.begin(), h.counts.end(), std::int64_t{0}));
   Series s = series_of(std::move(label), ink, Shape::steps);
@@ -36,7 +36,7 @@ Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together
   return s;
 }
 
-/// The ink of one algorithm's traffic: a's or b's where it is what they do.
+/// Ink of an algorithm's traffic: a's or b's if they use the algorithm.
 Ink ink_of(const TrafficOf& t, const Palette& colours) {
   return t.colour == colours.a ? Ink::a : t.colour == colours.b ? Ink::b : Ink::golden;
 }

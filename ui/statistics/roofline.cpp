@@ -1,4 +1,4 @@
-// The roofline of a chosen machine, and where the three algorithms stand under it.
+// The roofline of a machine, with the three algorithms on it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void machine_combo(Machine& machine, float width) {
   }
 }
 
-/// From the fewest to the most operations a byte.
+/// Algorithms with known intensity, ascending.
 std::vector<const TrafficOf*> in_order(const TrafficOfAll& all) {
   std::vector<const TrafficOf*> sorted;
   for (const TrafficOf& t : all)
@@ -50,8 +50,8 @@ std::vector<const TrafficOf*> in_order(const TrafficOfAll& all) {
   return sorted;
 }
 
-/// A dot on the roof for each, and its name where a line drops from it: the further left, the lower, so that no line meets a
-/// name.
+/// A dot on the roof for each algorithm, with its name at a vertical line below it. Names further left are lower, so that no
+/// line crosses a name.
 void draw_points(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours) {
   const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y,
               right = ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;
@@ -75,7 +75,7 @@ std::string power_text(double exponent) {
 void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size, const Palette& colours) {
   const FigurePanel p = roofline_panel(all, machine, colours);
   const Series& roof = p.series.front();
-  const double first = std::log10(*p.x.min), last = std::log10(*p.x.max);  // the axis shows powers of ten
+  const double first = std::log10(*p.x.min), last = std::log10(*p.x.max);  // the plot's axis is linear in the exponent
   std::vector<double> x_ticks;
   std::vector<std::string> texts;
   for (double e = first; e <= last; ++e) x_ticks.push_back(e), texts.push_back(power_text(e));
@@ -93,7 +93,7 @@ void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size, c
   end_plot();
 }
 
-/// How fast each can be at best, and what bounds it.
+/// Attainable speed and smallest time of each algorithm, and the machine's ridge point.
 std::string bounds_table(const TrafficOfAll& all, double flops, const DataSheet& machine) {
   std::string text;
   for (const TrafficOf& t : all)
@@ -102,7 +102,7 @@ std::string bounds_table(const TrafficOfAll& all, double flops, const DataSheet&
   return text + fmt::format("ridge       {:6.0f} flop/B", ridge(machine));
 }
 
-/// The algorithm that a, or else b, is; FA-2 where neither is one of the three.
+/// The algorithm of a, or else of b; FA-2 if neither is one of the three.
 const TrafficOf& of_interest(const TrafficOfAll& all, const Palette& colours) {
   for (const Colour c : {colours.a, colours.b})
     for (const TrafficOf& t : all)

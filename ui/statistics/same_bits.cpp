@@ -1,4 +1,4 @@
-// Whether the bits depend on how they were computed.
+// Comparison of the bits of runs that must be the same.
 #include "kernels/questions/same_bits.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace attoscope {
 
 namespace {
 
-/// What is known about the bits of a question.
+/// Result of the comparison in two words.
 struct Badge {
   const char* text;
   Colour colour;
@@ -43,7 +43,7 @@ Badge badge(const PanelInput& input, const Experiment& asked, const Palette& col
   return {"bits not checked", colours.faint, "Not checked yet: does every way to compute this give the same bits?"};
 }
 
-/// "golden, a" where these are other bits than the reference's.
+/// "golden, a" if their bits differ from the reference's.
 std::string differing(const SameBitsRun& run, const SameBitsRun& reference) {
   std::string names;
   for (const auto& [name, same] : {std::pair{"golden", run.golden == reference.golden}, std::pair{"a", run.a == reference.a},
@@ -85,7 +85,7 @@ void draw_runs(const SameBits& bits, const Palette& colours) {
   ImGui::EndChild();
 }
 
-/// The methods against each other: how many numbers differ, and in which tile a row parts.
+/// Methods a and b compared: differing numbers of O, and the tile from which a row differs.
 void draw_methods(const SameBits& bits, float width, const Palette& colours) {
   const MethodsApart& apart = bits.methods;
   if (apart.numbers == 0) return;
@@ -101,7 +101,7 @@ void draw_methods(const SameBits& bits, float width, const Palette& colours) {
               fitted(Face::small, lines[i], width));
 }
 
-/// A real kernel against itself and its emulation; nothing where the answer on screen has none.
+/// A real kernel compared with its second run and its emulation; nothing without one.
 void draw_hardware(const PanelInput& input, float width, const Palette& colours) {
   const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
   if (words.runs.empty()) return;
@@ -115,14 +115,14 @@ void draw_hardware(const PanelInput& input, float width, const Palette& colours)
   draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
 }
 
-/// Why this machine has no GPU that could be checked; "": it has one.
+/// Reason why no GPU can be checked; "": one can.
 std::string why_no_gpu(const PanelInput& input) {
   for (const DeviceEntry& device : input.choices.devices)
     if (device.spec.starts_with("cuda")) return device.reason;
   return "There is no GPU here.";
 }
 
-/// The button that checks this machine's GPU.
+/// Button that checks this machine's GPU.
 void draw_gpu_button(const PanelInput& input, float width, const Palette& colours, Requests& requests) {
   const std::string why = why_no_gpu(input);
   ImGui::BeginDisabled(!why.empty() || input.side.checking_gpu);
@@ -136,7 +136,7 @@ void draw_gpu_button(const PanelInput& input, float width, const Palette& colour
       "attoscope check-gpu --json FILE");
 }
 
-/// What is known of the sums of this machine's GPU.
+/// Result of the check of this machine's GPU.
 void draw_gpu_check(const PanelInput& input, float width, const Palette& colours) {
   const GpuCheck* const known = input.side.gpu_check.get();
   if (known == nullptr && !input.side.checking_gpu) return;
@@ -187,7 +187,7 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
         input.side.checking_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }
 
-/// Leaves room for the button that saves the panel.
+/// Choice between runs and schedules, with room for the save button.
 void show_switch(View& view, const Palette& colours) {
   static constexpr std::array<Choice, 2> shows{{
       {"runs", "Instruction sets, threads, block_q and devices, which must not change a bit; and a against b."},

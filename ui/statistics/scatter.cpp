@@ -1,4 +1,4 @@
-// |error| over |golden|: whether errors grow as the format's ulps do.
+// |error| over |golden|, compared with half an ulp of the format.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,30 +23,30 @@ namespace attoscope {
 
 namespace {
 
-/// Cells of the grid that keeps one point each: about two pixels wide, and few enough to be drawn in every frame.
+/// Cells of the grid, which keeps one point each: about two pixels wide, and few enough for every frame.
 constexpr int columns = 128, lines = 78;
 
 /// An approximation of log2 that is linear between powers of two: monotonic and fast.
 double about_log2(double x) { return static_cast<double>(bit_as<std::int64_t>(x)) * 0x1p-52 - 1023; }
 
-/// Part of a logarithmic axis, in about_log2, cut into cells.
+/// Range of a logarithmic axis in units of about_log2, divided into cells.
 struct Span {
   double low = -10, high = 0;
   int cells = 1;
   double cells_per_octave = 0.1;
-  /// Which cell x falls into; what is outside falls into the nearest.
+  /// Index of x's cell; the nearest one for x outside.
   int cell(double x) const {
     const int index = static_cast<int>((about_log2(x) - low) * cells_per_octave);
     return index < 0 ? 0 : index >= cells ? cells - 1 : index;
   }
 };
 
-/// The largest number, and how many of the sampled ones lie in each octave.
+/// The largest number, and the number of samples in each octave.
 class Octaves {
  public:
   void sample(double x) { ++counts_[static_cast<std::size_t>(bit_as<std::uint64_t>(x) >> 52)]; }
   void take(double x) { most_ = most_ < x ? x : most_; }
-  /// From the octave below which one in a thousand lies up to the largest of all.
+  /// Range from the octave at the lowest thousandth of the samples to the largest number.
   Span span(int cells) const {
     if (!(most_ > 0)) return {.cells = cells};
     const std::int64_t all = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
@@ -62,7 +62,7 @@ class Octaves {
   double most_ = 0;
 };
 
-/// An error that a logarithmic axis can show, at a magnitude that it can show.
+/// True if magnitude and error are positive and finite.
 bool is_point(double magnitude, double error) {
   constexpr double beyond = std::numeric_limits<double>::infinity();
   return (error > 0) & (error < beyond) & (magnitude > 0) & (magnitude < beyond);
@@ -97,7 +97,7 @@ void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octav
   for (const double e : most_e) errors.take(e);
 }
 
-/// Of every cell of the grid the element with the largest error.
+/// Element with the largest error of each cell.
 class Grid {
  public:
   void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors,
@@ -127,11 +127,11 @@ class Grid {
 
 }  // namespace
 
-/// Four passes over the elements: what the axes must show, of a and of b; then their points.
+/// Progress of four passes over the elements: ranges of a and of b, then points of a and of b.
 struct ScatterWork {
   ScatterPoints found;
   int pass = 0;
-  std::size_t at = 0;  ///< the next element of the pass
+  std::size_t at = 0;  ///< next element of the pass
   Octaves of_magnitudes, of_errors;
   Span magnitudes, errors;
   Grid a, b;
@@ -163,7 +163,7 @@ void set_axes(ScatterWork& w) {
   w.found.panel.y = axis("|error|", w.errors);
 }
 
-/// Half an ulp of the format over the magnitudes [low, high]: it steps at every power of two.
+/// Half an ulp of the format over the magnitudes [low, high], with a step at every power of two.
 Series half_ulp(const Format& format, double low, double high) {
   constexpr std::size_t most = 512;
   Series s = series_of("½ ulp of " + name(format), Ink::text, Shape::line);
@@ -176,10 +176,10 @@ Series half_ulp(const Format& format, double low, double high) {
   return s;
 }
 
-/// Looks at so many more elements; true when all four passes are done.
+/// Processes at most `elements` more elements; true after all four passes.
 bool finish(ScatterWork& w, std::size_t elements) {
   constexpr int passes = 4;
-  constexpr std::size_t sampled = 8;  // take_octaves samples one of as many, whatever the parts are
+  constexpr std::size_t sampled = 8;  // sampling interval of take_octaves; parts are multiples of it
   const std::size_t size = w.found.result->golden->values.size();
   while (w.pass < passes && elements > 0) {
     const std::size_t count = elements < size - w.at ? elements - elements % sampled : size - w.at;
@@ -224,7 +224,7 @@ bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& r
 
 namespace {
 
-/// Where the points of a series are on screen.
+/// Points of a series in screen coordinates.
 std::vector<ImVec2> on_screen(const Series& s) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
@@ -252,7 +252,7 @@ void draw_line(ImDrawList* list, const Series& s, Colour colour) {
   list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colour, 0, px(1.2f));
 }
 
-/// What the plot shows, and at the right what its line is.
+/// Title of the plot, and at the right the legend of its line.
 void draw_title(ImVec2 at, float width, const Format& format, const Palette& colours) {
   const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "|error| over |golden|");
   const std::string words = "½ ulp of " + name(format);
@@ -262,7 +262,7 @@ void draw_title(ImVec2 at, float width, const Format& format, const Palette& col
   ImGui::GetWindowDrawList()->AddLine({left - px(20), y}, {left - px(4), y}, colours.text, px(1.2f));
 }
 
-/// Why there is no point; empty: there are some.
+/// Reason why there are no points; empty: there are.
 std::string why_no_points(const ScatterPoints& m) {
   if (has_points(m)) return {};
   return m.a_exact + m.b_exact > 0 ? "All finite values are exact." : "Every error is NaN or infinite.";
@@ -272,7 +272,7 @@ std::string why_no_points(const ScatterPoints& m) {
 
 void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, const Palette& colours,
                   Requests& requests) {
-  constexpr std::size_t in_a_frame = 3 << 16;  // a millisecond or two
+  constexpr std::size_t in_a_frame = 3 << 16;  // takes 1 to 2 ms
   requests.animate |= refresh_scatter(state, result, in_a_frame);
   const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
   const float title = px(26), height = std::min(room.y - title - px(4), px(280));

@@ -1,4 +1,4 @@
-// Whether the traced row's bits depend on how its keys are cut.
+// Bits of the traced row under other schedules of its keys.
 #include "kernels/questions/schedules.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ void draw_cells(ImVec2 at, float width, float height, Face face, Colour colour, 
     draw_text({at.x + px(8) + columns[i].right * (width - px(8)), y}, face, colour, cells[i], 1);
 }
 
-/// Where the traced row parts, in a word.
+/// First place from which the traced row differs, in a word.
 std::string parting_word(const ScheduleRun& run) {
   switch (run.place) {
     case PartingPlace::nowhere:
@@ -74,7 +74,7 @@ Cells cells_of(const Invariance& answer, std::size_t i) {
           scientific(run.max_error, 2)};
 }
 
-/// What one line says, in full.
+/// Tooltip of a line, with all numbers.
 std::string numbers_text(const Invariance& answer, const ScheduleRun& run) {
   const std::string parts = parting_text(run);
   return fmt::format(
@@ -84,7 +84,7 @@ std::string numbers_text(const Invariance& answer, const ScheduleRun& run) {
       scientific(run.max_error), hex16(run.digest));
 }
 
-/// True if the line was clicked.
+/// Draws a line; true if it was clicked.
 bool draw_schedule(const Invariance& answer, std::size_t i, bool is_b, float width, const Palette& colours) {
   const ScheduleRun& run = answer.runs[i];
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(row_height)};
@@ -114,7 +114,7 @@ void draw_heads(const Invariance& answer, float width, const Palette& colours) {
   draw_cells(at, width, px(row_height), Face::small, colours.faint, labels);
 }
 
-/// The sentence; where there is little room, as much of it as one line holds.
+/// The sentence, or its first line if there is little room.
 void draw_sentence(const std::string& sentence, ImVec2 room, const Palette& colours) {
   if (room.y > wrapped_height(Face::small, sentence, room.x) + px(7 * row_height))
     return wrapped(Face::small, sentence, room.x);
@@ -122,7 +122,7 @@ void draw_sentence(const std::string& sentence, ImVec2 room, const Palette& colo
   explain(sentence);
 }
 
-/// The sentence and the heads of the columns above the lines.
+/// The sentence, the column headings and the lines.
 void draw_answer(Session& session, const Invariance& answer, const Palette& colours) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   draw_sentence(invariance_sentence(answer), room, colours);
@@ -137,7 +137,7 @@ void draw_answer(Session& session, const Invariance& answer, const Palette& colo
   ImGui::EndChild();
 }
 
-/// The answer to what is asked now; null: not known.
+/// The answer to the current question; null: not known.
 const Invariance* known_answer(const PanelInput& input, const Experiment& asked) {
   const Invariance* const known = input.side.invariance.get();
   return known != nullptr && known->experiment == invariance_question(asked) ? known : nullptr;

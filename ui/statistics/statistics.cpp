@@ -1,4 +1,4 @@
-// The right panel: the answer in a sentence, then the numbers it was made from.
+// The right panel: the answer in a sentence, then its numbers.
 #include "ui/statistics/statistics.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ namespace attoscope {
 
 namespace {
 
-/// A line of the panel's own layout: text may be drawn anywhere on it.
+/// A line of the panel, in which text is placed freely.
 struct Line {
   ImVec2 at;
   float width;
@@ -50,7 +50,7 @@ void draw_no_answer(const PanelInput& input, const Palette& colours) {
                                            : "see the line below");
 }
 
-/// The largest text of the panel, on one line.
+/// Headline in the largest face that fits one line.
 void draw_verdict_headline(const Verdict& v, const Palette& colours) {
   const Line head = next_line(px(28));
   const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
@@ -59,7 +59,7 @@ void draw_verdict_headline(const Verdict& v, const Palette& colours) {
             fitted(face, v.headline, head.width));
 }
 
-/// What the headline means, and at the right how far the answer is.
+/// Sentence of the verdict, and at the right the progress of the answer.
 void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelInput& input, const Palette& colours) {
   const Line second = next_line(px(24));
   const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
@@ -78,7 +78,7 @@ void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelIn
       "max |a - golden| <= 2 max |b - golden|" + hardware_lines(result));
 }
 
-/// What the headline's line says of a loaded output, or of two methods.
+/// Headline for a hidden panel: of a loaded output, or of two methods.
 struct Headline {
   std::string words, more;
   Colour colour, more_colour;
@@ -100,8 +100,8 @@ Headline headline_of(const PanelInput& input, const Palette& colours) {
   return {words, found->sentences[0], colour, kernel_tone(*found, input, colours)};
 }
 
-/// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
-/// lines at 2 and 5 b never move unless a is far beyond them.
+/// Scale of the two error bars: b's error is at 1 of `reach`, so that the lines at 2 b and 5 b stay in place unless a is far
+/// above them.
 struct Bars {
   static constexpr double reach = 5.4;
   float left, width;
@@ -109,7 +109,7 @@ struct Bars {
   float place(double times_b, double full) const { return std::floor(left + width * static_cast<float>(times_b / full)); }
 };
 
-/// The badge at the left, the names of the two lines above the bars.
+/// The badge of the bits at the left, and names of the lines at 2 b and 5 b.
 void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked, const Palette& colours) {
   const Line line = next_line(px(17));
   const Bars bars(line);
@@ -118,7 +118,7 @@ void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked
   draw_bits_badge(view, input, asked, line.at, bars.place(2, Bars::reach) - px(12) - line.at.x, colours);
 }
 
-/// a over b, and the lines at 2 b and 5 b.
+/// Bars of a above b, with lines at 2 b and 5 b.
 void draw_pair(const char* what, double a, double b, const Palette& colours) {
   const Line line = next_line(px(26));
   const Bars bars(line);
@@ -147,7 +147,7 @@ void draw_pair(const char* what, double a, double b, const Palette& colours) {
   }
 }
 
-/// Two methods: what the headline means, and their mean and largest errors as bars.
+/// Answer for two methods: headline, sentence, and bars of their mean and largest errors.
 void draw_answer_of_methods(Session& session, const PanelInput& input, float air, const Palette& colours) {
   const Result& result = *input.answer.result;
   const Verdict v = verdict(result);
@@ -159,7 +159,7 @@ void draw_answer_of_methods(Session& session, const PanelInput& input, float air
   draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
 }
 
-/// How many heads of a loaded output are wrong, a button that shows which, and one that stops the search for them.
+/// Number of wrong heads of a loaded output, a button that shows them, and one that stops judging.
 void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& heads, const Palette& colours,
                          Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
@@ -182,7 +182,7 @@ void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& 
   ImGui::SetCursorScreenPos(next);
 }
 
-/// A loaded output: its verdict, ways from it to the picture, and the largest errors, which it is about, as bars.
+/// Answer for a loaded output: its verdict, buttons that lead to wrong elements, and bars of the largest errors.
 void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, int lines, const Palette& colours,
                            Requests& requests) {
   const Result& result = *input.answer.result;
@@ -200,8 +200,7 @@ void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState
   draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
 }
 
-/// The answer above the table. How high it is depends on the panel alone: the table stays where it is when an output is loaded
-/// or a verdict comes.
+/// The answer above the table. Its height depends on the panel alone, so that the table does not move with outputs or verdicts.
 void draw_answer(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool high = ImGui::GetContentRegionAvail().y >= px(590);
@@ -217,8 +216,7 @@ using Form = DeviationMeasure::Form;
 /// Width of a column of numbers at scale 1.
 constexpr float number_column = 75;
 
-/// Three digits; fewer where an exponent is so long that what stands beside it would be touched. Ulps are counts and need no
-/// exponent as long as they are few.
+/// Three digits, or fewer to fit `room`. Ulps below 9999.5 are written without an exponent.
 std::string number_text(double x, const DeviationMeasure& m, float room) {
   if (m.unit == DeviationMeasure::Unit::ulps && x < 9999.5) return fmt::format("{:.{}f}", x, x < 99.95 ? 1 : 0);
   std::string text;
@@ -227,7 +225,7 @@ std::string number_text(double x, const DeviationMeasure& m, float room) {
   return text;
 }
 
-/// Shortened to one digit where b's column would be touched.
+/// The ratio, with one digit if it would touch b's column.
 std::string ratio_text(double ratio) {
   const std::string text = times(ratio);
   return text_width(Face::mono, text) <= px(48) ? text : scientific(ratio, 1) + "×";
@@ -235,7 +233,7 @@ std::string ratio_text(double ratio) {
 
 double value_of(const Deviation& d, const DeviationMeasure& m) { return shown_number(m, numbers_of(d).*m.value); }
 
-/// Right edges of the columns.
+/// Right edges of the columns, in pixels.
 struct Edges {
   float a, b, ratio, difference;
 };
@@ -243,7 +241,7 @@ Edges edges_of(float width) {
   return {width - px(2 * number_column + 56), width - px(number_column + 56), width - px(number_column), width};
 }
 
-/// What a number of a line may be wide, so that neither its neighbours nor the line's name are touched.
+/// Width of a number that touches neither its neighbours nor the name of its line.
 float number_room(const Edges& x, float name_width) { return std::min(px(number_column - 10), x.a - name_width - px(6)); }
 
 void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height, const Palette& colours) {
@@ -280,7 +278,7 @@ void draw_nonfinite(const Result& r, const DeviationMeasure& row, const Edges& x
   explain(row.what, "golden: " + std::to_string(r.golden_nonfinite));
 }
 
-/// A part of the error of a method that stores Q, K or V with scales.
+/// A part of the error of a method that stores Q, K, V or P with scales.
 struct ErrorPart {
   Deviation ErrorParts::* numbers;
   const char *label, *what, *formula;
@@ -296,10 +294,10 @@ constexpr std::array<ErrorPart, 2> error_parts{{
      "output - golden of the stored"},
 }};
 bool has_parts(const Result& r) { return r.a_parts || r.b_parts; }
-/// The measures that are told in parts, too.
+/// True for measures with a line for each part.
 bool is_told_in_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
 
-/// The part of a measure, below it.
+/// Line of a part, below its measure.
 void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& part, const Edges& x, float width, float height,
                const Palette& colours) {
   const Line line = next_line(height, width);
@@ -326,7 +324,7 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
 /// Minimal height of the panel below the table.
 constexpr float least_detail = 116;
 
-/// Rows are as high as the panel has room for.
+/// Height of a row, from the height of the panel.
 float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
 
 void draw_table(const Result& r, const Palette& colours) {
@@ -376,7 +374,7 @@ void draw_detail(Detail shown, Session& session, const PanelInput& input, UiStat
   }
 }
 
-/// A detail in `height` pixels, which can be saved.
+/// A detail in `height` pixels, with a save button.
 void draw_saved_detail(Detail shown, float height, Session& session, const PanelInput& input, UiState& state,
                        const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -396,14 +394,14 @@ void draw_saved_detail(Detail shown, float height, Session& session, const Panel
                requests);
 }
 
-/// The plot that stands under a chosen plot in a panel that is high enough for both.
+/// Plot below the chosen one in a high panel.
 std::optional<Detail> plot_under(Detail chosen) {
   if (chosen == Detail::ulps) return Detail::scatter;
   if (chosen == Detail::scatter) return Detail::ulps;
   return {};
 }
 
-/// What stands below the table, and the buttons that choose it.
+/// The panel below the table, and the buttons that choose it.
 void draw_lower(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   static constexpr std::array<Choice, 5> choices{{
       {"ulps", "How often each signed error occurs, in ulps of the main format."},

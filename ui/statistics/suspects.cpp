@@ -1,4 +1,4 @@
-// The slips that come nearest to a loaded output, each with the part of its error that it leaves.
+// The slips nearest to a loaded output, each with the share of the error that it leaves.
 #include "ui/statistics/suspects.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::vector<Suspect> suspects_of(const CallJudgement& call) {
 
 namespace {
 
-/// "leaves 3 %"; of one whose output is not known that it explains the error.
+/// "leaves 3 %"; "explains it" without an output of the slip.
 std::string left_words(const Suspect& s) {
   if (std::isnan(s.left)) return "explains it";
   const double percent = 100 * s.left;
@@ -34,7 +34,7 @@ std::string left_words(const Suspect& s) {
                           : fmt::format("leaves {:.0f} %", percent);
 }
 
-/// A swipe against what the slip gives, or the end of it.
+/// Starts or ends a swipe against the slip's output.
 void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
   view.picture = PictureKind::output;
   view.second_slip = on;
@@ -43,7 +43,7 @@ void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
   if (on) view.field = view.second_field = e.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
 }
 
-/// One slip: its sentence, a bar of what it leaves, and that in percent.
+/// A slip: its sentence, and the share that it leaves as a bar and in percent.
 void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, const char* id, float width,
                   const Palette& colours) {
   const float right = px(84), pad = px(8), inner = width - right - 2 * pad;

@@ -1,4 +1,4 @@
-/// The slips that come nearest to a loaded output.
+/// The slips nearest to a loaded output.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@ namespace attoscope {
 
 struct PanelInput;
 
-/// A slip, and the part of the error's root mean square that it leaves; NaN: its output is not known.
+/// A slip, and the share of the RMS error that it leaves; NaN: its output is not known.
 struct Suspect {
   const Slip* slip = nullptr;
   double left = 1;
-  bool named = false;  ///< by the verdict
+  bool named = false;  ///< named in the verdict
 };
 
-/// The suspects of the worst head, the named one first, then those that leave least.
+/// Suspects of the worst head: the named one first, then by ascending share.
 std::vector<Suspect> suspects_of(const CallJudgement& call);
 
-/// These with what each leaves, filling the rest of the panel; a click swipes the output against one. Of a rounded output why
-/// there are none.
+/// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
+/// sentence.
 void draw_suspects(Session& session, const PanelInput& input, const Palette& colours);
 
-/// The same as CSV.
+/// The suspects as CSV.
 std::string suspects_csv(const CallJudgement& call);
 
 }  // namespace attoscope

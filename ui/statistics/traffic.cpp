@@ -1,4 +1,4 @@
-// Bytes between HBM and the chip: bars to scale, what one step holds on chip, and the roofline under which that puts each.
+// Bytes between HBM and the chip: bars to scale, on-chip memory of a step, and the roofline.
 #include "ui/statistics/traffic.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace attoscope {
 
 namespace {
 
-/// Which of the three moves what an algorithm moves; -1: none of them.
+/// Index of the algorithm with the same traffic: Algorithm 0, FA-1, FA-2; -1: none.
 int traffic_index(Algorithm a) {
   switch (a) {
     case Algorithm::three_pass:
@@ -40,10 +40,10 @@ int traffic_index(Algorithm a) {
   }
 }
 
-/// How much room there is: tall shows the tiles within HBM too, low puts what is on chip into one line.
+/// Level of detail by height: tall also shows the tiles in HBM, low has one line for on-chip memory.
 enum class Room { low, middle, tall };
 
-/// A kernel: its name, formula, bytes, bytes over Algorithm 0's, and a bar to scale.
+/// Line of an algorithm: name, formula, bytes, ratio to Algorithm 0, and a bar to scale.
 void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorithm0, Room room, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool low = room == Room::low;
@@ -64,7 +64,7 @@ void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorit
   explain(t.what, t.counted);
 }
 
-/// The bars of all three.
+/// Lines of all three algorithms.
 void draw_bars(const TrafficOfAll& all, Room room, const Palette& colours) {
   const FigurePanel panel = bytes_panel(all, colours);
   const auto bytes = [&](std::size_t i) { return panel.series[i].y.front(); };
@@ -72,24 +72,24 @@ void draw_bars(const TrafficOfAll& all, Room room, const Palette& colours) {
   for (std::size_t i = 0; i < all.size(); ++i) draw_bytes(all[i], bytes(i), most, bytes(0), room, colours);
 }
 
-/// "between HBM and chip, 2 B each", or what elements and scales take where a stores with scales.
+/// "between HBM and chip, 2 B each", or bytes with scales if a stores with scales.
 std::string caption_of(const Result& r) {
   const std::string stored = stored_bytes_text(r.experiment);
   if (stored.empty()) return fmt::format("between HBM and chip, {} B each", r.traffic.element_bytes);
   return fmt::format("{} B with scales, others {} B", stored, r.traffic.element_bytes);
 }
 
-/// What the numbers are, and the button of the loop.
+/// Caption of the numbers, and the button of the loop.
 void draw_caption(const Result& r, bool& shows_loop, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // what saves the plot appears at the right
+  const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // the save button is at the right
   draw_text({at.x, at.y + px(2)}, Face::small, colours.faint, fitted(Face::small, caption_of(r), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
   toggle("loop", colours, shows_loop, button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
 }
 
-/// The step of the traced row's block with the scrubbed tile, or the nearest before it.
+/// Step of the loop at the traced row's block and the scrubbed tile, or the last before it.
 int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) {
   const int block = r.trace.row / tile_rows(r.experiment.a, r.experiment.problem.n), index = scrubbed(r, view);
   const int tile = index < 0 ? 0 : r.trace.tiles[static_cast<std::size_t>(index)].tile;
@@ -100,7 +100,7 @@ int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) 
   return at;
 }
 
-/// The loop in words and as a picture, filling the rest of the panel.
+/// The loop as a sentence and a picture, filling the rest of the panel.
 void draw_loop(TrafficState& state, const Result& r, const View& view, const Palette& colours) {
   if (!state.loop) state.loop = std::make_shared<LoopPicture>();
   LoopPicture& picture = *state.loop;
@@ -117,7 +117,7 @@ void draw_loop(TrafficState& state, const Result& r, const View& view, const Pal
   draw_loop_picture(picture, at, {from.x, from.y + px(4)}, {room.x, height - px(4)}, colours);
 }
 
-/// Four strips of N or n_k rows, with the tile that is on chip lit in each.
+/// Q, K, V and O as strips of N or n_k rows, with the current tile highlighted.
 void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float step = size.x / 4, top = at.y + px(13), height = size.y - px(13);
@@ -134,7 +134,7 @@ void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e, const Palette& colour
   }
 }
 
-/// The tiles of one step side by side, to scale with M.
+/// Tiles of one step side by side, to scale with M.
 void draw_chip(ImVec2 at, ImVec2 size, const OnChip& c, double M, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const double full = std::max(c.total(), M);
@@ -191,7 +191,7 @@ void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
       chip_table(c, e));
 }
 
-/// What one step of the inner loop needs, against M.
+/// On-chip memory of one step of the inner loop, compared with M.
 void draw_on_chip(const Experiment& e, int M, Room room, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool tall = room == Room::tall, low = room == Room::low;
@@ -224,7 +224,7 @@ double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine
 
 namespace {
 
-/// What bytes are counted from: sizes, bytes of a number (main format, Q, K and V together), rows that are read.
+/// Operands of the byte counts: sizes, bytes of a number in the main format, rows that are read.
 struct Counted {
   double n, n_k, d, d_v, size;
   double Q, K, V;  ///< bytes of a number as stored
@@ -249,7 +249,7 @@ Counted counted(const Experiment& e, const Traffic& t) {
   return c;
 }
 
-/// The sums of bytes where keys or columns of V are counted apart.
+/// Formulas and sums for n_k or d_v of their own.
 void count_apart(TrafficOfAll& all, const Counted& c) {
   all[0].formula = "(N+n_k)(d+d_v) + 4N·n_k";
   all[0].counted = fmt::format(
@@ -271,7 +271,7 @@ void count_apart(TrafficOfAll& all, const Counted& c) {
       c.n, c.d, c.d_v, c.key_rows, c.size);
 }
 
-/// The sums of bytes where Q, K or V are stored with scales: elements and scales count for what they are.
+/// Sums for Q, K or V stored with scales: average bytes of a number, scales included.
 void count_with_scales(TrafficOfAll& all, const std::string& stored, const Counted& c) {
   const std::string with = fmt::format("\n{} B a number as stored, scales included; all else {:.0f} B\n", stored, c.size);
   const std::string query = fmt::format("{:.0f} * {:.4g}", c.d, c.Q),

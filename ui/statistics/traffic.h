@@ -12,30 +12,30 @@ namespace attoscope {
 struct Experiment;
 struct Result;
 
-/// One algorithm's traffic, ready to be drawn.
+/// Traffic of an algorithm, ready to draw.
 struct TrafficOf {
   const char* name = "";  ///< "FA-2"
   double bytes = 0;       ///< between HBM and the chip
   double intensity = 0;   ///< useful operations a byte
-  Colour colour = 0;      ///< a's or b's where it is what they do
+  Colour colour = 0;      ///< a's or b's if they use the algorithm
   std::string formula{};  ///< elements moved: "2Nd + N + Tr·2Nd"
-  std::string counted{};  ///< bytes, with the numbers put in
-  const char* what = "";  ///< its loops, in words
+  std::string counted{};  ///< the formula with numbers, in bytes
+  const char* what = "";  ///< description of its loops
 };
 using TrafficOfAll = std::array<TrafficOf, 3>;
 
-/// Algorithm 0, FlashAttention-1 and -2 on the result's problem with a's tiles.
+/// Algorithm 0, FlashAttention-1 and -2 for the result's problem with a's tiles.
 TrafficOfAll traffic_of_all(const Result& result, const Palette& colours);
 
-/// What traffic_of_all says of an experiment that nothing was computed for.
+/// The same for an experiment without a result.
 TrafficOfAll traffic_of_all(const Experiment& experiment, const Palette& colours);
-/// A line each: name, formula, bytes, how many times Algorithm 0's, and a bar to scale; as wide as there is room.
+/// One line each: name, formula, bytes, ratio to Algorithm 0, and a bar to scale; fills the width.
 void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours);
 
-/// Seconds that `of` takes at least on a machine.
+/// Smallest time of `of` on a machine, in seconds.
 double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine);
 
-/// The machine to choose, and its roofline with the three algorithms; where there is little room, in words.
+/// Choice of the machine, and its roofline with the three algorithms; in a low panel as text.
 void draw_roofline(View& view, const TrafficOfAll& all, double flops, const Palette& colours);
 
 }  // namespace attoscope

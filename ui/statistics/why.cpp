@@ -1,4 +1,4 @@
-// The cost of each rounding step: the mean error if that step alone were exact. Of a loaded output its suspects instead.
+// Cost of each rounding step: the mean error if that step alone were exact; or the suspects of a loaded output.
 #include "ui/frame/why.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace attoscope {
 
 namespace {
 
-/// What a source's line says: what it is, and what a click makes of it.
+/// Tooltip of a source: its description, and the effect of a click.
 std::string explanation(const ErrorSource& source, const Scalings& scaling) {
   if (!source.stored)
     return "The mean error of a if " + std::string(name(source)) + " alone were exact: " + std::string(what(source)) +
@@ -32,15 +32,15 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling) {
                      scaling_text(scaling[*source.stored]));
 }
 
-/// What all lines have in common.
+/// Common parameters of all lines.
 struct Shares {
   const StepError& total;
   const Scalings& scaling;
-  double largest;  ///< change
+  double largest;  ///< largest change
   float width, height;
 };
 
-/// One step: its name, a bar, and by how many percent the error would change. True if it was clicked.
+/// A source: name, bar, change of the mean error in percent. True if it was clicked.
 bool draw_share(const StepShare& s, double change, const Shares& all, const Palette& colours) {
   const auto& [total, scaling, largest, width, height] = all;
   const ImVec2 at = ImGui::GetCursorScreenPos();

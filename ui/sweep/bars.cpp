@@ -1,4 +1,4 @@
-// Means over named values: a line of the panel for each, with a bar, or with a dot for each value of the second parameter.
+// Means over named values, one line each, as a bar, or as a dot for each value of the second parameter.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,11 +13,11 @@ namespace {
 
 /// The columns: names, bars, numbers.
 struct Columns {
-  float name, left, right, number, top, bottom;  ///< `number`: its right edge
+  float name, left, right, number, top, bottom;  ///< `number`: right edge of the numbers
   float row;                                     ///< height of a line
 };
 
-/// Where a value stands between the columns of names and numbers.
+/// Horizontal position of a value, between the names and the numbers.
 float to_x(const SweepRange& r, const Columns& c, double value) {
   const double t = r.log ? std::log(value / r.from) / std::log(r.to / r.from) : (value - r.from) / (r.to - r.from);
   return c.left + static_cast<float>(std::clamp(t, 0.0, 1.0)) * (c.right - c.left);
@@ -54,7 +54,7 @@ void draw_scale(const SweepScene& s, const Columns& c, float bottom) {
   draw_text({x + px(4), c.top - px(2)}, Face::small, s.colours.faint, "a = b");
 }
 
-/// The whisker of a mean, with feet.
+/// Error bar of a mean.
 void draw_spread(const SweepRange& r, const Columns& c, const SpreadEnds& ends, float y, Colour colour) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float x0 = to_x(r, c, ends.low), x1 = to_x(r, c, ends.high), foot = px(4);
@@ -62,7 +62,7 @@ void draw_spread(const SweepRange& r, const Columns& c, const SpreadEnds& ends, 
   for (const float x : {x0, x1}) list->AddLine({x, y - foot}, {x, y + foot}, colour, px(1.5f));
 }
 
-/// Where bars begin: at a = b, at the left end of a log axis, else at 0.
+/// Base of the bars: at a = b, at the left end of a log axis, else at 0.
 float base_of(const SweepDrawing& d, const Columns& c) {
   if (d.table->of == "ratio") return to_x(d.y, c, 1);
   return d.y.log ? c.left : to_x(d.y, c, 0);
@@ -83,7 +83,7 @@ void draw_bar(const SweepScene& s, const Columns& c, const SweepCell& cell, floa
   draw_text({c.number, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text, mean_text(d.extremes, cell.mean), 1);
 }
 
-/// A dot for each value of the second parameter, one a little below the other.
+/// One dot for each value of the second parameter, each a little below the last.
 void draw_dots(const SweepScene& s, const Columns& c, int first, float y) {
   const SweepDrawing& d = s.state.drawing;
   const float step = std::min(px(20), (c.row - px(6)) / static_cast<float>(d.lines.size()));
@@ -99,7 +99,7 @@ void draw_dots(const SweepScene& s, const Columns& c, int first, float y) {
   }
 }
 
-/// What stands in a line that has no bar.
+/// Text of a line without a bar: an infinite mean, an error, or "·".
 void draw_nothing(const SweepScene& s, const Columns& c, const SweepCell& cell, float y) {
   const std::string text = cell.count > 0    ? scientific(cell.mean)
                            : cell.error >= 0 ? s.state.drawing.table->errors[static_cast<std::size_t>(cell.error)]
@@ -109,7 +109,7 @@ void draw_nothing(const SweepScene& s, const Columns& c, const SweepCell& cell, 
             fitted(Face::small, text, c.number - c.left - px(8)));
 }
 
-/// The dot of a line nearest to the mouse.
+/// Index of the second parameter whose dot is nearest to the mouse.
 int nearest(const SweepDrawing& d, const Columns& c, int first, float x) {
   int best = 0;
   float least = 1e30f;
@@ -140,7 +140,7 @@ void draw_row(const SweepScene& s, const Columns& c, int i, const Box& clip) {
     draw_nothing(s, c, cell, y);
 }
 
-/// The names of the second parameter's values in their colours, in one line; as many as fit.
+/// Names of the second parameter's values in their colours, in one line; as many as fit.
 void draw_legend(const SweepScene& s, ImVec2 at, float right) {
   for (const SweepLine& line : s.state.drawing.lines) {
     const float width = text_width(Face::mono_small, line.curve.label);

@@ -1,4 +1,4 @@
-// The answer in a sentence, how far it is, and the buttons that run, pause and cancel.
+// The answer in a sentence, its progress, and buttons that run, pause and cancel.
 #include <fmt/format.h>
 
 #include <algorithm>

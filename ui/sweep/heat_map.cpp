@@ -1,4 +1,4 @@
-// Two parameters: one across, one upwards, the mean as a colour.
+// Heat map of two parameters: one across, one upwards.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,7 +33,7 @@ void refresh_heat(SweepState& m, const std::shared_ptr<const SweepTable>& table)
   p.image.width = 0;
 }
 
-/// Signed means have the signed map; others a ramp, logarithmic where the plan says so.
+/// Signed map for negative means; else a ramp, logarithmic if the plan says so.
 Colouring colouring_of(const SweepDrawing& d, Theme theme) {
   const SweepExtremes& e = d.extremes;
   const bool is_signed = e.known > 0 && d.table->cells[e.least].mean < 0;
@@ -42,7 +42,7 @@ Colouring colouring_of(const SweepDrawing& d, Theme theme) {
   return {.diverging = is_signed, .log = d.log_y, .range = end, .knee = knee, .theme = theme};
 }
 
-/// Names along an axis, as many as fit: `place(i)` is where the i-th stands, `room` what it takes there.
+/// Draws as many names along an axis as fit: `place(i)` is the position of name i, `room` its length.
 template <class Place, class Room, class Draw>
 void draw_names(const std::vector<std::string>& names, Place place, Room room, Draw draw) {
   float free = -1e30f;
@@ -74,13 +74,13 @@ void draw_axes(const SweepTable& t, const Box& map, const Palette& colours) {
   draw_text({map.min.x - px(8), map.min.y - px(20)}, Face::small, colours.faint, t.axes[1].title, 1);
 }
 
-/// Black or white, whichever is read better on `under`.
+/// Black or white, whichever has more contrast on `under`.
 Colour ink_on(Colour under) {
   const double light = 0.299 * (under & 255) + 0.587 * ((under >> 8) & 255) + 0.114 * ((under >> 16) & 255);
   return light > 140 ? 0xff101010u : 0xfff4f4f4u;
 }
 
-/// The means in their cells, where these are large enough.
+/// Draws the means into their cells, if the cells are large enough.
 void draw_numbers(const SweepTable& t, const SweepExtremes& extremes, const Box& map, const Colouring& how) {
   const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),
               cell_y = (map.max.y - map.min.y) / static_cast<float>(t.across()), line = line_height(Face::mono_small);

@@ -14,12 +14,12 @@ namespace attoscope {
 
 namespace {
 
-/// Lines with more points than this have a band instead of bars and marks.
+/// Points of a line above which a band replaces error bars and marks.
 constexpr std::size_t most_bars = 60;
-/// Vertices of all lines together, so that a frame stays cheap.
+/// Limit of the vertices of all lines, which bounds the cost of a frame.
 constexpr double most_vertices = 12000;
 
-/// Ticks at the parameter's own values where these have room, else round ones.
+/// Ticks at the parameter's own values if they fit, else round ones.
 SweepTicks x_ticks(const SweepDrawing& d, float width) {
   const SweepValues& axis = d.table->axes[0];
   const auto place = [&](double x) {
@@ -48,7 +48,7 @@ std::vector<const char*> texts_of(const SweepTicks& ticks) {
   return list;
 }
 
-/// The ends of a line's bars, at most one pair a pixel: of neighbours the least and the largest.
+/// Band of a line's spread, at most one point a pixel: the smallest and the largest of neighbours.
 struct Band {
   std::vector<double> x, low, high;
 };
@@ -92,7 +92,7 @@ void draw_line(const Series& line, Colour colour, double pixels, bool with_sprea
   ImPlot::PlotLine("##line", p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
 }
 
-/// The combination whose mean is nearest to the mouse, within reach.
+/// The combination whose mean is nearest to the mouse, within 24 px.
 std::optional<SweepPlace> nearest(const SweepDrawing& d) {
   const ImPlotPoint mouse = ImPlot::GetPlotMousePos();
   const ImVec2 at = ImGui::GetIO().MousePos;
@@ -111,7 +111,7 @@ std::optional<SweepPlace> nearest(const SweepDrawing& d) {
   return best;
 }
 
-/// A ring about the combination that the mouse points at, here or in the table.
+/// A ring around the combination under the mouse, here or in the table.
 void draw_pointed(const SweepScene& s) {
   if (!s.state.pointed) return;
   for (const SweepLine& line : s.state.drawing.lines) {
@@ -123,7 +123,7 @@ void draw_pointed(const SweepScene& s) {
   }
 }
 
-/// A ratio of 1: the errors of a and b are equal.
+/// Line at a ratio of 1, where a and b have equal errors.
 void draw_equal(const SweepDrawing& d, const Palette& colours) {
   if (d.table->of != "ratio" || d.y.from > 1 || d.y.to < 1) return;
   const ImVec2 from = ImPlot::PlotToPixels(d.x.from, 1.0), to = ImPlot::PlotToPixels(d.x.to, 1.0);
@@ -147,7 +147,7 @@ std::vector<EndLabel> end_labels(const SweepScene& s) {
   return labels;
 }
 
-/// How wide the names at the ends of the lines are.
+/// Width of the names at the ends of the lines.
 float label_room(const SweepDrawing& d, float width) {
   if (d.table->axes.size() < 2) return d.rival ? px(20) : px(8);
   return std::min(text_width(Face::mono_small, d.longest[1]) + px(12), width / 4);

@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// All that a panel is drawn from.
+/// Parameters of all panels.
 struct SweepScene {
   Session& session;
   const PanelInput& input;
@@ -27,9 +27,9 @@ struct SweepScene {
   const SweepView& sweep() const { return input.sweep; }
 };
 
-/// Ready-made plans, what is varied, over what, what is measured.
+/// Ready-made plans, varied parameters, measure.
 void draw_sweep_plan(const SweepScene& scene);
-/// A plan that answers a question, for the experiment in Explore.
+/// A ready-made plan for the experiment in Explore.
 struct ReadyPlan {
   std::string_view name, title, sentence;
   std::string_view key, values, second_key, second_values;
@@ -39,31 +39,30 @@ struct ReadyPlan {
   bool log_y, heat_map;
 };
 
-/// All of them.
+/// All ready-made plans.
 std::span<const ReadyPlan> ready_plans();
-/// The plan, with the spread shown as before.
+/// The plan, with the spread of the current one.
 SweepPlan plan_of(const ReadyPlan& ready, const SweepPlan& before);
-/// A menu of them.
+/// A button with a menu of the ready-made plans.
 void ready_plans_button(const SweepScene& scene, float width);
-/// A list of all parameters, found by typing; true if it changed the choice.
+/// A searchable list of all parameters; true if it changed the choice.
 bool pick_parameter(const SweepScene& scene, const char* label, VariedParameter& varied, bool may_be_none, float width);
 
-/// What the numbers say, and how far they are; buttons that run, pause and cancel.
+/// Result in words, progress, and buttons that run, pause and cancel.
 void draw_sweep_head(const SweepScene& scene);
-/// The picture that fits the plan, in the rest of the panel.
+/// The picture of the plan, in the rest of the panel.
 void draw_sweep_picture(const SweepScene& scene);
-/// Each of the three in a box.
+/// The three kinds of picture, each in a box.
 void draw_sweep_lines(const SweepScene& scene, const Box& box);
 void draw_sweep_bars(const SweepScene& scene, const Box& box);
 void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
-/// All combinations, one a line.
+/// All combinations, one line each.
 void draw_sweep_rows(const SweepScene& scene);
 
-/// Makes the box sensitive to the mouse: it shows the numbers of the combination that is there, and a click opens it in
-/// Explore.
+/// Handles the mouse over the box: shows the numbers of the combination there; a click opens it in Explore.
 void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, const Box& box);
 
-/// Runs, pauses or resumes, whichever comes next; nothing where there is no plan.
+/// Next action of the run button; none without a valid plan.
 SweepRequest next_request(const SweepProgress& progress);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// A list of all parameters that can be varied, by groups, found by typing.
+// A searchable list of all parameters, by groups.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -18,7 +18,7 @@ bool fits(const SweepParameter& p, const std::string& search) {
          std::string::npos;
 }
 
-/// One parameter: its key, and what it is.
+/// A parameter: key and title. True if it was clicked.
 bool entry(const SweepParameter& p, bool chosen, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), key_width = px(128), width = px(400);
@@ -31,7 +31,7 @@ bool entry(const SweepParameter& p, bool chosen, const Palette& colours) {
   return pressed;
 }
 
-/// The field in which a part of a name is typed; the first parameter that fits is taken on Enter.
+/// Search field; Enter takes the first match.
 bool search_field(std::string& search) {
   const WithField f(Face::label);
   if (ImGui::IsWindowAppearing()) {

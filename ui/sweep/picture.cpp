@@ -1,4 +1,4 @@
-// Which picture fits the plan, and what the mouse does in all of them.
+// Choice of the picture for a plan, and the mouse in all of them.
 #include <fmt/format.h>
 
 #include <string>
@@ -31,7 +31,7 @@ std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const
   return lines;
 }
 
-/// What stands where there is no picture.
+/// Text in the place of a missing picture.
 void draw_empty(const SweepScene& s, const Box& box) {
   const SweepProgress& p = s.sweep().progress;
   std::string text = "Run the sweep: its points appear here as they are computed.";

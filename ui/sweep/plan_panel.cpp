@@ -1,4 +1,4 @@
-// What is varied, over what, and what is measured.
+// Editor of the plan: varied parameters, measure, seeds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void complain(const std::string& sentence, const Palette& colours, float width) 
   ImGui::PopStyleColor();
 }
 
-/// The values as text; taken when Enter is pressed or the field is left.
+/// The values as text, taken on Enter or when the field loses the focus.
 void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
   std::string &typed = s.state.typed[index], &from = s.state.typed_from[index];
   if (from != varied.values) typed = from = varied.values;
@@ -59,7 +59,7 @@ void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied
           "16,32,64    16:64:16    16:1024:x2\nbf16,fp16,e5m7    values with commas: q.npy,k.npy,v.npy;normal");
 }
 
-/// Every value as a chip, in at most three lines; a click leaves it out.
+/// Every value as a chip, in at most three lines; a click removes the value.
 void draw_chips(const SweepScene& s, const std::vector<std::string>& values, VariedParameter& varied, float width) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float height = px(20), gap = px(4), more = px(56);
@@ -97,7 +97,7 @@ const SweepParameter* parameter(const SweepScene& s, const std::string& key) {
   return at == s.sweep().offer->parameters.end() ? nullptr : &*at;
 }
 
-/// A parameter, its values as a list or a range, and what they come to.
+/// A parameter, and its values as a list or a range, with the result as chips.
 void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
   ImGui::PushID(index == 0 ? "first" : "second");
   pick_parameter(s, "##parameter", varied, index == 1, width);
@@ -132,7 +132,7 @@ std::string count_text(const SweepProgress& p, int asked_seeds) {
   return text + ": " + std::to_string(points) + (points == 1 ? " point" : " points");
 }
 
-/// Whose number it is, and what it is divided by.
+/// Method of the measure, and its divisor.
 void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette& colours, float width) {
   ImGui::BeginDisabled(!of_method || plan.relation == SweepRelation::ratio);
   int subject = static_cast<int>(plan.subject);
@@ -209,7 +209,7 @@ void edit_second(const SweepScene& s, float width) {
   edit_varied(s, 1, plan.second, width);
 }
 
-/// How many seeds, or why there are none to vary.
+/// Number of seeds, or the reason why seeds change nothing.
 void edit_seeds(const SweepScene& s, float width) {
   const std::string& none = s.sweep().progress.no_seeds;
   ImGui::BeginDisabled(!none.empty());

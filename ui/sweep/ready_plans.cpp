@@ -1,4 +1,4 @@
-// Plans that answer a question each, for the session's own experiment.
+// Ready-made plans for the session's experiment.
 #include <algorithm>
 #include <array>
 #include <string>

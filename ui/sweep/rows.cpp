@@ -1,4 +1,4 @@
-// Every combination with its numbers, one a line.
+// All combinations with their numbers, one line each.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 constexpr float row_height = 20;
 constexpr std::array<const char*, 4> number_heads{"mean", "std", "min", "max"};
 
-/// Right edges of the columns: values, numbers, seeds. Where there is little room, least and largest are left out.
+/// Right edges of the columns: values, numbers, seeds. A narrow table has no minimum and maximum.
 struct Columns {
   std::vector<float> values, numbers;
   float seeds, left;
@@ -33,7 +33,7 @@ Columns columns_of(const SweepDrawing& d, float left, float width) {
         std::max(text_width(Face::mono_small, d.longest[i]), std::min(px(48), text_width(Face::small, t.axes[i].key))) + px(8);
   const int count = wanted <= width - seeds - 4 * number ? 4 : 2;
   const float room = std::max(px(34), width - seeds - static_cast<float>(count) * number);
-  const float apart = std::clamp((room - wanted) / static_cast<float>(t.axes.size()), 0.0f, px(12));  // where there is room
+  const float apart = std::clamp((room - wanted) / static_cast<float>(t.axes.size()), 0.0f, px(12));
   for (std::size_t i = 0; i < t.axes.size(); ++i) c.values.push_back(x += widths[i] * std::min(1.0f, room / wanted) + apart);
   const float step = (left + width - seeds - x) / static_cast<float>(count);
   for (int i = 0; i < count; ++i) c.numbers.push_back(x += step);
@@ -70,7 +70,7 @@ void draw_numbers(const SweepScene& s, const SweepCell& cell, const Columns& c, 
   draw_text({c.seeds, y}, Face::mono_small, cell.error >= 0 ? colours.bad : colours.faint, std::to_string(cell.count), 1);
 }
 
-/// A line; under the mouse it is seen in the plot too, and a click opens it.
+/// A line; under the mouse it is highlighted in the plot too; a click opens it in Explore.
 void draw_row(const SweepScene& s, const Columns& c, int index) {
   const SweepTable& t = *s.state.drawing.table;
   const auto across = static_cast<int>(t.across());

@@ -16,10 +16,10 @@ namespace attoscope {
 
 namespace {
 
-/// Where value `i` of the first parameter stands.
+/// Position of value `i` of the first parameter.
 double x_of(const SweepTable& t, std::size_t i) { return has_categories(t) ? static_cast<double>(i) : t.axes[0].numbers[i]; }
 
-/// The points of `value` that are known, with what `ends` says of each.
+/// Points of the cells with a finite `value`; `ends` returns their spread.
 template <class Value, class Ends>
 SweepLine line_of(const SweepTable& t, std::size_t second, Value value, Ends ends) {
   SweepLine line;
@@ -54,7 +54,7 @@ SweepLine rival_line(const SweepTable& t) {
   return line;
 }
 
-/// In order of x: a list may be typed in any.
+/// Sorts by x; a typed list may have any order.
 void sort_by_x(SweepLine& line) {
   Series& c = line.curve;
   if (std::ranges::is_sorted(c.x)) return;
@@ -73,7 +73,7 @@ void sort_by_x(SweepLine& line) {
   sorted(c.x);
 }
 
-/// [low, high] with a little air; from 0 where the values are not far above it.
+/// [low, high] with a margin; from 0 if low is less than half of high.
 SweepRange padded(double low, double high, bool wants_log, bool from_zero) {
   if (!(low <= high)) return {0, 1, false};
   if (wants_log && low > 0) {
@@ -85,7 +85,7 @@ SweepRange padded(double low, double high, bool wants_log, bool from_zero) {
   return {zero ? 0 : low - air, high + air, false};
 }
 
-/// The least and the largest of the numbers that `each` gives to the function that it is given.
+/// Range of the finite numbers that `each` passes to its argument.
 template <class F>
 SweepRange hull(F each) {
   SweepRange r{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), false};
@@ -110,7 +110,7 @@ SweepRange y_range(const SweepDrawing& d, bool wants_log) {
   return padded(all.from, all.to, wants_log, true);
 }
 
-/// 1, 2 and 5 times powers of ten where the decades alone would be too few.
+/// Ticks at powers of ten; within two decades also at 2 and 5 times them.
 std::vector<double> log_ticks(double from, double to, double most) {
   if (to < 8 * from) return round_ticks(from, to, most);
   const int first = static_cast<int>(std::floor(std::log10(from))), last = static_cast<int>(std::ceil(std::log10(to)));
@@ -123,18 +123,17 @@ std::vector<double> log_ticks(double from, double to, double most) {
   return ticks;
 }
 
-/// Decimals that give the largest of numbers of these sizes four digits; negative where some are too small or too large for
-/// that.
+/// Decimals that give the largest of numbers in this range four digits; -1 if some are too small or too large.
 int plain_decimals(double least, double largest) {
   if (!(largest > 0) || least < 0.01 || largest >= 1e4) return -1;
   return std::clamp(3 - static_cast<int>(std::floor(std::log10(largest))), 0, 3);
 }
 
-/// Significant digits by which evenly spaced ticks differ.
+/// Significant digits needed to distinguish evenly spaced ticks.
 int digits_apart(const std::vector<double>& ticks) {
   if (ticks.size() < 2) return 2;
   const double step = ticks[1] - ticks[0], decade = std::floor(std::log10(step)), lead = step / std::pow(10.0, decade);
-  const bool half = std::abs(lead - std::round(lead)) > 1e-6;  // 2.5 has a digit more than 2
+  const bool half = std::abs(lead - std::round(lead)) > 1e-6;  // a step of 2.5 needs one digit more
   return std::clamp(static_cast<int>(std::floor(std::log10(ticks.back())) - decade) + (half ? 2 : 1), 1, 6);
 }
 
@@ -225,7 +224,7 @@ Colour line_colour(const SweepTable& table, int second, Theme theme) {
   const Palette& colours = palette(theme);
   if (table.axes.size() < 2)
     return table.of == "b" ? colours.b : table.of == "a" || table.of == "ratio" ? colours.a : colours.accent;
-  const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // as far along the ramp a colour can be read on the panel
+  const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // begin of the ramp's part with enough contrast to the panel
   const float share = table.across() > 1 ? static_cast<float>(second) / static_cast<float>(table.across() - 1) : 0.5f;
   return colour(off_panel + (1 - off_panel) * share, {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
 }

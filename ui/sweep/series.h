@@ -1,4 +1,4 @@
-/// A sweep's table as what is drawn: lines, ranges, ticks, colours. No drawing.
+/// Data of a sweep's pictures: lines, ranges, ticks, colours. No drawing.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace attoscope {
 
-/// The means along the first parameter, for one value of the second. Points without an answer are left out.
+/// Means along the first parameter, for one value of the second. Points without an answer are left out.
 struct SweepLine {
-  Series curve;            ///< the means and the ends of their bars; named as the second parameter's value
-  int second = 0;          ///< which of its values
-  std::vector<int> first;  ///< which values of the first parameter these are
+  Series curve;            ///< means and ends of their error bars; label: the second parameter's value
+  int second = 0;          ///< index of the second parameter's value
+  std::vector<int> first;  ///< indices of the first parameter's values
 };
 
 /// An axis that shows [from, to].
@@ -28,60 +28,60 @@ struct SweepRange {
   bool log = false;
 };
 
-/// Which cells have the least and the largest mean.
+/// Cells with the smallest and the largest mean, and counts.
 struct SweepExtremes {
   std::size_t least = 0, largest = 0;        ///< indices of `SweepTable::cells`
-  std::size_t known = 0, below_one = 0;      ///< how many have a finite mean, and one below 1
-  double largest_size = 0, least_above = 0;  ///< of |mean|; of the means above 0, or 0
-  int decimals = -1;  ///< of means that are all of a handy size; negative: they are written with exponents
+  std::size_t known = 0, below_one = 0;      ///< number of finite means, and of means below 1
+  double largest_size = 0, least_above = 0;  ///< largest |mean|; smallest mean above 0, or 0
+  int decimals = -1;                         ///< decimals of the means, if all sizes allow them; negative: exponents
 };
 SweepExtremes extremes(const SweepTable& table);
 
-/// A mean, or a number of its unit, as all of the table's are written: "0.511", "4.96e-4"; with as many more digits.
+/// A mean, or a number of its unit, in the format of the table: "0.511", "4.96e-4"; with `more` additional digits.
 std::string mean_text(const SweepExtremes& extremes, double number, int more = 0);
 
-/// Everything that a frame draws, made once for a table.
+/// Data of all pictures, updated once for a table.
 struct SweepDrawing {
   std::shared_ptr<const SweepTable> table;
   SeedSpread spread = SeedSpread::std;
-  bool log_x = true, log_y = true;  ///< as the plan wants them
+  bool log_x = true, log_y = true;  ///< wanted by the plan
   std::vector<SweepLine> lines;
-  std::optional<SweepLine> rival;  ///< the means of b
+  std::optional<SweepLine> rival;  ///< means of b
   SweepRange x, y;
   SweepExtremes extremes;
-  std::array<std::string, 2> longest;  ///< name of a value of each parameter
-  std::size_t left_out = 0;            ///< lines beyond `most_lines`, which are spread evenly
+  std::array<std::string, 2> longest;  ///< longest name of a value of each parameter
+  std::size_t left_out = 0;            ///< number of lines beyond `most_lines`; those shown are spread evenly
 };
 inline constexpr std::size_t most_lines = 64;
 
-/// True if the first parameter's values are names: these are drawn as bars.
+/// True if the first parameter's values are names, drawn as bars.
 bool has_categories(const SweepTable& table);
-/// Ends of the bar about a mean; on a log axis a bar never reaches 0: it ends at the least seed then.
+/// Ends of the error bar of a mean. The smallest seed replaces a lower end that is not above 0 if the mean is.
 struct SpreadEnds {
   double low, high;
 };
 SpreadEnds spread_ends(const SweepCell& cell, SeedSpread spread);
 
-/// Brings the drawing up to date; true if it changed.
+/// Updates the drawing; true if it changed.
 bool refresh(SweepDrawing& drawing, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan);
 
-/// The lines as a panel for print: what the window shows, but for its colours and ticks.
+/// The lines as a panel for print, as in the window but for colours and ticks.
 FigurePanel sweep_panel(const SweepDrawing& drawing);
 
-/// Places and texts of ticks on [from, to], about `most` of them.
+/// Positions and texts of about `most` ticks on [from, to].
 struct SweepTicks {
   std::vector<double> at;
   std::vector<std::string> texts;
 };
 SweepTicks value_ticks(const SweepRange& range, double most);
 
-/// The colour of a line: a's, b's, the accent's, or one of a ramp where a second parameter tells lines apart.
+/// Colour of a line: a's, b's, the accent, or one of a ramp with a second parameter.
 Colour line_colour(const SweepTable& table, int second, Theme theme);
 
-/// A combination's cell; null where the place is none.
+/// Cell of a combination; null if out of range.
 const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place);
 
-/// The table's rows with their numbers in full.
+/// The table as CSV with numbers in full.
 std::string sweep_csv(const SweepTable& table);
 
 }  // namespace attoscope

@@ -13,7 +13,7 @@ namespace attoscope {
 
 namespace {
 
-/// Where the three panels lie: side by side, or the table under the picture where the window is narrow.
+/// Layout of the three panels: side by side, or in a narrow window the table under the picture.
 struct SweepLayout {
   Box plan, picture, rows;
 };

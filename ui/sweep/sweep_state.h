@@ -1,4 +1,4 @@
-/// What the Sweep workspace remembers between frames.
+/// State of the Sweep workspace between frames.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace attoscope {
 
-/// The sweep as it is drawn, and what is being typed.
+/// Drawing of the sweep, and typed texts.
 struct SweepState {
   SweepDrawing drawing;
-  CellPicture heat;  ///< a cell for each combination: the first parameter across, the second upwards
+  CellPicture heat;  ///< one cell for each combination: the first parameter across, the second upwards
   std::shared_ptr<const SweepTable> heat_table;
-  std::array<std::string, 2> typed, typed_from;  ///< values as they are typed, and the plan's that they began with
+  std::array<std::string, 2> typed, typed_from;  ///< typed values, and the plan's values that they began with
   std::string search;
-  std::optional<SweepPlace> pointed, pointing;  ///< under the mouse in the frame before, and in this one
+  std::optional<SweepPlace> pointed, pointing;  ///< combination under the mouse in the last frame, and in this one
 };
 
 }  // namespace attoscope

@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-/// With commas between them; with semicolons where one has a comma itself.
+/// The values separated by commas, or by semicolons if one has a comma.
 std::string listed(const std::vector<std::string>& values) {
   const bool semicolons = std::ranges::any_of(values, [](const std::string& v) { return v.find(',') != std::string::npos; });
   std::string text;

@@ -7,11 +7,11 @@
 
 namespace attoscope {
 
-/// How values are written: "16,32,64", "16:64:16", "16:64:x2".
+/// Notation of values: "16,32,64", "16:64:16", "16:64:x2".
 enum class ValueForm { list, linear, doubling };
 ValueForm form_of(std::string_view values);
 
-/// The same first and last value in another form; a list holds all of `values`, which are numbers where it becomes a range.
+/// The same first and last value in another notation; a list holds all of `values`. For a range the values must be numbers.
 std::string in_form(ValueForm form, const std::vector<std::string>& values);
 
 /// A list without one of its values.

@@ -39,12 +39,12 @@ std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from,
   return subject(t) + (y >= x ? " grows " : " falls ") + amount + way;
 }
 
-/// "0.51× … 4.60×"; one number where both read alike.
+/// "0.51× … 4.60×"; one number if both texts are equal.
 std::string span_of(const std::string& least, const std::string& largest) {
   return least == largest ? least : least + " … " + largest;
 }
 
-/// "fp32, N 64": the values, with what they are where they are numbers.
+/// "fp32, N 64": values, numbers with their parameter's name.
 std::string short_place(const SweepTable& t, std::size_t cell) {
   std::string text;
   const SweepPlace place = place_of(t, cell);
@@ -76,7 +76,7 @@ std::string known_words(const SweepTable& t, const SweepExtremes& e) {
   return subject(t) + ": " + span_of(mean_text(e, t.cells[e.least].mean), mean_text(e, t.cells[e.largest].mean));
 }
 
-/// What is said instead of an answer.
+/// Headline without results.
 std::string waiting_words(const SweepView& s) {
   const SweepProgress& p = s.progress;
   if (!p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty()) return "This plan cannot be run yet";

@@ -10,7 +10,7 @@
 
 namespace attoscope {
 
-/// What the numbers say, and what they are.
+/// Headline and sentence of a sweep's result.
 struct SweepWords {
   std::string headline, sentence;
 };
@@ -22,7 +22,7 @@ std::string progress_text(const SweepProgress& progress);
 /// "block_k 64, format bf16".
 std::string place_text(const SweepTable& table, const SweepPlace& place);
 
-/// The experiment in a line, without what the plan varies: "flash2 hw against three_pass base_eager, bf16, N 1024, ..."
+/// The experiment in one line, without the plan's parameters: "flash2 hw against three_pass base_eager, bf16, N 1024, ..."
 std::string fixed_text(const Experiment& experiment, const SweepPlan& plan);
 
 }  // namespace attoscope

@@ -1,11 +1,11 @@
-/// Whether MicroTeX understands a formula; it draws what it can of any.
+/// Check of formulas by MicroTeX, which draws what it can of any.
 #pragma once
 
 #include <string>
 
 namespace attoscope {
 
-/// What is wrong with a formula, in the parser's words; empty: nothing. The fonts of formulas have to be loaded.
+/// The parser's message on a formula; empty: valid. The fonts of formulas must be loaded before.
 std::string formula_error(const std::string& latex);
 
 }  // namespace attoscope

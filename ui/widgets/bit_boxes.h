@@ -9,11 +9,11 @@
 
 namespace attoscope {
 
-/// The colour of bit `i` from the left, 0 being the sign.
+/// Colour of bit `i` from the left; 0 is the sign.
 Colour bit_colour(const Format& format, int i, const Palette& colours);
 
-/// One box a bit over `size`, which has `columns` places: those beyond the format's bits are outlined. `digits` are written
-/// into the boxes where they fit; `hovered` is lit.
+/// One box a bit in `size`, which has `columns` places; places beyond the format's bits are outlined. `digits` are written into
+/// the boxes if they fit; `hovered` is highlighted.
 struct BitBoxes {
   int columns;
   std::string_view digits{};
@@ -22,7 +22,7 @@ struct BitBoxes {
 };
 void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size, const Palette& colours);
 
-/// The place of the mouse over the last item, a row of `columns` boxes from `at` on; -1: it is elsewhere.
+/// Index of the box under the mouse in a row of `columns` boxes at `at`, the last item; -1: none.
 int hovered_bit(int columns, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope

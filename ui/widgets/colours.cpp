@@ -55,7 +55,7 @@ Colour mixed(Colour from, Colour to, float t) {
   return to_colour({std::lerp(x.l, y.l, t), std::lerp(x.a, y.a, t), std::lerp(x.b, y.b, t)});
 }
 
-/// ImGui's packing of 0xRRGGBB.
+/// 0xRRGGBB in ImGui's packing.
 constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
 
 template <std::size_t N>
@@ -65,18 +65,19 @@ constexpr std::array<Colour, N> packed(const std::array<std::uint32_t, N>& hex) 
   return colours;
 }
 
-/// Negative green, zero as dark or as white as the panel, positive violet: no method's colour, and apart for every kind of eye.
+/// Signed values: negative green, zero the panel's background, positive violet. No method has these colours; they differ under
+/// every colour-vision deficiency.
 constexpr std::array diverging_dark{rgb(0xd8f8dc), rgb(0x4cb663), rgb(0x155a2b), rgb(0x0f1216),
                                     rgb(0x642d80), rgb(0xbd7ce0), rgb(0xf4eafb)};
 constexpr std::array diverging_light = packed(light_diverging);
 constexpr std::array diverging_contrast{rgb(0xddffdd), rgb(0x40d85a), rgb(0x0b8023), rgb(0x000000),
                                         rgb(0x8a2fae), rgb(0xd98bff), rgb(0xf9ecff)};
-/// Magnitudes: zero recedes into the panel in either theme.
+/// Magnitudes: zero is the panel's background.
 constexpr std::array ramp_dark{rgb(0x0f1216), rgb(0x32255e), rgb(0x2b5687), rgb(0x238c8a), rgb(0x6fc276), rgb(0xf3f4cc)};
 constexpr std::array ramp_light = packed(light_ramp);
 constexpr std::array ramp_contrast{rgb(0x000000), rgb(0x41298a), rgb(0x2a6fb8), rgb(0x22a9a0), rgb(0x8fdc7a), rgb(0xffffd8)};
 
-/// The two maps of a theme and its markers.
+/// Both maps of a theme and its marker colours.
 struct Maps {
   std::span<const Colour> diverging, ramp;
   Colour nan, plus_infinity, minus_infinity;
@@ -93,14 +94,14 @@ Maps maps(Theme theme) {
   return {diverging_dark, ramp_dark, palette(theme).bad, rgb(0xffd800), rgb(0x5468ff)};
 }
 
-/// The map at t = 0 .. 1.
+/// Colour of a map at t = 0 .. 1.
 Colour map_colour(std::span<const Colour> anchors, float t) {
   const float place = t * static_cast<float>(anchors.size() - 1);
   const std::size_t i = std::min(static_cast<std::size_t>(place), anchors.size() - 2);
   return mixed(anchors[i], anchors[i + 1], place - static_cast<float>(i));
 }
 
-/// Any entry of the table.
+/// Colour of a table entry.
 Colour entry_colour(int index, bool diverging, Theme theme) {
   const Maps m = maps(theme);
   switch (index) {
@@ -117,7 +118,7 @@ Colour entry_colour(int index, bool diverging, Theme theme) {
   }
 }
 
-/// -1 .. 1 for -range .. range.
+/// Maps -range .. range to -1 .. 1.
 float signed_share(float value, const Mapping& m) {
   const float v = std::clamp(m.diverging ? value : std::fabs(value), -m.range, m.range);
   return std::clamp((m.log ? std::asinh(v * m.inverse_knee) : v) * m.factor, -1.0f, 1.0f);

@@ -1,4 +1,4 @@
-/// Values to colours: the one rule that the heat map's shader, the colour bar and the exports share.
+/// Values to colours, shared by the heat map's shader, the colour bar and exports.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// Entries of a colour table: the map, from its low to its high end, then the markers that no map contains.
+/// Entries of a colour table: the map from its low to its high end, then marker colours outside the map.
 namespace entry {
 inline constexpr int map_size = 1023;  ///< odd, so that 0 has an entry of its own
 inline constexpr int nan = map_size, plus_infinity = nan + 1, minus_infinity = nan + 2, nothing = nan + 3, count = nan + 4;
@@ -16,24 +16,24 @@ inline constexpr int nan = map_size, plus_infinity = nan + 1, minus_infinity = n
 
 using ColourTable = std::array<Colour, entry::count>;
 
-/// The colours of one map with its markers; depends on `diverging` and `theme` alone.
+/// Colours of a map with its markers; depends on `diverging` and `theme` alone.
 ColourTable colour_table(bool diverging, Theme theme);
 
-/// What stands before a value on its way to the table: entry = round(centre + reach * clamp(s(value) * factor, -1, 1)),
-/// s(v) = asinh(v / knee) or v. The shader's inputs.
+/// Inputs of the shader. Entry of a value: round(centre + reach * clamp(s(value) * factor, -1, 1)), s(v) = asinh(v / knee) or
+/// v.
 struct Mapping {
   float range, inverse_knee, factor, centre, reach;
   bool log, diverging;
 };
 Mapping mapping(const Colouring& colouring);
 
-/// The entry that `value` is shown with.
+/// Table entry of `value`.
 int colour_entry(float value, const Mapping& mapping);
 
-/// The colour of `value`. For many values make a `colour_table` and a `mapping` once.
+/// Colour of `value`. For many values use a `colour_table` and a `mapping`.
 Colour colour(float value, const Colouring& colouring);
 
-/// Where `value` lies on the colour bar, 0 at its low end, 1 at its high end; and the value there.
+/// Position of `value` on the colour bar, 0 at its low end, 1 at its high end; and the inverse.
 float bar_position(float value, const Mapping& mapping);
 float bar_position(float value, const Colouring& colouring);
 float bar_value(float position, const Colouring& colouring);

@@ -1,4 +1,4 @@
-/// The verdicts on all heads of a loaded output in a few words, and the button that stops the search for them.
+/// Verdicts on all heads of a loaded output in a few words, and a button that stops judging.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace attoscope {
 
 /// "4 of 8 heads wrong", "All 8 heads rounded", "12 of 270 heads judged, 2 wrong".
 std::string heads_words(const HeadVerdicts& heads);
-/// Green once all are judged and rounded, the colour of what is bad once all are judged and one is wrong; before, that of text.
+/// Colour of `heads_words`: once all are judged, green if all are rounded, else that of errors; before, that of text.
 Colour heads_tone(const HeadVerdicts& heads, const Palette& colours);
 
-/// True if the heads of this output are to be judged no further.
+/// True if judging of this output was stopped.
 bool judging_stopped(const HeadsState& heads, const Experiment& experiment);
-/// While heads are missing, "stop" or "go on" of this width.
+/// "stop" or "go on", while verdicts are missing.
 void judging_button(const HeadVerdicts& found, const Experiment& experiment, HeadsState& heads, float width,
                     const Palette& colours, Requests& requests);
 

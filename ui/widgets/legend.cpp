@@ -13,7 +13,7 @@ constexpr float usual_dash = 2.5f;
 
 float mark_width(const LegendName& entry) { return px(entry.dash > 0 ? 18 : 9); }
 
-/// What a curve looks like, `width` wide about the middle `c`.
+/// Mark of a curve, `width` wide, centred at `c`.
 void draw_mark(CurveMark mark, ImVec2 c, float width, float dash, Colour colour) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float half = width / 2, r = px(3);
@@ -42,7 +42,7 @@ void draw_mark(CurveMark mark, ImVec2 c, float width, float dash, Colour colour)
   }
 }
 
-/// How wide a name may be so that all entries fit beside each other. A longer one is shortened, or its mark stands alone.
+/// Largest width of a name with which all entries fit in a line. Longer names are shortened, or only their marks shown.
 struct Names {
   float widest;
   bool shortened;
@@ -66,7 +66,7 @@ int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, con
   int clicked = -1;
   const float gap = px(4), height = px(16);
   const auto count = static_cast<float>(entries.size());
-  float marks = 0;  // and the gaps after them
+  float marks = 0;  // with the gaps after them
   for (const LegendName& entry : entries) marks += mark_width(entry) + gap;
   const float apart = std::clamp((width - marks) / std::max(1.0f, count - 1), px(2), px(10)),
               margin = std::min(px(3), apart / 2);

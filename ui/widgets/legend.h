@@ -1,4 +1,4 @@
-/// Names of curves in a line, each with what it looks like; a click on one is to show or hide it.
+/// Names of curves in a line, each with its mark; a click toggles the curve.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct LegendName {
   Colour colour = 0;
   std::string what, formula;  ///< tooltip
   bool hidden = false;
-  float dash = 0;  ///< of dashes, at UI scale 1: the mark is then so long that it tells them from others; 0: the usual ones
+  float dash = 0;  ///< length of dashes at UI scale 1, with a mark long enough to show it; 0: the usual length
 };
-/// Names that do not fit beside each other are shortened. Which of them was clicked, or -1.
+/// Draws a line of names, shortened if they do not fit. Returns the index of the clicked one, or -1.
 int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, const Palette& colours);
 
 }  // namespace attoscope

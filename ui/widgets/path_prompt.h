@@ -1,4 +1,4 @@
-/// A path that is typed into a popup: selected at first, and what is wrong with it beside it.
+/// A text field for a path in a popup, with the error of the last try.
 #pragma once
 
 #include "ui/widgets/theme.h"
@@ -8,24 +8,23 @@ namespace attoscope {
 struct PanelInput;
 struct PathPrompt;
 
-/// What a prompt came to in this frame. done: its popup may close, because the file is open or Esc was pressed.
+/// Outcome of a prompt in this frame. done: close the popup, as the file is open or Esc was pressed.
 struct PromptOutcome {
   bool done = false, just_failed = false;
 };
-/// Brings the prompt up to date, before its field is drawn; `failed` tells whether what was asked for went wrong.
+/// Updates the prompt, before its field is drawn; `failed`: the file could not be opened.
 PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed);
 
-/// True, once, where the prompt is wanted and its panel is in front: its popup is then to be opened.
+/// True once, after the prompt's panel came to the front: open the popup then.
 bool is_due(PathPrompt& prompt);
 
-/// The popup that follows opens under the item before.
+/// Places the next popup under the last item.
 void set_popup_place();
 
-/// The field, `width` wide. True where Enter was pressed on a path. The keyboard is in it, with all of its text selected, where
-/// `focus` is true.
+/// The field, `width` wide; true if Enter was pressed on a path. `focus` gives it the keyboard and selects its text.
 bool path_field(const char* id, const char* hint, PathPrompt& prompt, float width, bool focus);
 
-/// Why the file could not be opened, in lines of `width`; nothing where it was not tried or did not fail.
+/// Error of the last try, in lines of `width`; nothing if it did not fail.
 void path_error(const PathPrompt& prompt, const PanelInput& input, float width, const Palette& colours);
 
 }  // namespace attoscope

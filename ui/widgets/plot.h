@@ -13,13 +13,13 @@
 
 namespace attoscope {
 
-/// What a plot shows beside its curves.
+/// Axes and ticks of a plot.
 struct PlotFrame {
   const char* id;
-  double x0, x1;  ///< what the x axis shows
+  double x0, x1;  ///< range of the x axis
   double y0, y1;
   bool log_y = false;
-  std::span<const double> x_ticks, y_ticks;  ///< empty: decades where logarithmic; else ImPlot's on x, round numbers on y
+  std::span<const double> x_ticks, y_ticks;  ///< empty: decades on log axes; else ImPlot's on x, round numbers on y
   std::span<const char* const> x_labels, y_labels;
   bool log_x = false;
 };
@@ -27,7 +27,7 @@ struct PlotFrame {
 /// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
 std::vector<double> round_ticks(double y0, double y1, double most);
 
-/// Begins a plot of `size` without interaction of its own; end_plot() if it returns true.
+/// Begins a plot of `size` without interaction; call end_plot() if it returns true.
 bool begin_plot(const PlotFrame& frame, ImVec2 size);
 void end_plot();
 
@@ -36,7 +36,7 @@ ImPlotSpec stroke(Colour colour, float weight = 1.6f);
 ImPlotSpec fill(Colour colour, float alpha = 1);
 ImPlotSpec dots(Colour colour, float radius, bool filled);
 
-/// A curve of at most about two points a pixel: of each bucket of neighbours its least and largest y, in order of x.
+/// A curve of at most about two points a pixel: the smallest and the largest y of each bucket of neighbours, in order of x.
 struct Points {
   std::vector<double> x, y;
 };
@@ -47,18 +47,18 @@ void draw_steps(const char* id, std::span<const double> x, std::span<const doubl
 inline void draw_steps(const char* id, const Series& series, const ImPlotSpec& spec) {
   draw_steps(id, series.x, series.y, spec);
 }
-/// The same on a logarithmic axis; what lies outside [low, high] is drawn at its edge.
+/// The same on a logarithmic axis; values outside [low, high] are drawn at its edge.
 void draw_clamped_steps(const char* id, const Series& series, double low, double high, const ImPlotSpec& spec,
                         double width = 1);
 
-/// Where a curve ends on screen, and what stands beside it.
+/// Label at the end of a curve.
 struct EndLabel {
   float y;
   std::string name;
   Colour colour;
 };
-/// The labels right of a plot, each at its curve's end, moved apart where they would overlap; where there are too many, those
-/// at the ends and evenly between.
+/// Draws labels right of a plot, at their curves' ends, moved apart if they overlap; too many are thinned out evenly, keeping
+/// the first and the last.
 void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom);
 
 }  // namespace attoscope

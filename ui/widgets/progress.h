@@ -10,20 +10,20 @@
 
 namespace attoscope {
 
-/// Work that takes no longer than this shows no progress, in seconds.
+/// Work shorter than this shows no progress, in seconds.
 inline constexpr double shown_after = 0.5;
 
 /// Width of `draw_progress` at UI scale 1.
 inline constexpr float progress_width = 312;
 
-/// "  3.4 s left", always as wide; blank where it is negative: unknown.
+/// "  3.4 s left", of constant width; blank if negative (unknown).
 std::string time_left(double seconds);
 
-/// A bar that is filled up to `share`.
+/// A bar filled up to `share`.
 void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours);
 
-/// A bar, the time left and a button that stops the work, in a line of `height`; nothing where work takes no longer than
-/// `shown_after`. Always as wide as told.
+/// A bar, the time left and a button that stops the work, in a line of `height`; nothing until `shown_after`. Its width is
+/// `progress_width`.
 void draw_progress(const PanelInput& input, const Palette& colours, float height, Requests& requests);
 
 }  // namespace attoscope

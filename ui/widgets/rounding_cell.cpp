@@ -24,7 +24,7 @@ void choose_stochastic(Rounding& r, const Palette& colours) {
       "P(up) = (x - down) / (up - down)");
 }
 
-/// Why a text is no format; empty: it is one, or nothing.
+/// Error of a text as a format; empty: valid, or no text.
 std::string complaint(const std::string& typed) {
   if (typed.empty()) return {};
   try {
@@ -35,7 +35,7 @@ std::string complaint(const std::string& typed) {
   }
 }
 
-/// Any format by its name. True if Enter set one.
+/// Text field for any format. True if Enter set one.
 bool type_format(Format& format, std::string& typed, const Palette& colours) {
   if (ImGui::IsWindowAppearing()) typed.clear();
   ImGui::SetNextItemWidth(px(148));
@@ -55,7 +55,7 @@ bool type_format(Format& format, std::string& typed, const Palette& colours) {
   return true;
 }
 
-/// Formats to choose from, and any other by its name.
+/// List of formats, and a text field for any other.
 void choose_rounding(Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
   const auto become = [&r](Rounding wanted) {
     wanted.stochastic = r.stochastic;
@@ -91,7 +91,7 @@ bool format_popup(const char* id, Rounding& r, const Format& main, std::string& 
   return !(r == before);
 }
 
-/// The part of a cell that opens its popup, shown while the mouse is over the cell. True if the mouse is in it.
+/// Arrow that opens a cell's popup, drawn while the cell is hovered. True if the mouse is over the arrow.
 bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
   if (!ImGui::IsItemHovered()) return false;
   const float x = to.x - px(9), y = (from.y + to.y) / 2, size = px(3.5f);
@@ -99,7 +99,7 @@ bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
   return ImGui::GetMousePos().x > to.x - px(18);
 }
 
-/// What a cell says under the mouse.
+/// Tooltip of a cell.
 void explain_cell(const Rounding& r, const RoundingCell& cell, const Format& main) {
   const bool is_exact = r.kind == Rounding::Kind::exact;
   std::string formula = is_exact ? std::string("not rounded: stays in the working type")

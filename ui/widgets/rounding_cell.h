@@ -1,4 +1,4 @@
-/// A cell of a matrix that says where a method rounds: a click turns rounding on or off, a popup chooses the format.
+/// A cell of the matrix of roundings: a click turns rounding on or off, a popup chooses the format.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,30 @@
 
 namespace attoscope {
 
-/// How a cell looks.
+/// Appearance of a cell.
 struct CellLook {
   Rounding::Kind kind;
   std::string text;
-  bool differs;       ///< from the preset
-  bool idle = false;  ///< changes nothing at present
+  bool differs;       ///< differs from the preset
+  bool idle = false;  ///< has no effect at present
 };
-/// A filled cell means rounded; an outline, to a format of its own; grey, exact. A dot: not as the preset has it.
+/// Filled: rounded to D; outlined: rounded to another format; grey: exact. A dot: differs from the preset.
 void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const Palette& colours, const CellLook& look);
 
 /// A cell at the cursor's height.
 struct RoundingCell {
-  std::string_view name;  ///< its test label; its popup is "NAME rounding"
+  std::string_view name;  ///< test label; the popup is "NAME rounding"
   Colour colour;
   float left, width, height;
-  std::string_view preset{};        ///< the nearest one's name
-  std::optional<Rounding> usual{};  ///< what that has here
+  std::string_view preset{};        ///< name of the nearest preset
+  std::optional<Rounding> usual{};  ///< its rounding of this step
   bool idle = false;
-  std::string what{};  ///< begins the tooltip
+  std::string what{};  ///< begin of the tooltip
 };
 bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, const Palette& colours,
                    std::string& typed);
 
-/// "exact", "bf16", "~fp16" where it is stochastic.
+/// "exact", "bf16", "~fp16" (stochastic).
 std::string rounding_text(const Rounding& rounding, const Format& main);
 
 }  // namespace attoscope

@@ -28,7 +28,7 @@ constexpr std::array<Choice, 2> bundles{{
     {".zip", "One .zip with the figure, its data (.csv), its gnuplot script (.gp) and the .json that makes it again."},
 }};
 
-/// A row of the menu: its name at the left, a segmented choice at the right. True if it changed.
+/// A row of the menu: name at the left, a segmented choice at the right. True if it changed.
 bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible,
             const Palette& colours) {
   constexpr float name_width = 56, choice_width = 240;
@@ -42,7 +42,7 @@ bool choose(const char* name, const char* id, std::span<const Choice> choices, i
   return changed;
 }
 
-/// What will be written, in a line.
+/// Names of the files to be written, in a line.
 std::string files_of(const FigureChoice& c) {
   if (c.as == ExportAs::screen) return "a .png of the screen and a .csv";
   const std::string_view name = export_as_names[static_cast<std::size_t>(c.as)];

@@ -1,4 +1,4 @@
-/// A button on a plot, and the menu of how it is kept: pixels and numbers, or a figure for print.
+/// A save button on a plot, and its menu: pixels and numbers, or a figure for print.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 
 namespace attoscope {
 
-/// A plot that can be kept.
+/// A plot that can be saved.
 struct Exportable {
-  Plot plot = Plot::window;          ///< window: pixels and numbers alone
+  Plot plot = Plot::window;          ///< window: only pixels and numbers
   std::string name;                  ///< for the files, the button ("###save name") and the menu
-  ImVec2 min, max;                   ///< where it is on screen
-  std::function<std::string()> csv;  ///< its numbers, made when they are wanted
-  bool low = false;                  ///< the button stands at the bottom
-  bool has_field = false;            ///< a whole field lies behind it
+  ImVec2 min, max;                   ///< screen rectangle
+  std::function<std::string()> csv;  ///< its numbers, created on demand
+  bool low = false;                  ///< the button is at the bottom
+  bool has_field = false;            ///< the plot shows a whole field, which can be saved too
 };
 
-/// The button while the mouse is over the plot, and its menu while that is open. What is chosen there stays in the view; `save`
-/// becomes a request. Takes no room in the layout.
+/// The button while the mouse is over the plot, and its menu while open. Choices are kept in the view; `save` becomes a
+/// request. Takes no room in the layout.
 void offer_export(const Exportable& plot, View& view, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

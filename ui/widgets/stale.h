@@ -1,4 +1,4 @@
-/// Answers that are out of date, on screen.
+/// Display of outdated answers.
 #pragma once
 
 #include "ui/widgets/theme.h"
@@ -8,13 +8,13 @@ namespace attoscope {
 struct PanelInput;
 struct Result;
 
-/// True if the result is a first answer: it holds fewer rows than its question asks for.
+/// True if the result is a first answer, with fewer rows than its question asks for.
 bool is_first_answer(const Result& result);
 
-/// True if what is shown answers an older question, and has for more than 0.1 s.
+/// True if the answer on screen has been outdated for more than 0.1 s.
 bool is_stale(const PanelInput& input);
 
-/// Dims what the current window has drawn while its answer is out of date by more than 0.1 s.
+/// Dims the current window's drawing if `is_stale`.
 void dim_if_stale(const PanelInput& input, const Palette& colours);
 
 }  // namespace attoscope

@@ -20,7 +20,7 @@ SumRow row_of_term(const TensorCoreBlock& block, const TensorCoreTerm& t, const 
       .kept_from = block.unit};
 }
 
-/// A number of f, of which nothing is lost.
+/// A number of f; all digits are kept.
 SumRow row_of_number(const char* label, float x, const Format& f) {
   int exponent = 0;
   const double fraction = std::frexp(std::fabs(static_cast<double>(x)), &exponent);
@@ -32,7 +32,7 @@ SumRow row_of_number(const char* label, float x, const Format& f) {
           .kept_from = exponent - significand_bits(f)};
 }
 
-/// The sum, of which the result keeps what its format has room for.
+/// The sum; kept_from is the last digit that the result's format keeps.
 SumRow row_of_sum(const TensorCoreRule& rule, const TensorCoreBlock& block) {
   SumRow row{.label = "sum",
              .value = std::ldexp(static_cast<double>(block.sum), block.unit),
@@ -44,7 +44,7 @@ SumRow row_of_sum(const TensorCoreRule& rule, const TensorCoreBlock& block) {
   return row;
 }
 
-/// The columns that the rows need, from the top at most so many.
+/// Sets the columns that the rows need, at most `columns` from the top.
 void set_columns(SumTable& table, int columns) {
   bool any = false;
   for (const SumRow& row : table.rows) {

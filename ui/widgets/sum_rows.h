@@ -21,21 +21,21 @@ struct SumRow {
 
   /// '0' or '1' in the column of 2^power; ' ' above the first 1 and below the last digit.
   char digit(int power) const;
-  /// Powers of the first 1 and of the last 1; only where the magnitude is not 0.
+  /// Powers of the first 1 and of the last 1; the magnitude must not be 0.
   int first() const;
   int last() const;
 };
 
-/// What is drawn of a block: terms, where c is among them too, the sum, then c where it is added later, the result.
+/// Rows of a block: terms (with c, if it is aligned with them), sum, then c if it is added later, result.
 struct SumTable {
   std::vector<SumRow> rows;
   int top = 0, bottom = 0;  ///< powers of the first and last column
-  std::size_t terms = 0;    ///< so many rows are what is aligned
-  double lost = 0;          ///< of all terms, by what was cut off them
-  bool more = false;        ///< there are digits beyond the last column
+  std::size_t terms = 0;    ///< number of leading rows that are aligned
+  double lost = 0;          ///< total of the digits that are cut off the terms
+  bool more = false;        ///< digits continue beyond the last column
 };
 
-/// What a block's factors are called, and the place of its first one.
+/// Names of a block's factors, and the place of its first product.
 struct SumPlaces {
   std::string_view a = "a", b = "b";
   int first = 0, step = 1;
@@ -44,10 +44,10 @@ struct SumPlaces {
 /// The table of a block; at most `columns` columns.
 SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns);
 
-/// So many columns of bits have room beside the rows' labels.
+/// Number of columns of bits that fit beside the labels.
 int sum_columns(float width);
 
-/// The rows, each as high as a line, `width` wide: what is cut off in coral, right of a dashed line.
+/// Draws the rows, one line each, `width` wide; digits that are cut off are right of a dashed line, in the colour of errors.
 void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width, const Palette& colours);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// A block of a tensor core's sum, drawn: terms under their largest exponent, what is cut off, the result.
+// Drawing of a block of a tensor core's sum: terms aligned to their largest exponent, digits cut off, result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr float label_width = 172;
 
-/// Where the columns of bits lie.
+/// Columns of bits on screen.
 struct Grid {
   float left = 0, column = 0;
   int top = 0;
@@ -36,7 +36,7 @@ void draw_row(const SumRow& row, const SumTable& table, const Grid& grid, ImVec2
     draw_text({grid.x(table.bottom - 1), at.y}, Face::mono, colours.bad, "…");
 }
 
-/// "2^3" over its column, and "2^-22" over the last that is kept.
+/// "2^3" over the first column, and "2^-22" over the last kept one.
 void draw_head(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y, const Palette& colours) {
   const auto power = [&](int p, Colour colour) {
     if (p <= table.top && p >= table.bottom)

@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// ImGui's packing of 0xRRGGBB.
+/// 0xRRGGBB in ImGui's packing.
 constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
 
 constexpr Palette dark{.background = rgb(0x14171c),
@@ -40,7 +40,7 @@ constexpr Palette light_{.background = rgb(0xeef0f3),
                          .bad = rgb(0xc2301c),
                          .good = rgb(0x0b7a57),
                          .accent = rgb(0x4f6b8f)};
-/// Every role at 7:1 or more on its panel.
+/// All colours have a contrast of at least 7:1 on their panel.
 constexpr Palette contrast{.background = rgb(0x000000),
                            .panel = rgb(0x000000),
                            .raised = rgb(0x202020),
@@ -56,7 +56,7 @@ constexpr Palette contrast{.background = rgb(0x000000),
                            .good = rgb(0x3fe0a8),
                            .accent = rgb(0xd2e2ff)};
 
-/// Ascender to descender in ems: ImGui's sizes are those of the whole line, ours those of the em.
+/// Ascender to descender in ems: ImGui's sizes are of the whole line, ours of the em.
 constexpr float jetbrains_line = 1.32f, dejavu_line = 1.1641f;
 
 ImVec4 vec(Colour c, float alpha = 1) {
@@ -73,7 +73,7 @@ ImFontConfig font_config(float line) {
   return config;
 }
 
-/// One face with the mathematical signs of another behind it.
+/// A face, with mathematical signs from another.
 ImFont* add_font(const std::string& file, float line, const std::string& math) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   ImFontConfig config = font_config(line);
@@ -88,7 +88,7 @@ ImFont* add_font(const std::string& file, float line, const std::string& math) {
   return font;
 }
 
-/// Surfaces, text and lines.
+/// Colours of surfaces, text and lines.
 void colour_surfaces(ImVec4* c, const Palette& p) {
   c[ImGuiCol_Text] = vec(p.text);
   c[ImGuiCol_TextDisabled] = vec(p.faint);
@@ -107,7 +107,7 @@ void colour_surfaces(ImVec4* c, const Palette& p) {
   c[ImGuiCol_ModalWindowDimBg] = c[ImGuiCol_NavWindowingDimBg] = vec(dark.background, 0.5f);
 }
 
-/// What can be clicked, in the muted accent.
+/// Colours of controls, in the muted accent.
 void colour_controls(ImVec4* c, const Palette& p) {
   c[ImGuiCol_FrameBg] = c[ImGuiCol_Button] = vec(p.raised);
   c[ImGuiCol_FrameBgHovered] = c[ImGuiCol_ButtonHovered] = vec(p.line);
@@ -130,7 +130,7 @@ void colour_controls(ImVec4* c, const Palette& p) {
   c[ImGuiCol_PlotLinesHovered] = c[ImGuiCol_PlotHistogramHovered] = vec(p.accent);
 }
 
-/// Lengths at scale 1: an 8-pixel grid, small corners, no boxes in boxes.
+/// Lengths at scale 1: an 8-pixel grid, small corners, no nested boxes.
 void set_lengths(ImGuiStyle& s) {
   s.WindowPadding = {12, 8};
   s.FramePadding = {8, 4};
@@ -154,7 +154,7 @@ void set_lengths(ImGuiStyle& s) {
   s.HoverDelayNormal = 0.45f;
 }
 
-/// Plots are for reading: faint grid, no frame, no background of their own.
+/// Style of plots: faint grid, no frame, no background.
 void style_plots(const Palette& p, float scale) {
   ImPlotStyle& s = ImPlot::GetStyle();
   s = ImPlotStyle();
@@ -180,7 +180,7 @@ void style_plots(const Palette& p, float scale) {
   c[ImPlotCol_Selection] = c[ImPlotCol_Crosshairs] = vec(p.accent);
 }
 
-/// True if the context's style is that of the theme and scale already; the style itself remembers.
+/// True if the context already has the theme and scale; ImGui's style is the only memory of that.
 bool is_applied(const Palette& p, float scale) {
   const ImGuiStyle& s = ImGui::GetStyle();
   return s.FontScaleMain == scale && ImGui::ColorConvertFloat4ToU32(s.Colors[ImGuiCol_WindowBg]) == p.panel &&

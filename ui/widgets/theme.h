@@ -1,4 +1,4 @@
-/// Colours, fonts and style. One colour means one thing everywhere.
+/// Colours, fonts and style. A colour has one meaning everywhere.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ struct ImFont;
 
 namespace attoscope {
 
-/// The roles of colours, for one theme.
+/// Colours of a theme by their role.
 struct Palette {
   Colour background, panel, raised, line;
   Colour text, secondary, faint;
@@ -17,32 +17,32 @@ struct Palette {
 };
 const Palette& palette(Theme theme);
 
-/// Files of the families; empty where the system has none (ImGui's embedded font then stands in).
+/// Files of the font families; empty if the system has none (ImGui's embedded font is used then).
 struct FontFiles {
   std::string sans, sans_semibold, mono, math, sans_italic;
 };
 
-/// Fonts, made once per context. Sizes are those of the em, set where text is drawn (ImGui::PushFont(font, size::label)):
-/// pixels at UI scale 1, which ImGui multiplies by the scale.
+/// Fonts, loaded once per context. Sizes are of the em and set when text is drawn (ImGui::PushFont(font, size::label)), in
+/// pixels at UI scale 1, multiplied by ImGui.
 struct Fonts {
   ImFont *sans = nullptr, *semibold = nullptr, *mono = nullptr, *italic = nullptr;
 };
 /// Loads the fonts into the current context's atlas (ImGui 1.92+: any size on demand).
 Fonts load_fonts(const FontFiles& files);
 
-/// The fonts of the current context, set by `load_fonts`; null (the font in use) where it was not called.
+/// Fonts of the current context, set by `load_fonts`; null (the current font) before.
 Fonts fonts();
 
-/// Sizes in pixels at UI scale 1.
-/// ImGui's sizes are those of a line, ours those of the em: a line of the sans face, in ems.
+/// Line height of the sans face in ems; ImGui's sizes are of a line, ours of the em.
 inline constexpr float sans_line = 1.2102f;
 
+/// Sizes in pixels at UI scale 1.
 namespace size {
 inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono = 13;
 }
 
-/// Sets ImGui's and ImPlot's style for the theme and scale, when they changed. Their product is
-/// ImGuiStyle::FontScaleMain, by which every length of the drawing is multiplied.
+/// Sets ImGui's and ImPlot's style for the theme and scale if they changed. ImGuiStyle::FontScaleMain becomes the product of
+/// both scales, by which all lengths are multiplied.
 void apply_theme(Theme theme, double ui_scale, double dpi_scale = 1);
 
 }  // namespace attoscope

@@ -7,7 +7,7 @@ namespace attoscope {
 
 namespace {
 
-/// A triangle or a chevron that points right (or left: `way` -1), its middle at `c`.
+/// A triangle or a chevron that points right (`way` 1) or left (-1), centred at `c`.
 void draw_chevron(ImDrawList* list, ImVec2 c, float way, Colour colour) {
   const float half = px(4.5f);
   const ImVec2 points[3] = {

@@ -7,11 +7,11 @@ namespace attoscope {
 
 enum class TransportIcon { first, previous, play, pause, next, last };
 
-/// A small button with an icon, lit while `on`.
+/// A small button with an icon, highlighted while `on`.
 bool transport_button(const char* id, TransportIcon icon, bool on, const Palette& colours);
-/// The same, to the next (or previous) of the places with this mark.
+/// A button to the next (or previous) place with this mark.
 bool mark_button(const char* id, bool forward, Colour mark, const Palette& colours);
-/// How wide it is, in pixels.
+/// Width of such a button, in pixels.
 float transport_width();
 
 }  // namespace attoscope

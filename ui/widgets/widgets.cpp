@@ -145,7 +145,7 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
 }
 
 void explain(std::string_view what, std::string_view formula) {
-  if (ImGui::IsAnyMouseDown()) return;  // what is dragged or pressed is not to be covered
+  if (ImGui::IsAnyMouseDown()) return;  // a tooltip would cover the dragged item
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
   wrapped(Face::label, what, px(350));
@@ -198,7 +198,7 @@ bool quiet_button(const char* text, const Palette& colours, float width) {
 
 namespace {
 
-/// The edges of buttons side by side: equal ones, or, where a text would not fit, with equal air around each text.
+/// Edges of buttons side by side: equal widths, or, if a text would not fit, equal margins around the texts.
 std::vector<float> edges_of(std::span<const Choice> choices, float width) {
   std::vector<float> texts, edges{0};
   for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
@@ -255,7 +255,7 @@ bool toggle(const char* text, const Palette& colours, bool& on, float width) {
 
 namespace {
 
-/// Where `value` stands between the ends of a track, 0 .. 1.
+/// Position of `value` on a track, 0 .. 1.
 float share_of(const Slider& spec, int value) {
   const double from = spec.from, to = spec.to, v = value;
   if (to <= from) return 1;
@@ -331,7 +331,7 @@ bool begin_combo(const char* text, const std::string& preview, float width) {
   ImGui::SetNextItemWidth(width);
   if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
   ImGuiContext& g = *ImGui::GetCurrentContext();
-  IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // combos alone do not tell their labels
+  IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // combos alone do not report labels
   return false;
 }
 

@@ -1,4 +1,4 @@
-/// Numbers as they are read, of fixed width; the exact text of numbers is kernels/experiment/text.h.
+/// Numbers as text of fixed width; kernels/experiment/text.h has their exact text.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace attoscope {
 
-/// "3.05e-2", "-4.8e-8", "0", "inf", "NaN": `digits` significant ones, no zeros in the exponent.
+/// "3.05e-2", "-4.8e-8", "0", "inf", "NaN": `digits` significant digits, no zeros in the exponent.
 std::string scientific(double x, int digits = 3);
-/// "1.29×"; "–" where there is no ratio.
+/// "1.29×"; "–" if it is not a ratio.
 std::string times(double ratio);
-/// A tick label or a count as short as it can be: "0", "0.5", "1024", "1e-3".
+/// Shortest text of a tick label or a count: "0", "0.5", "1024", "1e-3".
 std::string compact(double x);
 /// "+1.80e-3": with its sign.
 std::string signed_scientific(double x, int digits = 3);
@@ -22,18 +22,18 @@ std::string hex_float(double x);
 /// The sign, exponent and mantissa of x in f as '0' and '1'.
 struct BitText {
   std::string sign, exponent, mantissa;
-  bool exact = true;  ///< x is a number of f; otherwise the bits are those of the nearest one
+  bool exact = true;  ///< x is a number of f; else the bits are of the nearest one
 };
 BitText bits_of(const Format& f, double x);
-/// The number of f that these bits stand for: the inverse of `bits_of`.
+/// The number of f with these bits; the inverse of `bits_of`.
 double number_of(const Format& f, const BitText& bits);
-/// The next number of f above x, a number of f, or below it; beyond the largest what overflow gives, and NaN stays NaN.
+/// The next number of f above or below x, itself a number of f; beyond the largest the result of an overflow. NaN stays NaN.
 double neighbour(const Format& f, double x, bool above);
 
-/// "0.0999755859375": as few digits as tell x from every other double.
+/// "0.0999755859375": the shortest text that identifies the double x.
 std::string in_full(double x);
 
-/// x rounded up to `digits` significant digits, so that a range changes seldom while its data do.
+/// x rounded up to `digits` significant digits, so that a range rarely changes with its data.
 double rounded_up(double x, int digits = 2);
 
 }  // namespace attoscope

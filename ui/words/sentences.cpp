@@ -35,8 +35,8 @@ int differences(const Precision& x, const Precision& y) {
   return count;
 }
 
-/// What it means that a's largest error is more than twice b's. Only a loaded output can be wrong; an emulated method does what
-/// it says, so that all of its error is rounding.
+/// Sentence for a largest error of more than twice b's. Only a loaded output can be wrong; the error of an emulated method is
+/// all rounding.
 std::string outside(Algorithm a) {
   if (a == Algorithm::loaded) return "outside the 2× line: wrong, rounded more, or for other inputs";
   if (a == Algorithm::hardware) return "outside the 2× line: the device rounds more than b";
@@ -65,33 +65,33 @@ NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
 
 namespace {
 
-/// How a step is rounded, in a word.
+/// Format of a step in a word: "exact", "bf16", "bf16 dice" (stochastic).
 std::string rounding_name(const Rounding& r, const Format& main) {
   if (r.kind == Rounding::Kind::exact) return "exact";
   return name(format_of(r, main)) + (r.stochastic ? " dice" : "");
 }
 
-/// What an option is called, and its value in a and in b; the same where it does not tell them apart.
+/// Name of an option with its value in a and in b; equal if it does not distinguish them.
 struct Option {
   std::string a, b;
 };
 
 Option number(const std::string& what, double a, double b) { return {what + " " + compact(a), what + " " + compact(b)}; }
 
-/// "h100", "q.k h100, P.V fma" where the products differ.
+/// "h100", or "q.k h100, P.V fma" if the products differ.
 std::string sums_of(const Method& m) {
   if (m.accumulator.qk == m.accumulator.pv) return std::string(name(m.accumulator.pv));
   return "q.k " + std::string(name(m.accumulator.qk)) + ", P.V " + std::string(name(m.accumulator.pv));
 }
 
-/// "flush 4"; "flush as the policy says".
+/// "flush 4"; "flush as the policy".
 std::string flush_of(const Method& m) {
   return m.flush == flush_of_policy ? "flush as the policy" : fmt::format("flush {}", m.flush);
 }
 
 Option choice(const char* yes, const char* no, bool a, bool b) { return {a ? yes : no, b ? yes : no}; }
 
-/// The options beyond rounding, those that change most first.
+/// Options beyond rounding, those with the largest effect first.
 std::vector<Option> options_of(const Method& a, const Method& b) {
   std::vector<Option> all;
   if (a.algorithm == Algorithm::flash4) all.push_back(number("tau", a.tau, b.tau));
@@ -114,7 +114,7 @@ std::vector<Option> options_of(const Method& a, const Method& b) {
   return all;
 }
 
-/// The first thing that tells two methods of one algorithm apart; empty where nothing does.
+/// First difference of two methods of one algorithm; empty if there is none.
 Option difference_of(const Experiment& e) {
   const auto a = policy_name(e.a.precision, e.a.algorithm), b = policy_name(e.b.precision, e.b.algorithm);
   if (a != b && !a.empty() && !b.empty()) return {std::string(a), std::string(b)};

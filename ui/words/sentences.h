@@ -1,4 +1,4 @@
-/// Words made from numbers.
+/// Numbers and settings in words.
 #pragma once
 
 #include <string>
@@ -11,29 +11,28 @@ namespace attoscope {
 struct Experiment;
 struct Result;
 
-/// The name of the last of some files, without their folders and without the scales behind them: "qkv.safetensors" of
-/// "/a/qkv.safetensors,k_scale=/b/s.npy".
+/// Name of the last of some files, without folders and scales: "qkv.safetensors" of "/a/qkv.safetensors,k_scale=/b/s.npy".
 std::string shown_file(const std::string& files);
 
-/// What a and b are called: "flash2" and "three-pass"; where both are one algorithm, with the first thing that tells them
-/// apart: "flash2 hw" and "flash2 tile", "flash4 tau 8" and "flash4 tau 0"; "a" and "b" where nothing does.
+/// Names of a and b: "flash2" and "three-pass"; for one algorithm with their first difference: "flash2 hw" and "flash2 tile",
+/// "flash4 tau 8" and "flash4 tau 0"; "a" and "b" without one.
 struct MethodNames {
   std::string a, b;
-  std::string b_after_a;  ///< b after a was named: "three-pass", "tau 0"
+  std::string b_after_a;  ///< b's name after a's: "three-pass", "tau 0"
 };
 MethodNames method_names(const Experiment& experiment);
 
-/// The same where the loaded output is replaced by what a slip gives: "the slip".
+/// The same with "the slip" for the loaded output, which a slip's output replaces.
 MethodNames names_with_slip(const Experiment& experiment);
 
-/// What a field is called with the methods' names in it: "flash - golden".
+/// Title of a field with the methods' names: "flash - golden".
 std::string field_title(Field field, const MethodNames& names);
 
 /// The policy nearest to `precision`: "hw", or "hw, 2 changed".
 struct NearestPolicy {
   std::string_view name;
   int changed = 0;
-  const Precision* precision = nullptr;  ///< of the policy
+  const Precision* precision = nullptr;  ///< roundings of the policy
 };
 NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm);
 
@@ -44,13 +43,13 @@ struct Verdict {
 };
 Verdict verdict(const Result& result);
 
-/// How far a real kernel's second run and its emulation are from it, each in a short line; empty where neither method is one.
+/// Differences of a real kernel to its second run and to its emulation, each in a short line; empty without a real kernel.
 struct HardwareWords {
   std::string runs, emulation;
-  bool repeats = true;  ///< both runs gave the same bits
+  bool repeats = true;  ///< both runs have the same bits
 };
 HardwareWords hardware_words(const Result& result);
-/// The same for the end of a tooltip, each on a line of its own; empty where neither method is one.
+/// The same for the end of a tooltip, one line each; empty without a real kernel.
 std::string hardware_lines(const Result& result);
 
 /// "512 of 16384 rows".

@@ -1,4 +1,4 @@
-/// What each rounding step is: in words, as a formula, and where the paper has it.
+/// Rounding steps in words and as formulas, with their lines in the paper.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace attoscope {
 
 struct StepGuide {
   std::string_view what, formula;
-  std::string_view line;  ///< of FlashAttention-2 (arXiv 2307.08691), Algorithm 1
+  std::string_view line;  ///< line in Algorithm 1 of FlashAttention-2 (arXiv 2307.08691)
 };
 const StepGuide& guide_of(Step step);
 
