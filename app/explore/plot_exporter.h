@@ -51,7 +51,7 @@ class PlotExporter {
   std::optional<ExportRequest> wanted_;
   std::optional<ImVec2> mouse_;     ///< position of the hidden mouse; none: it is not hidden
   std::unique_ptr<Canvas> canvas_;  ///< of a frame taller than the window
-  std::string failure_;             ///< why there is no canvas
+  std::string failure_;             ///< the reason why there is no canvas
   std::shared_ptr<const std::vector<FigureEntry>> entries_ = figure_entries();
   std::unique_ptr<JobQueue> plots_;
   std::unique_ptr<FigureMaker> figures_;

@@ -13,7 +13,7 @@ namespace attoscope {
 struct Probe {
   std::string name;      ///< file name without .json
   std::string title;     ///< a few words
-  std::string sentence;  ///< what to look for, and the effect
+  std::string sentence;  ///< the thing to look for, and its effect
   Experiment experiment;
   std::vector<Check> checks;  ///< checks of the sentence, at least one
 };

@@ -17,7 +17,7 @@ std::uint64_t header_bytes(const InputFile& file);
 /// A tensor in a file's header.
 struct ListedTensor {
   std::string name, dtype;
-  std::string refusal;  ///< why its numbers cannot be read; empty: they can
+  std::string refusal;  ///< reason why its numbers cannot be read; empty: they can
   StoredTensor tensor;
 };
 

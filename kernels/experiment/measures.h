@@ -84,7 +84,7 @@ inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
      &DeviationNumbers::bias, DeviationMeasure::Unit::output, DeviationMeasure::Form::signed_value},
     {"rel_rms", "RMS error / RMS", "rms / rms of golden", "rel. RMS", "RMS error over the RMS of the reference.",
      "RMS(x - y) / RMS(y)", &DeviationNumbers::rel_rms, DeviationMeasure::Unit::none, DeviationMeasure::Form::magnitude},
-    {"cosine", "cosine", "1 - cosine", "1−cos", "How far the directions of the two outputs differ.", "1 - x.y / (|x| |y|)",
+    {"cosine", "cosine", "1 - cosine", "1−cos", "The difference of the two outputs' directions.", "1 - x.y / (|x| |y|)",
      &DeviationNumbers::cosine, DeviationMeasure::Unit::none, DeviationMeasure::Form::from_one},
     {"wasserstein", "Wasserstein-1", "Wasserstein-1", "W1",
      "Wasserstein-1 distance of the sorted values. It hides permutations, so never read it alone.", "mean |sort(x) - sort(y)|",

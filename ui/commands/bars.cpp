@@ -234,7 +234,7 @@ std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
 std::vector<StatusNumber> sweep_numbers(const SweepView& sweep) {
   if (sweep.progress.points == 0) return {};
   std::vector<StatusNumber> numbers{{progress_text(sweep.progress), 260, "Finished points of the sweep, of all in its plan."}};
-  if (sweep.table) numbers.push_back({sweep.table->measure, 140, "What the sweep measures."});
+  if (sweep.table) numbers.push_back({sweep.table->measure, 140, "The number that the sweep measures."});
   if (sweep.progress.failed > 0)
     numbers.push_back({fmt::format("{} failed", sweep.progress.failed), 80, "Points that could not be computed.", true});
   return numbers;
@@ -244,7 +244,7 @@ std::vector<StatusNumber> train_numbers(const TrainView& train) {
   std::vector<StatusNumber> numbers{{progress_words(train.progress), 260, "Steps of the training, and how many a second."}};
   if (!train.record) return numbers;
   numbers.push_back({fmt::format("{} models, {} tensors", train.record->runs.size(), train.record->parameters.tensors.size()),
-                     160, "What is trained side by side."});
+                     160, "Models and tensors that are trained side by side."});
   if (train.progress.seconds_left >= 0 && train.progress.state == TrainProgress::State::running)
     numbers.push_back({time_left(train.progress.seconds_left), 110, "Until the last step."});
   return numbers;
@@ -301,7 +301,7 @@ void draw_status_bar(const Session& session, const PanelInput& input, const Pale
     StatusItems items(height);
     const std::string choice = input.answer.result ? input.answer.result->choice : "";
     items.add(Face::small, colours.secondary, shown_device(session, input), 0,
-              choice.empty() ? "What computes." : choice.c_str());
+              choice.empty() ? "The device that computes." : choice.c_str());
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;

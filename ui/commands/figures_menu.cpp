@@ -31,7 +31,8 @@ void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) 
     ImGui::EndCombo();
   } else {
     explain(
-        "Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The two "
+        "The steps that Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The "
+        "two "
         "training figures use no other setting.");
   }
   ImGui::SameLine(0, px(8));
@@ -56,7 +57,7 @@ void edit_figure_settings(FigureSettings& s, const Palette& colours) {
   });
   column([&] {
     slider({"seeds", 1, most_seeds, 1, most_figure_seeds}, colours, s.seeds);
-    explain("How many seeds each point is computed for: the marks are means, the bars standard deviations.");
+    explain("Seeds of each point: the marks are means, the bars standard deviations.");
   });
   ImGui::SameLine(0, px(16));
   column([&] {

@@ -30,7 +30,7 @@ constexpr std::array<Choice, 4> kinds{{
     {"all", "Experiments, kernels and policies."},
     {"experiments", "Shipped experiments that each show one effect."},
     {"kernels", "Whole kernels as they run on GPUs: a click makes one method a of the experiment that is open."},
-    {"policies", "Where a rounds: a click changes method a of the experiment that is open."},
+    {"policies", "The steps that a rounds: a click changes method a of the experiment that is open."},
 }};
 
 bool fits(const Policy& p) { return policy_name(p.precision, Algorithm::flash2) == p.name; }

@@ -113,8 +113,9 @@ void explain_policy(const Method& m) {
   if (!is_emulated(m.algorithm))
     return explain("This method is not emulated: it rounds in its own places, so no policy applies.");
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
-  explain("Where common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
-          nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
+  explain(
+      "The steps that common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
+      nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
 }
 
 bool choose_policy(Method& m) {

@@ -72,7 +72,7 @@ bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
   static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
   const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, size);
   explain(
-      "What a value beyond the largest number becomes: infinity, the largest number (saturation) or NaN. Click for the next "
+      "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next "
       "choice.",
       "|x| > max  ->  inf | max | NaN");
   if (!pressed) return false;
@@ -85,7 +85,8 @@ bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
 bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
   const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", colours, false, size);
   explain(
-      "What the largest exponent means. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all mantissa "
+      "The meaning of the largest exponent. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all "
+      "mantissa "
       "bits are set, as in OCP's e4m3; twice the range and no infinity.",
       "e4m3: ieee max 240, fn max 448");
   if (!pressed) return false;

@@ -274,9 +274,9 @@ bool edit_mask_width(Mask& mask, float width) {
   const bool changed = ImGui::InputInt("##window size", &mask.window, 0);
   if (changed) mask.window = std::clamp(mask.window, 1, max_n);
   if (mask.kind == Mask::Kind::window)
-    explain("How many keys a query sees: itself and those just before it.", "keys i - width + 1 .. i");
+    explain("The keys that a query sees: itself and those just before it.", "keys i - width + 1 .. i");
   else
-    explain("How many keys at the start no query sees.", "keys width .. i");
+    explain("The number of keys at the start that no query sees.", "keys width .. i");
   return changed;
 }
 

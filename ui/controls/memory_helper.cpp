@@ -18,7 +18,7 @@ namespace {
 constexpr int most_elements = 1 << 30;
 constexpr std::array<int, 4> kibibytes{48, 99, 163, 227};
 constexpr std::array<Choice, 4> sizes{{
-    {"48 KB", "What every CUDA block may use without asking."},
+    {"48 KB", "The memory that every CUDA block may use without asking."},
     {"99 KB", "The most a block can have on compute capability 8.6 and 8.9: RTX 30 and 40, L4, L40."},
     {"163 KB", "The most a block can have on compute capability 8.0: A100."},
     {"227 KB", "The most a block can have on compute capability 9.0: H100, H200."},

@@ -245,7 +245,7 @@ bool edit_problem_options(Problem& p, const Palette& colours, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
   return popup_button(
       count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours, {width, 0},
-      "What else is done to the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they are "
+      "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they are "
       "counted apart. The number is how many are on.",
       [&] {
         const bool bias = edit_bias(p, colours);

@@ -207,7 +207,7 @@ constexpr std::array<Choice, named_elements.size()> elements{{
 
 bool choose_element(const Parts& p) {
   const auto at = std::ranges::find(named_elements, p.now().element, &NamedElement::element);
-  return choose_part(p, "element", "What one number is stored in, beside its scale.", elements,
+  return choose_part(p, "element", "The format of one number, beside its scale.", elements,
                      static_cast<std::size_t>(at - named_elements.begin()), false,
                      [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
 }
@@ -236,7 +236,7 @@ bool edit_block(const Parts& p) {
     if (changed) block = 16 << chosen;
   } else {
     changed = whole_field("##of", block, 1, max_tile);
-    explain("How many rows, columns or numbers share a scale.");
+    explain("The number of rows, columns or numbers that share a scale.");
   }
   if (!changed) return false;
   Scaling s = p.now();
@@ -245,7 +245,7 @@ bool edit_block(const Parts& p) {
 }
 
 bool choose_granularity(const Parts& p) {
-  const bool changed = choose_part(p, "granularity", "Which numbers share a scale.", granularities,
+  const bool changed = choose_part(p, "granularity", "The numbers that share a scale.", granularities,
                                    static_cast<std::size_t>(p.now().granularity), false, [](Scaling& s, std::size_t i) {
                                      if (static_cast<std::size_t>(s.granularity) == i) return;
                                      s.granularity = static_cast<Granularity>(i);
@@ -275,18 +275,18 @@ constexpr std::array<Choice, quotient_names.size()> quotients{{
 
 bool choose_scale(const Parts& p) {
   const Scaling& s = p.now();
-  bool changed = choose_part(p, "scale", "What a scale is stored in.", scale_formats, static_cast<std::size_t>(s.scale), false,
+  bool changed = choose_part(p, "scale", "The format of a scale.", scale_formats, static_cast<std::size_t>(s.scale), false,
                              [](Scaling& x, std::size_t i) {
                                x.scale = static_cast<ScaleFormat>(i);
                                if (x.rule == ScaleRule::ceil && i != 1) x.rule = ScaleRule::amax;
                              });
   if (!(p.tensor == ScaledTensor::P && s.granularity == Granularity::head))
-    changed |= choose_part(p, "rule", "How a scale is found.", rules, static_cast<std::size_t>(s.rule), false,
+    changed |= choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
                            [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
   if (s.rule != ScaleRule::fixed)
-    changed |=
-        choose_part(p, "quotient", "What an element is rounded from.", quotients, static_cast<std::size_t>(s.quotient),
-                    s.quotient != Quotient::divided, [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
+    changed |= choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients,
+                           static_cast<std::size_t>(s.quotient), s.quotient != Quotient::divided,
+                           [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
   return changed;
 }
 
@@ -307,8 +307,9 @@ bool edit_numbers(const Parts& p) {
   if (s.rule == ScaleRule::fixed || (of_P && s.granularity == Granularity::block))
     changed |= edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
   if (!of_P && (s.rule == ScaleRule::amax || s.rule == ScaleRule::ceil))
-    changed |= edit_number(p, "scaled to", &Scaling::most, 0,
-                           "What the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
+    changed |=
+        edit_number(p, "scaled to", &Scaling::most, 0,
+                    "The number that the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
   if (!of_P && s.rule == ScaleRule::amax)
     changed |= edit_number(p, "plus", &Scaling::added, 0, "Added to every scale, against division by 0 (SageAttention).");
   return changed;
@@ -352,7 +353,7 @@ bool edit_rounding_parts(const Parts& p) {
                        [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
   if (!s.in_operand) return changed;
   Scaling after = p.now();
-  return (edit_rounded(p.t, "read back as", after.operand, "How element times scale is rounded before the product.") &&
+  return (edit_rounded(p.t, "read back as", after.operand, "The rounding of element times scale before the product.") &&
           take(p.t, p.with(after))) ||
          changed;
 }
@@ -476,7 +477,7 @@ bool edit_scales(const Experiment& e, Method& m, const Palette& colours, Colour 
     explain("This method is not emulated: it stores in its own way.");
   else
     explain(
-        reason.empty() ? "What Q, K, V and P are stored as, with which scales, and what is done to them before." : reason + ".",
+        reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms before." : reason + ".",
         storage_text(m.scaling));
   return false;
 }

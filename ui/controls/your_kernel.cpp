@@ -80,7 +80,7 @@ bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
       }
     ImGui::EndCombo();
   } else {
-    explain("Which head of your kernel's output is compared. It follows the head of Q, K, V while both are the same.");
+    explain("The head of your kernel's output that is compared. It follows the head of Q, K, V while both are the same.");
   }
   return changed;
 }

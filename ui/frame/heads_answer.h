@@ -50,7 +50,7 @@ inline constexpr std::array<HeadMeasure, 11> head_measures{{
     {"b.max_abs", "b, max", "The largest error of b.", &HeadRow::b_max},
     {"b.rms", "b, RMS", "The root mean square error of b.", &HeadRow::b_rms},
     {"ratio", "a / b", "RMS error of a over that of b.", &HeadRow::ratio},
-    {"rescales", "rescales a row", "How often the running max of a row moved in a.", &HeadRow::rescales},
+    {"rescales", "rescales a row", "Moves of a row's running max in a.", &HeadRow::rescales},
     {"max_score", "largest score", "The largest score, as the running max of a shows it.", &HeadRow::largest_score},
     {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
     {"tolerance", "error / tolerance", "The largest error of a loaded output over its tolerance: above 1 it is wrong.",

@@ -13,7 +13,7 @@ namespace attoscope {
 struct ProbeEntry {
   std::string name;      ///< of its file
   std::string title;     ///< a few words
-  std::string sentence;  ///< what to look for, and the effect
+  std::string sentence;  ///< the thing to look for, and its effect
   Experiment experiment;
 };
 using ProbeEntries = std::shared_ptr<const std::vector<ProbeEntry>>;

@@ -95,7 +95,7 @@ struct Requests {
   bool stop_compiling = false;                ///< stop `PanelInput::compiling` after the current part
   bool compile = false;                       ///< continue compiling
   bool remarks_read = false;                  ///< clear `MessagesInput::remarks`
-  std::string error;                          ///< why a request failed, for the status bar
+  std::string error;                          ///< the reason why a request failed, for the status bar
   bool animate = false;                       ///< something on screen moves by itself: draw the next frame
   bool quit = false;
 };

@@ -207,7 +207,7 @@ struct PaletteState {
   bool asked = false;  ///< open it in this frame
   std::string query;
   int chosen = 0;         ///< index in the matches
-  std::string complaint;  ///< why the last command failed
+  std::string complaint;  ///< the reason why the last command failed
 };
 
 /// An experiment, a kernel or a policy of the gallery.
@@ -231,7 +231,7 @@ struct PinState {
   int first = -1, second = -1;  ///< compared pins; -1: none
   int renamed = -1;             ///< pin that is being renamed; -1: none
   std::string typed_name;
-  std::string complaint;  ///< why the last request failed
+  std::string complaint;  ///< the reason why the last request failed
 };
 
 /// Popup with a text field for a path, open until its file is loaded.

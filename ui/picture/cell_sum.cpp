@@ -34,7 +34,7 @@ void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
   const MethodNames names = method_names(e);
   const float half = (ImGui::GetContentRegionAvail().x - px(16)) / 2;
   const bool a_tells = is_emulated(e.a.algorithm), b_tells = is_emulated(e.b.algorithm);
-  constexpr std::string_view untold = "How this output was added up is not known.";
+  constexpr std::string_view untold = "The order in which this output was added up is not known.";
   const std::array<Choice, 2> methods{
       {{names.a, a_tells ? "The sum as a adds it up." : untold}, {names.b, b_tells ? "The sum as b adds it up." : untold}}};
   int method = s.of_b ? 1 : 0;

@@ -65,9 +65,9 @@ HeadsShow shown_of(const Session& session, const PanelInput& input) {
 
 void show_switch(Session& session, const PanelInput& input, const Palette& colours) {
   static constexpr Choice shows[] = {
-      {"outputs", "How far a and b are off in every head, under their methods as they are."},
+      {"outputs", "The errors of a and b in every head, under their methods as they are."},
       {"KV cache",
-       "What every head loses where its K and V are kept in fewer bits and all else is in bf16: which heads must not be "
+       "The error of every head where its K and V are kept in fewer bits and all else is in bf16: which heads must not be "
        "quantised. The table of attoscope kv."},
       {"verdict",
        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
@@ -88,7 +88,7 @@ void sort_combo(std::size_t& sort) {
     }
     ImGui::EndCombo();
   } else {
-    explain("By which number heads are ordered, the largest first; those with NaN or infinite elements stand before all.");
+    explain("The number that orders the heads, the largest first; those with NaN or infinite elements stand before all.");
   }
 }
 

@@ -371,7 +371,7 @@ void offer_sum(const Output& o) {
                              std::min(std::floor(at.y + gap.y), p.max.y - size.y - px(2))});
   if (push_button("the sum###sum", o.colours, view.show_sum, size)) view.show_sum = !view.show_sum;
   explain(
-      "How tensor cores added up this cell's last product: every term of a block in binary, what is cut off, and what is "
+      "The sum of this cell's last product on tensor cores: every term of a block in binary, what is cut off, and what is "
       "carried into the next block.");
 }
 

@@ -210,15 +210,16 @@ void rescale_combo(View& view) {
   static constexpr std::array<Choice, 4> choices{
       Choice{"moved", "Purple where the running max m of a row moved at a tile, so that l and O were multiplied by alpha < 1."},
       Choice{"by how much", "m_new - m_old: how far the running max moved; alpha = exp(-that)."},
-      Choice{"saturated", "How many P of the row and tile were beyond the largest number of P's format; counted on demand."},
-      Choice{"underflowed", "How many e > 0 of the row and tile became P = 0 in P's format; counted on demand."}};
+      Choice{"saturated",
+             "The number of P of the row and tile that were beyond the largest number of P's format; counted on demand."},
+      Choice{"underflowed", "The number of e > 0 of the row and tile that became P = 0 in P's format; counted on demand."}};
   choice_combo("##rescale", choices, rescale_names, 160, view.rescale_show);
 }
 
 void score_combo(View& view) {
   static constexpr std::array<Choice, 3> choices{
       Choice{"S", "The scores S = scale * q.k as a rounds them, before the max is subtracted."},
-      Choice{"P", "What multiplies V in the end: a's rounded P times all later alphas, over its final row sum l."},
+      Choice{"P", "The factor of V in the end: a's rounded P times all later alphas, over its final row sum l."},
       Choice{"P − true weight", "P of a minus the softmax weight exp(S - m) / l of the golden arithmetic."}};
   choice_combo("##score", choices, score_names, 160, view.score_show);
 }
@@ -249,7 +250,7 @@ void scale_button(View& view, const Palette& colours) {
   const bool log = view.scale == ValueScale::log;
   if (push_button(log ? "log###scale" : "linear###scale", colours, false, {px(scale_width), 0}))
     view.scale = log ? ValueScale::linear : ValueScale::log;
-  explain("How values become colours. Signed log shows small errors beside large ones. Key L.",
+  explain("The rule that turns values into colours. Signed log shows small errors beside large ones. Key L.",
           "linear: value / range\nlog: asinh(300 value / range)");
 }
 

@@ -100,7 +100,8 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, head});
   explain(
-      "Where your kernel fails: the largest error of each tile of rows over its tolerance (dashed). Marked tiles have a wrong "
+      "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed). Marked tiles have a "
+      "wrong "
       "row. A click traces that row.",
       "max |O - golden| / tolerance of the tile's rows");
   const std::string words = words_of(rows);

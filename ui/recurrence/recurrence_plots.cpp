@@ -436,10 +436,10 @@ void add_rescales(Row& row, const Palette& c) {
             {Mark::line, Curve::expected, "expected", "1/t", c.text, "The expectation for scores in random order.",
              "P(move at tile t) = 1/t"},
             {Mark::bar, Curve::row_moves, "per row", "per row", c.moved,
-             "How many rows moved how often, beside what scores in random order would give on average (dashed).",
+             "Rows by the number of their moves, beside what scores in random order would give on average (dashed).",
              "H_T - 1 = 1/2 + 1/3 + ... + 1/T a row"}},
            draw_rescales,
-           "How often the running max moved, over all rows, compared with scores in random order.",
+           "Moves of the running max over all rows, compared with scores in random order.",
            "P(move at tile t) = 1/t, H_T - 1 a row"});
 }
 
@@ -481,13 +481,13 @@ void add_errors(Row& row, const StripState& m, const Palette& c) {
            fmt::format("Error so far, row {}", m.result->trace.row),
            "max, log",
            c.faint,
-           {{Mark::line, Curve::error, "error", names.a, c.a,
-             "How far O/l would be from golden if the loop ended at this tile.", "max |O/l - golden(keys so far)|"},
+           {{Mark::line, Curve::error, "error", names.a, c.a, "The error of O/l if the loop ended at this tile.",
+             "max |O/l - golden(keys so far)|"},
             {Mark::dashes, Curve::b_error, "error of b", names.b_after_a + " at the end", c.b,
              m.of_b ? "The error of your kernel in this row." : "The final error of b in this row.",
              m.of_b ? "max |a - golden|" : "max |b - golden|"}},
            draw_errors,
-           "How far O/l would be from golden if the loop ended at this tile, golden taken over the same keys.",
+           "The error of O/l if the loop ended at this tile, golden taken over the same keys.",
            "max |O/l - golden(keys so far)|"});
 }
 

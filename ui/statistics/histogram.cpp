@@ -17,7 +17,7 @@ void draw_histogram(const Result& r, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({room.x, title});
   explain(
-      "How often each signed error occurs, in ulps of the main format; the outermost bins hold all beyond 8 ulps. A curve that "
+      "The frequency of each signed error, in ulps of the main format; the outermost bins hold all beyond 8 ulps. A curve that "
       "is not symmetric is a bias.",
       "(x - golden) / ulp(max(|golden|, RMS/100))");
   draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Signed error in " + name(r.experiment.format) + " ulps");

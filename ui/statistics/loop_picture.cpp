@@ -245,7 +245,7 @@ bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, dou
   const float left = 3 * (transport_width() + px(2)) + px(8), right = text_width(Face::mono, digits) + px(12);
   const ImVec2 here = ImGui::GetCursorScreenPos();
   track({"loop", 0, std::max(1, last), 0, last}, colours, at, {std::max(px(40), width - left - right), px(control_height)});
-  explain("Which block of queries meets which tile of keys.");
+  explain("The blocks of queries and the tiles of keys that they meet.");
   const float y = here.y + (px(control_height) - line_height(Face::mono)) / 2;
   draw_text({here.x - left + width + px(6), y}, Face::mono, colours.text, digits, 1);
   if (playing && ImGui::GetTime() >= next) {

@@ -285,11 +285,12 @@ struct ErrorPart {
 };
 constexpr std::array<ErrorPart, 2> error_parts{{
     {&ErrorParts::storage, "storage",
-     "What storage alone does: golden on the numbers that stored Q, K and V stand for, against golden. Element by element, "
+     "The effect of storage alone: golden on the numbers that stored Q, K and V stand for, against golden. Element by element, "
      "storage and arithmetic add up to the error; their means and maxima need not.",
      "golden of the stored - golden"},
     {&ErrorParts::arithmetic, "arithmetic",
-     "What the arithmetic does on top: the output against golden on the numbers that stored Q, K and V stand for. Element by "
+     "The effect of the arithmetic on top: the output against golden on the numbers that stored Q, K and V stand for. Element "
+     "by "
      "element, storage and arithmetic add up to the error; their means and maxima need not.",
      "output - golden of the stored"},
 }};
@@ -404,10 +405,10 @@ std::optional<Detail> plot_under(Detail chosen) {
 /// The panel below the table, and the buttons that choose it.
 void draw_lower(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   static constexpr std::array<Choice, 5> choices{{
-      {"ulps", "How often each signed error occurs, in ulps of the main format."},
+      {"ulps", "The frequency of each signed error, in ulps of the main format."},
       {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
-      {"why", "How much each step of a costs: the mean error if that step were exact."},
-      {"bits", "Whether the bits depend on the instruction set, the threads, block_q or the device; they must not."},
+      {"why", "The cost of each step of a: the mean error if that step were exact."},
+      {"bits", "The bits under every instruction set, number of threads, block_q and device: they must be the same."},
       {"traffic", "Bytes between HBM and the chip: three passes, FlashAttention 1 and 2, and a roofline."},
   }};
   if (ImGui::GetContentRegionAvail().y < px(72)) return;

@@ -184,9 +184,9 @@ void draw_arrow(ImVec2 from, float length, const Palette& colours) {
 void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
   explain(
       fits
-          ? "What one step of the inner loop holds on chip, in elements. It fits into M, marked by the line; the helper beside "
+          ? "The elements that one step of the inner loop holds on chip. It fits into M, marked by the line; the helper beside "
             "the tile sizes sets M."
-          : "What one step of the inner loop holds on chip, in elements: more than M. FlashAttention's rule shares M among the "
+          : "The elements that one step of the inner loop holds on chip: more than M. FlashAttention's rule shares M among the "
             "tiles of Q, K, V and O alone; S comes on top, and real kernels keep it in registers.",
       chip_table(c, e));
 }
