@@ -22,14 +22,13 @@ class Ranks {
   /// Runs it at the root first; where it throws there, only the root throws and the others get false.
   bool agree(const std::function<void()>& preparation) const;
 
-  /// At the root what `run_sweep` gives, the points dealt out to all ranks; nothing at the others. A rank that dies loses only
-  /// the points that it was computing: others compute them.
+  /// At the root what `run_sweep` gives, the points shared out among all ranks; nothing at the others. Where one dies, mpirun
+  /// ends the others.
   std::vector<SweepAnswer> run(const Sweep& sweep, const SweepOptions& options);
 
  private:
   int rank_ = 0, count_ = 1;
-  bool started_ = false;   ///< MPI was, by this
-  bool lost_one_ = false;  ///< a rank died, so the others cannot end together
+  bool started_ = false;  ///< MPI was, by this
 };
 
 }  // namespace attoscope
