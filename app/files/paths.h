@@ -16,8 +16,8 @@ std::string example_file();
 /// of them is there.
 std::string pictures_directory();
 
-/// Where the last session is kept: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty
-/// where there is no home.
+/// The first of the windows' autosaves: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json;
+/// empty where there is no home.
 std::string default_session_file();
 
 /// Where what is made and may be wanted again goes: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty where there

@@ -8,6 +8,8 @@
 
 namespace attoscope {
 
+struct Table;
+
 /// Keys in the order they were written.
 using Json = nlohmann::ordered_json;
 
@@ -29,6 +31,9 @@ Json number_json(double x);
 /// nobody uses; where they are used all the same, their own bytes stand so too.
 std::string json_string(std::string_view bytes);
 std::string bytes_of_json(std::string_view text);
+
+/// A list with an object for each row of the table: the columns for files by their keys.
+Json rows_json(const Table& table);
 
 /// `value` as text in UTF-8; NaN and infinity become null.
 std::string json_text(const Json& value, int indent = 2);

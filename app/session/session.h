@@ -1,8 +1,6 @@
 /// Sessions as `attoscope.session/1` JSON files.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +29,13 @@ Session read_session(const std::string& path, std::vector<std::string>& remarks)
 /// A window's session, and the file that it belongs to.
 struct LastSession {
   Session session;
-  std::string document;                 ///< opened from here or saved here; empty: nowhere yet
-  std::optional<std::uint64_t> hash{};  ///< of the bytes that were read (`hash_of`); none: there was no file
-  bool first = false;                   ///< there is no last session: this window is the first one here
+  std::string document;  ///< opened from here or saved here; empty: nowhere yet
+  bool first = false;    ///< there is no last session: this window is the first one here
+  bool stays = false;    ///< its file holds what could not be kept aside, and must not be written over
 };
-/// What the window opens with when no file is named: the last session, else `first_session`.
-LastSession last_session(std::vector<std::string>& remarks);
+/// The session of a window's autosave `file`, else, or where it is empty, `first_session`. A file that cannot be read in full
+/// is kept beside itself.
+LastSession last_session(const std::string& file, std::vector<std::string>& remarks);
 
 /// What a new user sees: the shipped example under a causal mask, or default inputs where it is missing.
 Session first_session();

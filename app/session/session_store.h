@@ -1,12 +1,14 @@
-/// Which files the sessions of a window are kept in: the one that is open, the last session of all windows, the recent ones.
+/// The files that the sessions of a window are kept in: the one that is open, the window's autosave, the recent ones.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/session/autosave.h"
 #include "ui/frame/entries.h"
 #include "ui/session/session.h"
 
@@ -17,8 +19,8 @@ class SessionStore {
  public:
   /// Files of the program's own; empty: not kept.
   struct Places {
-    std::string last;    ///< the session of a window that is closed or killed
-    std::string recent;  ///< the names of the files that were open
+    std::shared_ptr<const Autosave> autosave;  ///< null: not kept
+    std::string recent;                        ///< the names of the files that were open
   };
   /// How long a change may stay in memory alone, in seconds.
   static constexpr double longest_unkept = 60;
@@ -27,14 +29,8 @@ class SessionStore {
   static constexpr std::size_t most_recent = 10;
 
   /// `session` belongs to the file `document` (empty: to none yet), and may be newer than that. `own_device` computes in this
-  /// window instead of the session's, and is never written. `last_read`: the hash of the last session where `session` is that
-  /// (`LastSession`); what was written there since is kept.
-  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {},
-               std::optional<std::uint64_t> last_read = {});
-  /// The last session belongs to no window any more.
-  ~SessionStore();
-  SessionStore(const SessionStore&) = delete;
-  SessionStore& operator=(const SessionStore&) = delete;
+  /// window instead of the session's, and is never written.
+  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {});
 
   /// A session's file as it was read, on whatever thread.
   struct Read {
@@ -61,11 +57,11 @@ class SessionStore {
   /// Writes the session to its file; with a path, which ".json" is put after where it is missing, that becomes its file. What
   /// somebody else wrote there meanwhile is kept beside it. Returns a sentence.
   std::string save(const Session& session, const std::string& path = {});
-  /// Writes the last session where it changed: at once, or if it did `longest_unkept` ago. Returns what there is to say about
-  /// it. Where it throws, the change is still to be written: by a later call, at the earliest `retried_after`.
-  std::string autosave(const Session& session, double now, bool at_once);
-  /// The window is closed: writes the last session where it changed, whatever failed before.
-  std::string close(const Session& session);
+  /// Writes the autosave where the session changed: at once, or if it did `longest_unkept` ago. Where it throws, the change is
+  /// still to be written: by a later call, at the earliest `retried_after`.
+  void autosave(const Session& session, double now, bool at_once);
+  /// The window is closed: writes the autosave where the session changed, whatever failed before.
+  void close(const Session& session);
   /// True while a change could not be written.
   bool unkept() const { return failed_at_.has_value(); }
 
@@ -82,31 +78,19 @@ class SessionStore {
     bool settling = false;         ///< it was just opened, and is completed by what its tensors tell
   };
 
-  /// A copy of what another window kept as its last session.
-  struct Copy {
-    std::string file;
-    std::uint64_t hash = 0;  ///< of what was copied there
-  };
-
   bool is_kept(const Session& session) const;
   std::string text_of(const Session& session, const std::string& document = {}) const;
   std::string write(const std::string& path, const std::string& text);
-  std::string write_last(const std::string& text);
   bool is_known(const std::string& path, std::uint64_t hash) const;
-  bool takes_over_last() const;
-  std::string writer_file() const;
-  std::string copied_last(const std::string& writer);
   void remember(const std::string& path);
 
   Places places_;
-  std::string writer_;                          ///< what this window is called in `writer_file`
-  std::map<std::string, Copy> copies_;          ///< of other windows' last sessions, by their names
   std::map<int, Document> documents_;           ///< by Session::origin
   std::map<std::string, std::uint64_t> known_;  ///< hashes of what was last read from or written to a file
   std::vector<RecentSession> recent_;
   std::optional<std::string> own_device_;
   std::string device_;                ///< of the session that the window began with
-  std::optional<Session> kept_;       ///< what the last session's file holds; none: this window has not written it yet
+  std::optional<Session> kept_;       ///< what the autosave holds; none: this window has not written it yet
   std::string kept_document_;         ///< and the document that it names
   std::optional<double> changed_at_;  ///< when the session first differed from that
   std::optional<double> failed_at_;   ///< when it could not be written
