@@ -62,15 +62,16 @@ Table heads_table(const std::vector<HeadRow>& rows, const CallFiles& files) {
   const std::vector<std::string> names = files.head_names();
   constexpr ColumnFor only_files = ColumnFor::files;
   const auto kv = [&](const HeadRow& row) { return kv_head(row, files); };
-  std::vector<Column<HeadRow>> columns{
-      column<HeadRow>({.key = "head"}, &HeadRow::head),
-      column<HeadRow>({.key = "name"}, [&](const HeadRow& row) { return names[static_cast<std::size_t>(row.head)]; }),
-      column<HeadRow>({.key = "layer", .shown = only_files}, [&](const HeadRow& row) { return layer_of(row, files).name; }),
-      column<HeadRow>({.key = "kv_head", .shown = only_files}, kv),
-      column<HeadRow>({.key = "n", .shown = only_files}, [](const HeadRow& row) { return row.shape.n; }),
-      column<HeadRow>({.key = "d", .shown = only_files}, [](const HeadRow& row) { return row.shape.d; })};
+  std::vector<TableColumn<HeadRow>> columns{
+      table_column<HeadRow>({.key = "head"}, &HeadRow::head),
+      table_column<HeadRow>({.key = "name"}, [&](const HeadRow& row) { return names[static_cast<std::size_t>(row.head)]; }),
+      table_column<HeadRow>({.key = "layer", .shown = only_files},
+                            [&](const HeadRow& row) { return layer_of(row, files).name; }),
+      table_column<HeadRow>({.key = "kv_head", .shown = only_files}, kv),
+      table_column<HeadRow>({.key = "n", .shown = only_files}, [](const HeadRow& row) { return row.shape.n; }),
+      table_column<HeadRow>({.key = "d", .shown = only_files}, [](const HeadRow& row) { return row.shape.d; })};
   for (const HeadMeasure& m : head_measures)
-    columns.push_back(column<HeadRow>({.key = std::string(m.key), .title = std::string(m.title), .digits = 4}, m.value));
+    columns.push_back(table_column<HeadRow>({.key = std::string(m.key), .title = std::string(m.title), .digits = 4}, m.value));
   return table_of(columns, std::span<const HeadRow>(rows));
 }
 

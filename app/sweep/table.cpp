@@ -119,22 +119,25 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
 
 /// The values of the axes, then mean, spread and seeds; the mean's place tells people why there is none.
 Table table_of_rows(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  std::vector<Column<SweepRow>> columns;
+  std::vector<TableColumn<SweepRow>> columns;
   for (std::size_t i = 0; i < sweep.axes.size(); ++i)
-    columns.push_back(column<SweepRow>({.key = sweep.axes[i].key, .title = std::string(axis_key(sweep.axes[i].key).title)},
-                                       [i](const SweepRow& row) { return row.values[i]; }));
+    columns.push_back(
+        table_column<SweepRow>({.key = sweep.axes[i].key, .title = std::string(axis_key(sweep.axes[i].key).title)},
+                               [i](const SweepRow& row) { return row.values[i]; }));
   const auto add = [&](const char* name, const std::string& title, double SweepRow::* value) {
-    columns.push_back(column<SweepRow>({.key = measure.name + "." + name, .title = title, .digits = 4},
-                                       [value](const SweepRow& row) { return row.count == 0 ? Cell{} : Cell{row.*value}; }));
+    columns.push_back(
+        table_column<SweepRow>({.key = measure.name + "." + name, .title = title, .digits = 4},
+                               [value](const SweepRow& row) { return row.count == 0 ? TableCell{} : TableCell{row.*value}; }));
   };
-  columns.push_back(column<SweepRow>({.key = "error", .title = title_of(measure), .digits = 4, .shown = ColumnFor::people},
-                                     [](const SweepRow& row) { return row.count == 0 ? Cell{row.error} : Cell{row.mean}; }));
+  columns.push_back(
+      table_column<SweepRow>({.key = "error", .title = title_of(measure), .digits = 4, .shown = ColumnFor::people},
+                             [](const SweepRow& row) { return row.count == 0 ? TableCell{row.error} : TableCell{row.mean}; }));
   add("mean", "", &SweepRow::mean);
   columns.back().heading.shown = ColumnFor::files;
   add("std", "std", &SweepRow::std);
   add("min", "min", &SweepRow::min);
   add("max", "max", &SweepRow::max);
-  columns.push_back(column<SweepRow>({.key = "seeds"}, &SweepRow::count));
+  columns.push_back(table_column<SweepRow>({.key = "seeds"}, &SweepRow::count));
   return table_of(columns, rows);
 }
 

@@ -13,7 +13,7 @@ bool is_for(const ColumnHeading& heading, ColumnFor reader) {
   return heading.shown == ColumnFor::both || heading.shown == reader;
 }
 
-std::string file_text(const Cell& cell) {
+std::string file_text(const TableCell& cell) {
   if (const auto* const words = std::get_if<std::string>(&cell)) return *words;
   if (const auto* const count = std::get_if<std::int64_t>(&cell)) return shortest(*count);
   if (const auto* const number = std::get_if<double>(&cell)) return shortest(*number);
@@ -64,7 +64,7 @@ std::string tex(const std::string& text) {
 
 const std::string& title_of(const ColumnHeading& heading) { return heading.title.empty() ? heading.key : heading.title; }
 
-std::string text_of(const ColumnHeading& heading, const Cell& cell) {
+std::string text_of(const ColumnHeading& heading, const TableCell& cell) {
   const auto* const number = std::get_if<double>(&cell);
   if (number == nullptr || heading.digits == 0) return file_text(cell);
   if (std::isnan(*number)) return "nan";
@@ -74,7 +74,7 @@ std::string text_of(const ColumnHeading& heading, const Cell& cell) {
 
 bool has_words(const Table& table, std::size_t column) {
   bool words = false;
-  for (const std::vector<Cell>& row : table.rows) {
+  for (const std::vector<TableCell>& row : table.rows) {
     if (std::holds_alternative<double>(row[column]) || std::holds_alternative<std::int64_t>(row[column])) return false;
     words |= std::holds_alternative<std::string>(row[column]);
   }
@@ -86,7 +86,7 @@ std::string csv_text(const Table& table) {
   for (const ColumnHeading& heading : table.columns)
     if (is_for(heading, ColumnFor::files)) fields.push_back(heading.key);
   std::string text = csv_line(fields);
-  for (const std::vector<Cell>& row : table.rows) {
+  for (const std::vector<TableCell>& row : table.rows) {
     fields.clear();
     for (std::size_t c = 0; c < row.size(); ++c)
       if (is_for(table.columns[c], ColumnFor::files)) fields.push_back(file_text(row[c]));

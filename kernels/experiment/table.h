@@ -13,7 +13,7 @@
 namespace attoscope {
 
 /// Nothing, a count, a number or words.
-using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+using TableCell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 /// Readers of a column: those of files, people, or both.
 enum class ColumnFor : std::uint8_t { both, files, people };
@@ -25,23 +25,24 @@ struct ColumnHeading {
   int digits = 0;         ///< significant ones of numbers for people; 0: as many as the number has
   std::string meaning{};  ///< a sentence that explains it
   ColumnFor shown = ColumnFor::both;
+  bool minor = false;  ///< hidden in the window until it is asked for
 };
 
 /// A column of a table of `Row`s.
 template <class Row>
-struct Column {
+struct TableColumn {
   ColumnHeading heading;
-  std::function<Cell(const Row&)> cell;
+  std::function<TableCell(const Row&)> cell;
 };
 
 struct Table {
   std::vector<ColumnHeading> columns;
-  std::vector<std::vector<Cell>> rows;  ///< of each a cell for every column
+  std::vector<std::vector<TableCell>> rows;  ///< of each a cell for every column
 };
 
 /// A cell of any integer, number or text.
 template <class T>
-Cell cell_of(T&& x) {
+TableCell table_cell(T&& x) {
   using Value = std::remove_cvref_t<T>;
   if constexpr (std::is_integral_v<Value>)
     return static_cast<std::int64_t>(x);
@@ -53,29 +54,29 @@ Cell cell_of(T&& x) {
 
 /// A column whose cells are `get(row)`.
 template <class Row, class Get>
-Column<Row> column(ColumnHeading heading, Get get) {
-  return {std::move(heading), [get](const Row& row) -> Cell {
-            if constexpr (std::is_same_v<std::invoke_result_t<Get, const Row&>, Cell>)
+TableColumn<Row> table_column(ColumnHeading heading, Get get) {
+  return {std::move(heading), [get](const Row& row) -> TableCell {
+            if constexpr (std::is_same_v<std::invoke_result_t<Get, const Row&>, TableCell>)
               return std::invoke(get, row);
             else
-              return cell_of(std::invoke(get, row));
+              return table_cell(std::invoke(get, row));
           }};
 }
 
 template <class Row>
-Table table_of(const std::vector<Column<Row>>& columns, std::span<const Row> rows) {
+Table table_of(const std::vector<TableColumn<Row>>& columns, std::span<const Row> rows) {
   Table table;
-  for (const Column<Row>& c : columns) table.columns.push_back(c.heading);
+  for (const TableColumn<Row>& c : columns) table.columns.push_back(c.heading);
   for (const Row& row : rows) {
-    std::vector<Cell>& cells = table.rows.emplace_back();
-    for (const Column<Row>& c : columns) cells.push_back(c.cell(row));
+    std::vector<TableCell>& cells = table.rows.emplace_back();
+    for (const TableColumn<Row>& c : columns) cells.push_back(c.cell(row));
   }
   return table;
 }
 
 /// The heading's title, and the text of a cell, for people.
 const std::string& title_of(const ColumnHeading& heading);
-std::string text_of(const ColumnHeading& heading, const Cell& cell);
+std::string text_of(const ColumnHeading& heading, const TableCell& cell);
 /// True if the column has words and no numbers; such columns are aligned left.
 bool has_words(const Table& table, std::size_t column);
 

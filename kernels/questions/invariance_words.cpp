@@ -46,21 +46,22 @@ struct GroupedRun {
   const ScheduleRun* run;
   std::size_t group;
 };
-using Columns = std::vector<Column<GroupedRun>>;
+using Columns = std::vector<TableColumn<GroupedRun>>;
 
 template <class Get>
-Column<GroupedRun> of_run(ColumnHeading heading, Get get) {
-  return column<GroupedRun>(std::move(heading), [get](const GroupedRun& r) { return std::invoke(get, *r.run); });
+TableColumn<GroupedRun> of_run(ColumnHeading heading, Get get) {
+  return table_column<GroupedRun>(std::move(heading), [get](const GroupedRun& r) { return std::invoke(get, *r.run); });
 }
 template <class Get>
-Column<GroupedRun> of_schedule(ColumnHeading heading, Get get) {
+TableColumn<GroupedRun> of_schedule(ColumnHeading heading, Get get) {
   return of_run(std::move(heading), [get](const ScheduleRun& run) { return std::invoke(get, run.schedule); });
 }
 /// Of the tile after which the traced row parts.
 template <class Get>
-Column<GroupedRun> of_parting(std::string key, Get get) {
-  return of_run({.key = std::move(key), .shown = ColumnFor::files},
-                [get](const ScheduleRun& run) { return run.parting.parting ? Cell{cell_of(get(run.parting))} : Cell{}; });
+TableColumn<GroupedRun> of_parting(std::string key, Get get) {
+  return of_run({.key = std::move(key), .shown = ColumnFor::files}, [get](const ScheduleRun& run) {
+    return run.parting.parting ? TableCell{table_cell(get(run.parting))} : TableCell{};
+  });
 }
 
 Columns schedule_columns() {
@@ -79,11 +80,13 @@ Columns bits_columns(const Invariance& answer) {
   const ColumnHeading in_row{.key = "differing_in_row",
                              .title = "row " + std::to_string(answer.row),
                              .meaning = "Numbers of O in the traced row with other bits than under the first schedule."};
-  return {column<GroupedRun>({.key = "group", .meaning = "Schedules of one group have the same bits."}, &GroupedRun::group),
+  return {table_column<GroupedRun>({.key = "group", .meaning = "Schedules of one group have the same bits.", .minor = true},
+                                   &GroupedRun::group),
           of_run({.key = "same_bits", .shown = files}, &ScheduleRun::same_bits),
           of_run(in_row, &ScheduleRun::differing_in_row),
           of_run({.key = "row_numbers", .shown = files}, [n = answer.columns](const ScheduleRun&) { return n; }),
-          of_run({.key = "differing", .title = "all rows", .meaning = "The same in all rows."}, &ScheduleRun::differing),
+          of_run({.key = "differing", .title = "all rows", .meaning = "The same in all rows.", .minor = true},
+                 &ScheduleRun::differing),
           of_run({.key = "numbers", .shown = files}, [numbers](const ScheduleRun&) { return numbers; }),
           of_run({.key = "differing_rows", .shown = files}, &ScheduleRun::differing_rows),
           of_run({.key = "max_ulp", .title = "max ulp", .digits = 3, .meaning = "The largest difference in all rows."},

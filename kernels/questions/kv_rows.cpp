@@ -24,15 +24,15 @@ Table kv_table(const std::vector<KvRow>& rows, const std::vector<std::string>& h
     const auto at = static_cast<std::size_t>(place);
     return at < names.size() ? names[at] : kind + std::to_string(place);
   };
-  std::vector<Column<KvRow>> columns{
-      column<KvRow>({.key = "head"}, &KvRow::head),
-      column<KvRow>({.key = "name"}, [&](const KvRow& row) { return named(heads, row.head, "head "); }),
-      column<KvRow>({.key = "layer", .shown = ColumnFor::files},
-                    [&](const KvRow& row) { return named(layers, row.layer, "layer "); })};
+  std::vector<TableColumn<KvRow>> columns{
+      table_column<KvRow>({.key = "head", .minor = true}, &KvRow::head),
+      table_column<KvRow>({.key = "name"}, [&](const KvRow& row) { return named(heads, row.head, "head "); }),
+      table_column<KvRow>({.key = "layer", .shown = ColumnFor::files},
+                          [&](const KvRow& row) { return named(layers, row.layer, "layer "); })};
   for (std::size_t i = 0; i < kv_storages.size(); ++i)
-    columns.push_back(
-        column<KvRow>({.key = std::string(kv_storages[i].key), .digits = 3, .meaning = std::string(kv_storages[i].what) + "."},
-                      [i](const KvRow& row) { return i < row.errors.size() ? Cell{row.errors[i]} : Cell{}; }));
+    columns.push_back(table_column<KvRow>(
+        {.key = std::string(kv_storages[i].key), .digits = 3, .meaning = std::string(kv_storages[i].what) + "."},
+        [i](const KvRow& row) { return i < row.errors.size() ? TableCell{row.errors[i]} : TableCell{}; }));
   return table_of(columns, std::span<const KvRow>(rows));
 }
 

@@ -22,11 +22,11 @@ struct Row {
 
 Table small() {
   const std::vector<Row> rows{{"a, b", 8, 0.125}, {"c|_%", -16, 1234.5678}, {"d", 0, std::nan("")}};
-  const std::vector<Column<Row>> columns{
-      column<Row>({.key = "name"}, &Row::name), column<Row>({.key = "keys", .shown = ColumnFor::files}, &Row::keys),
-      column<Row>({.key = "max_error", .title = "max error", .digits = 3}, &Row::error),
-      column<Row>({.key = "note", .shown = ColumnFor::people},
-                  [](const Row& row) { return row.keys > 0 ? Cell{std::string("wide")} : Cell{}; })};
+  const std::vector<TableColumn<Row>> columns{
+      table_column<Row>({.key = "name"}, &Row::name), table_column<Row>({.key = "keys", .shown = ColumnFor::files}, &Row::keys),
+      table_column<Row>({.key = "max_error", .title = "max error", .digits = 3}, &Row::error),
+      table_column<Row>({.key = "note", .shown = ColumnFor::people},
+                        [](const Row& row) { return row.keys > 0 ? TableCell{std::string("wide")} : TableCell{}; })};
   return table_of(columns, std::span<const Row>(rows));
 }
 

@@ -22,8 +22,8 @@ std::vector<std::size_t> shown_columns(const Table& table) {
 }
 
 /// Words by the alphabet; what is no number stands behind all numbers.
-bool is_less(const Cell& x, const Cell& y) {
-  const auto number = [](const Cell& cell) {
+bool is_less(const TableCell& x, const TableCell& y) {
+  const auto number = [](const TableCell& cell) {
     if (const auto* const count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
     const auto* const value = std::get_if<double>(&cell);
     return value != nullptr && !std::isnan(*value) ? *value : HUGE_VAL;
@@ -41,7 +41,7 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
   const std::size_t by = columns[static_cast<std::size_t>(specs->Specs[0].ColumnIndex)];
   const bool descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
   std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
-    const Cell &a = table.rows[x][by], &b = table.rows[y][by];
+    const TableCell &a = table.rows[x][by], &b = table.rows[y][by];
     return descending ? is_less(b, a) : is_less(a, b);
   });
   return order;
@@ -53,10 +53,9 @@ std::string label_of(const ColumnHeading& heading) { return title_of(heading) + 
 void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const Palette& colours) {
   for (const std::size_t c : columns) {
     const bool words = has_words(table, c);
-    const ImGuiTableColumnFlags width =
-        words && c == columns.back() ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed;
     ImGui::TableSetupColumn(label_of(table.columns[c]).c_str(),
-                            width | (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending));
+                            (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
+                                (table.columns[c].minor ? ImGuiTableColumnFlags_DefaultHide : 0));
   }
   ImGui::TableSetupScrollFreeze(0, 1);
   const WithFace face(Face::small);
@@ -70,11 +69,13 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
   ImGui::PopStyleColor();
 }
 
+/// At the foot of the cell that the cursor is in.
 void draw_bar(float share, const Palette& colours) {
-  const ImVec2 min = ImGui::GetItemRectMin(), max{min.x + ImGui::GetContentRegionAvail().x, ImGui::GetItemRectMax().y};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({min.x, max.y - px(bar_height)}, max, colours.raised);
-  list->AddRectFilled({min.x, max.y - px(bar_height)}, {min.x + share * (max.x - min.x), max.y}, faded(colours.accent, 0.7f));
+  list->AddRectFilled({at.x, top}, {at.x + width, top + px(bar_height)}, colours.raised);
+  list->AddRectFilled({at.x, top}, {at.x + share * width, top + px(bar_height)}, faded(colours.accent, 0.7f));
 }
 
 void draw_cell(const std::string& text, bool words, Colour colour) {
@@ -87,9 +88,11 @@ void draw_cell(const std::string& text, bool words, Colour colour) {
 bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look,
               const Palette& colours) {
   const TableRow about = look.row(row);
+  const float height = line_height(Face::mono_small) + px(look.bar ? bar_height + 4 : 2);
   ImGui::TableNextRow();
   ImGui::TableSetColumnIndex(0);
-  const bool clicked = ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns);
+  const bool clicked =
+      ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
   if (!about.meaning.empty()) explain(about.meaning, about.formula);
   ImGui::SameLine(0, 0);
   if (about.mark) {
@@ -97,25 +100,42 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
     ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + line_height(Face::mono_small) / 2}, px(3), *about.mark);
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    ImGui::TableSetColumnIndex(static_cast<int>(i));
+    if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
     const std::size_t c = columns[i];
+    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, colours);
     if (i == 0 && about.mark) ImGui::Indent(px(12));
     draw_cell(text_of(table.columns[c], table.rows[row][c]), has_words(table, c),
               about.chosen ? colours.text : colours.secondary);
     if (i == 0 && about.mark) ImGui::Unindent(px(12));
-    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, colours);
   }
   return clicked;
+}
+
+/// True if the columns that are not hidden fit into the width, judged by the first rows.
+bool fits(const Table& table, const std::vector<std::size_t>& columns, float room) {
+  constexpr std::size_t looked_at = 64;
+  float sum = 0;
+  for (const std::size_t c : columns) {
+    if (table.columns[c].minor) continue;
+    float width = text_width(Face::small, title_of(table.columns[c])) + px(14);  // with the mark of the order
+    for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
+      width = std::max(width, text_width(Face::mono_small, text_of(table.columns[c], table.rows[row][c])));
+    sum += width + px(8);
+  }
+  return sum <= room;
 }
 
 }  // namespace
 
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look, const Palette& colours) {
   const std::vector<std::size_t> columns = shown_columns(table);
-  constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
-                                    ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingFixedFit;
+  constexpr ImGuiTableFlags always = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
+                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_NoBordersInBody;
+  const bool fills = fits(table, columns, ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize);
+  const ImGuiTableFlags sizes =
+      fills ? ImGuiTableFlags_SizingStretchProp : ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_ScrollX;
   std::optional<std::size_t> clicked;
-  if (!ImGui::BeginTable(id, static_cast<int>(columns.size()), flags)) return clicked;
+  if (!ImGui::BeginTable(id, static_cast<int>(columns.size()), always | sizes)) return clicked;
   draw_headings(table, columns, colours);
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
