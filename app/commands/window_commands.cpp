@@ -1,5 +1,6 @@
 #include "app/commands/window_commands.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -82,7 +83,8 @@ void check_session(const LinkMessage& message, const std::string& link) {
 LinkMessage message_of(const OpenArguments& x) {
   LinkMessage message = typed_message(x);
   if (!message.session.empty()) return check_session(message, x.files.front()), message;
-  if (message.files.size() == 2 || message.files.size() > 4)
+  const auto is_input = [](const std::string& file) { return names_tensor_files(file_spec(without_head(file)).files); };
+  if (message.files.size() > 4 || (message.files.size() == 2 && std::ranges::none_of(message.files, is_input)))
     throw std::invalid_argument(std::to_string(message.files.size()) +
                                 " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
   ExperimentOptions settings;

@@ -14,6 +14,7 @@
 #include "app/explore/gallery_desk.h"
 #include "app/explore/heads_desk.h"
 #include "app/explore/input_loader.h"
+#include "app/explore/judging.h"
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
 #include "app/explore/side_answers.h"
@@ -103,20 +104,6 @@ class Explorer {
     Format format;
   };
 
-  /// The heads that are shown.
-  struct Heads {
-    std::string input_file, output_file;
-    int input = 0, output = 0;
-    friend bool operator==(const Heads&, const Heads&) = default;
-  };
-  static Heads heads_of(const Experiment& experiment);
-
-  /// An answer with the errors over their tolerances in it, once these are known.
-  struct Judged {
-    std::shared_ptr<const Result> answer, shown;
-    std::shared_ptr<const HeadVerdict> verdict;
-  };
-
   FileReader::Read reading(const std::string& spec, const Experiment& asked);
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);
@@ -126,8 +113,6 @@ class Explorer {
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
-  void open_worst(Session& session);
-  void take_shares();
   void watch_files(const Experiment& experiment);
   void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
@@ -153,9 +138,8 @@ class Explorer {
   Wanted wanted_;
   FileReader files_;
   InputLoader loader_{files_};
-  std::optional<Heads> shown_heads_;
-  std::optional<Heads> opened_;  ///< an output was opened with these heads: once all are judged the worst one is shown
-  Judged judged_answer_;
+  std::optional<HeadsOnShow> shown_heads_;
+  JudgedAnswer judged_answer_;
   std::vector<std::string> watched_;
   FileWatch watch_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted

@@ -22,8 +22,9 @@ std::string kernel_output_spec(const KernelOutput& output);
 
 /// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
 /// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
-/// a batch if there is one. n and d are what is wanted; 0: whatever the file has. Throws std::runtime_error in a sentence that
-/// names the file, the tensor, its shape and what was expected, or where `watch` asks to stop.
+/// a batch if there is one. n and d are what is wanted, the first d of more columns; 0: whatever the file has. Throws
+/// std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected, or where `watch` asks to
+/// stop.
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
 /// The heads that such an output has for n x d.

@@ -48,6 +48,7 @@ struct Slip {
   double ratio = 0;            ///< largest distance from what this slip would give, in units of the limit
   ExpectedRow output{};        ///< what it would give, to be called from many threads; null: not known
   std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
+  std::vector<Keys> keys{};    ///< runs of keys that are wrong, in ascending order; empty: not known, or no keys are
 };
 inline constexpr std::array<std::string_view, 17> slip_names{
     "scale",  "exponential", "division", "mask",       "bias",       "operands", "rescale", "tail",    "head",
