@@ -79,6 +79,7 @@ struct FigureRecord {
 /// seen. In that of references the steps that fp16's loss scale skipped are marked.
 Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
+
 /// A comparison's measured steps, all seeds of a step together.
 struct SeedLine {
   std::string label;
