@@ -108,6 +108,8 @@ void draw_train_picture(const TrainScene& scene, const Box& box);
 
 /// Suspects, tensors and heads at the picked step.
 void draw_train_numbers(const TrainScene& scene);
+/// As much of a height as whole rows fill, one at least: no row is cut.
+float whole_rows(float height, float row);
 /// Rows of a table at a place, so large with its head: as many as fit whole, one at least, the others behind a scroll bar. The
 /// button that keeps the table as a picture saves `csv`.
 void draw_rows(const TrainScene& scene, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,

@@ -78,12 +78,13 @@ void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Ac
 
 }  // namespace
 
+float whole_rows(float height, float row) { return std::max(1.0f, std::floor(height / row)) * row; }
+
 void draw_rows(const TrainScene& s, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
                const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv) {
-  const float whole = std::max(1.0f, std::floor((size.y - head) / row)) * row;
   ImGui::SetCursorScreenPos({at.x, at.y + head});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild(name, {0, whole}, ImGuiChildFlags_NavFlattened)) {
+  if (ImGui::BeginChild(name, {0, whole_rows(size.y - head, row)}, ImGuiChildFlags_NavFlattened)) {
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(count), row);
     while (clipper.Step())
