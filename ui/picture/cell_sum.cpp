@@ -23,11 +23,7 @@ namespace attoscope {
 namespace {
 
 /// A sentence in lines as wide as the window.
-void say(Colour colour, const std::string& text) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  wrapped(Face::label, text, ImGui::GetContentRegionAvail().x);
-  ImGui::PopStyleColor();
-}
+void say(Colour colour, const std::string& text) { wrapped(Face::label, colour, text, ImGui::GetContentRegionAvail().x); }
 
 /// Where only one of the methods tells how it adds up, its sum is shown.
 void choose(CellSumState& s, const Experiment& e, const Palette& colours) {

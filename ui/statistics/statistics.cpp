@@ -412,8 +412,7 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
   }};
   if (ImGui::GetContentRegionAvail().y < px(72)) return;
   ImGui::Dummy({0, px(6)});
-  int chosen = static_cast<int>(session.view.detail);
-  if (segmented("detail", colours, choices, chosen)) session.view.detail = static_cast<Detail>(chosen);
+  segmented("detail", colours, choices, session.view.detail);
   constexpr float plot_height = 310;
   const Detail shown = session.view.detail;
   const std::optional<Detail> under = plot_under(shown);
