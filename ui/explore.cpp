@@ -86,8 +86,8 @@ void keep_heads(Session& session, const PanelInput& input, const HeadsState& hea
   const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
                        heads.kv.found == input.side.kv.rows && !heads.kv.shown.empty();
   if (!on_show) return;
-  offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return kv_table_csv(heads, info); }}, session.view, colours,
-               requests);
+  offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return csv_text(shown_kv_table(heads, info)); }},
+               session.view, colours, requests);
 }
 
 /// The panel of pins, in front of the controls if they overlap.

@@ -17,7 +17,7 @@
 #include "ui/learn/learn.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/sweep/sweep.h"
-#include "ui/train/train.h"
+#include "ui/train/panels.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

@@ -95,10 +95,11 @@ void heads(const HeadsArguments& x, std::ostream& out, std::ostream* terminal) {
     });
   });
   sort_worst_first(rows, by);
-  write_tables(x,
-               {[&] { return heads_csv(rows, job.files); }, [&] { return json_text(heads_json(rows, job.files, job.base)); },
-                [&] { return heads_report(rows, job.files, by, top); }},
-               out);
+  write_tables(
+      x,
+      {[&] { return csv_text(heads_table(rows, job.files)); }, [&] { return json_text(heads_json(rows, job.files, job.base)); },
+       [&] { return heads_report(rows, job.files, by, top); }},
+      out);
 }
 
 }  // namespace attoscope

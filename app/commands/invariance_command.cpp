@@ -80,7 +80,7 @@ void invariance(const InvarianceArguments& x, std::ostream& out, std::ostream* t
   e.a = with_schedule(e.a, list[0]);
   const Invariance found = answer(e, list, x, threads, terminal);
   write_tables(x,
-               {[&] { return invariance_csv(found); }, [&] { return json_text(invariance_json(found)); },
+               {[&] { return csv_text(invariance_table(found)); }, [&] { return json_text(invariance_json(found)); },
                 [&] { return invariance_report(found); }},
                out);
 }

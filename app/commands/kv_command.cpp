@@ -21,7 +21,7 @@ void kv(const HeadsArguments& x, std::ostream& out, std::ostream* terminal) {
   });
   sort_worst_first(rows, by);
   write_tables(x,
-               {[&] { return kv_csv(rows, job.files); }, [&] { return json_text(kv_json(rows, job.files)); },
+               {[&] { return csv_text(kv_table(rows, job.files)); }, [&] { return json_text(kv_json(rows, job.files)); },
                 [&] { return kv_report(rows, job.files, by, top); }},
                out);
 }

@@ -10,25 +10,22 @@
 
 #include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
-#include "app/commands/train_seeds_command.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
 #include "app/papers/named_bundle.h"
 #include "app/tensors/npy.h"
 #include "app/train/checkpoint.h"
-#include "app/train/text.h"
 #include "app/train/train_capture.h"
 #include "app/train/train_figures.h"
-#include "app/train/train_json.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
-#include "kernels/train/ending.h"
 #include "kernels/train/plan/named_plans.h"
 #include "kernels/train/plan/train_fields.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {
@@ -167,10 +164,9 @@ struct Task {
 
 /// Could the files be written at all?
 void check_places(const TrainArguments& x, const Task& task) {
-  for (const auto& [option, file] :
-       {std::pair{"--checkpoint", &x.checkpoint}, std::pair{"--json", &x.json}, std::pair{"--csv", &x.csv}})
-    if (!file->empty() && *file != "-") check_place(option, *file);
   std::vector<OutputPlace> all{{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}};
+  for (const OutputPlace& place : all)
+    if (!place.file.empty() && place.file != "-") check_place(place.option, place.file);
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   for (const QkvFile& q : task.qkv) all.push_back({"--save-qkv", q.file});
   check_distinct(all);
@@ -198,31 +194,15 @@ Task task_of(const TrainArguments& x) {
   return task;
 }
 
-/// Shows how far a training is.
-class ShownTraining {
- public:
-  ShownTraining(std::ostream* terminal, int begin, int until) : line_(terminal), begin_(begin), until_(until) {}
-
-  void show(const TrainRecord& r) {
-    line_.show([&] { return text(r); });
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::string text(const TrainRecord& r) const {
-    const double rate = (r.step - begin_) / std::chrono::duration<double>(Clock::now() - start_).count();
-    const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
-    const std::vector<PairPoint>& points = r.pairs[0].points;
-    return fmt::format(
-        "step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step,
-        until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate, (until_ - r.step) / rate);
-  }
-
-  ProgressLine line_;
-  int begin_, until_;
-  Clock::time_point start_ = Clock::now();
-};
+/// How far a training is that took its steps after `begin` in so many seconds.
+std::string training_progress(const TrainRecord& r, int begin, int until, double seconds) {
+  const double rate = (r.step - begin) / seconds;
+  const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
+  const std::vector<PairPoint>& points = r.pairs[0].points;
+  return fmt::format("step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left",
+                     r.step, until, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate,
+                     (until - r.step) / rate);
+}
 
 /// Keeps states in the file of `--checkpoint`, if there is one. What cannot be written is warned of and tried again at the next
 /// checkpoint: the training is worth more than its file.
@@ -271,7 +251,10 @@ std::string without_period(std::string sentence) {
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
 std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& saver, const Cancelled& cancelled,
                    std::ostream* terminal) {
-  ShownTraining shown(terminal, training.record().step, task.until);
+  using Clock = std::chrono::steady_clock;
+  ProgressLine line(terminal);
+  const int begin = training.record().step;
+  const Clock::time_point start = Clock::now();
   const auto step = [&] {
     try {
       return training.step(cancelled);
@@ -280,7 +263,10 @@ std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& 
     }
   };
   while (training.record().step < task.until && !cancelled() && step()) {
-    shown.show(training.record());
+    line.show([&] {
+      return training_progress(training.record(), begin, task.until,
+                               std::chrono::duration<double>(Clock::now() - start).count());
+    });
     if (training.record().step % task.plan.checkpoint_every == 0) saver.keep(training);
   }
   const std::string diverged = ended(training.record());

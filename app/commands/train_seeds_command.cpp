@@ -1,17 +1,16 @@
-#include "app/commands/train_seeds_command.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "app/commands/progress_line.h"
+#include "app/commands/train_command.h"
 #include "app/figures/bundle.h"
 #include "app/files/interrupts.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "app/words/field_setter.h"
-#include "kernels/train/ending.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {

@@ -1,6 +1,8 @@
 #include "app/commands/window_commands.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "app/link/link_url.h"
 #include "app/link/live_link.h"
 #include "app/link/start_window.h"
+#include "app/session/autosave.h"
 #include "app/session/session.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
@@ -27,8 +30,13 @@ namespace attoscope {
 namespace {
 
 #ifdef ATTOSCOPE_GUI
-LastSession session_from(const std::string& file, std::vector<std::string>& remarks) {
-  return file.empty() ? last_session(remarks) : LastSession{read_session(file, remarks), file};
+/// The session of the file, or, where there is none, of the window's own autosave, else of the newest of any window.
+LastSession session_from(const std::string& file, const Autosave* own, std::vector<std::string>& remarks) {
+  if (!file.empty()) return LastSession{read_session(file, remarks), file};
+  std::error_code error;
+  if (own != nullptr && std::filesystem::exists(own->file(), error)) return last_session(own->file(), remarks);
+  const std::vector<std::string> kept = autosaves(default_session_file());
+  return last_session(kept.empty() ? "" : kept.front(), remarks);
 }
 #else
 [[noreturn]] void no_window() {
@@ -75,7 +83,8 @@ void check_session(const LinkMessage& message, const std::string& link) {
 LinkMessage message_of(const OpenArguments& x) {
   LinkMessage message = typed_message(x);
   if (!message.session.empty()) return check_session(message, x.files.front()), message;
-  if (message.files.size() == 2 || message.files.size() > 4)
+  const auto is_input = [](const std::string& file) { return names_tensor_files(file_spec(without_head(file)).files); };
+  if (message.files.size() > 4 || (message.files.size() == 2 && std::ranges::none_of(message.files, is_input)))
     throw std::invalid_argument(std::to_string(message.files.size()) +
                                 " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
   ExperimentOptions settings;
@@ -109,7 +118,7 @@ void render_picture(const RenderArguments& x, std::ostream& out) {
   if (x.device) check_device("--device", *x.device);
   check_place("--out", x.out);
   std::vector<std::string> remarks;
-  Session session = session_from(x.session, remarks).session;
+  Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
   compile_code(usable_device(session.device).spec);
   render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
@@ -134,11 +143,14 @@ void send_files(const OpenArguments& x) {
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);
   std::vector<std::string> remarks;
-  LastSession last = session_from(x.session(), remarks);
+  const std::string path = default_session_file();
+  auto autosave = path.empty() ? nullptr : std::make_shared<const Autosave>(path, !x.session().empty());
+  LastSession last = session_from(x.session(), autosave.get(), remarks);
+  if (last.stays) autosave = std::make_shared<const Autosave>(path, true);
   last.session.view.welcome |= last.first;
   run_window({.session = std::move(last.session),
               .document = std::move(last.document),
-              .last_read = x.session().empty() ? last.hash : std::nullopt,
+              .autosave = std::move(autosave),
               .example_file = example_file(),
               .device = x.device,
               .files = x.session().empty() ? x.files : std::vector<std::string>{},

@@ -32,7 +32,7 @@ class App {
  public:
   explicit App(const Start& start)
       : session_(start.session),
-        sessions_({default_session_file(), recent_sessions_file()}, session_, start.document, start.device, start.last_read),
+        sessions_({start.autosave, recent_sessions_file()}, session_, start.document, start.device),
         dialog_([this] { window_.wake(); }),
         explorer_(start, [this] { window_.wake(); }),
         link_(start.link ? link_path() : "", [this] { window_.wake(); }) {

@@ -1,6 +1,7 @@
 /// The window: shows a session, answers its question whenever that changes, saves it at the end.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,17 +10,19 @@
 
 namespace attoscope {
 
-/// Initial state of the window.
+class Autosave;
+
+/// What the window starts with.
 struct Start {
   Session session{};
-  std::string document{};                    ///< file of the session; empty: none yet
-  std::optional<std::uint64_t> last_read{};  ///< hash of the last session's file, if `session` is that (`LastSession`)
-  std::string example_file{};                ///< path of the shipped tensors; empty: none
-  std::optional<std::string> device{};       ///< replaces the session's device until another is chosen; never saved
-  std::vector<std::string> files{};          ///< tensors and an output to open, as if dropped
-  bool first = false;                        ///< the program is used for the first time here
-  bool link = true;                          ///< accept messages of the user's other programs
-  std::vector<std::string> remarks{};        ///< sentences on errors in the session file, for the status bar
+  std::string document{};                      ///< the file that the session belongs to; empty: none yet
+  std::shared_ptr<const Autosave> autosave{};  ///< the file that this window keeps its session in; null: none
+  std::string example_file{};                  ///< the shipped tensors; empty: none
+  std::optional<std::string> device{};         ///< computes instead of the session's, until another is chosen; never saved
+  std::vector<std::string> files{};            ///< tensors and an output that are opened in it, as if they had been dropped
+  bool first = false;                          ///< nobody has used the program here before
+  bool link = true;                            ///< other programs of the user may tell the window what to open
+  std::vector<std::string> remarks{};  ///< sentences about what was wrong with the session file, shown in the status bar
 };
 
 /// Opens the window and returns when it was closed. Throws std::runtime_error with one sentence without a display or OpenGL

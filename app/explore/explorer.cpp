@@ -20,7 +20,6 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
-#include "kernels/judge/shares.h"
 #include "kernels/tensor_core/hardware.h"
 #include "ui/frame/loaded_output.h"
 
@@ -120,8 +119,8 @@ void Explorer::update(Session& session) {
   watch_files(experiment);
   for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers(), take_heads()})
     if (!failure.empty()) messages_.error = std::move(failure);
-  take_shares();
-  open_worst(session);
+  judged_answer_.take(answer_.newest(), side_.verdict());
+  judged_answer_.show_worst(session, judged_);
   choose_row(experiment);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
 }
@@ -129,7 +128,7 @@ void Explorer::update(Session& session) {
 PanelInput Explorer::panel_input() const {
   PanelInput input;
   input.answer = answer_.input();
-  if (input.answer.result == judged_answer_.answer) input.answer.result = judged_answer_.shown;
+  input.answer.result = judged_answer_.shown(input.answer.result);
   if (!input.answer.result) input.answer.device = cpu_;
   input.compiling = compiling_input();
   input.side = side_.input();
@@ -405,7 +404,7 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
       shown.experiment = with_format(shown.experiment, format);
       tell_loaded(output, before, shown.experiment.format);
       show_output(shown, as_b);
-      opened_ = heads_of(shown.experiment);
+      judged_answer_.open(shown.experiment);
     };
   };
 }
@@ -424,42 +423,14 @@ void Explorer::tell_loaded(const KernelOutput& output, const Format& before, con
 
 /// Sets the output's head to the input's if they were equal and the file has it.
 void Explorer::follow_head(Experiment& e) {
-  const Heads now = heads_of(e);
+  const HeadsOnShow now = heads_on_show(e);
   const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
                      shown_heads_->output_file == now.output_file && shown_heads_->input == shown_heads_->output &&
                      now.output == shown_heads_->output && now.input != shown_heads_->input;
   if (moved && e.problem.input.kind == InputKind::tensors && choices_.output.file == e.loaded.file &&
       now.input < choices_.output.heads)
     e.loaded = with_head(e.loaded, now.input);
-  shown_heads_ = Heads{now.input_file, now.output_file, now.input, e.loaded.index};
-}
-
-Explorer::Heads Explorer::heads_of(const Experiment& e) {
-  return {e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
-}
-
-/// Shows the worst wrong head of an opened output once all are judged, unless another head was chosen.
-void Explorer::open_worst(Session& session) {
-  Experiment& e = session.experiment;
-  if (opened_ && (!has_loaded(e) || !(heads_of(e) == *opened_))) opened_.reset();
-  if (!opened_ || !judged_.has_all(e)) return;
-  opened_.reset();
-  const JudgedView heads = judged_.view();
-  const JudgedHead* const worst = verdicts_of(heads).worst;
-  if (worst == nullptr || worst->head == e.problem.input.index) return;
-  if (!(shape_of(e.problem) == worst->shape)) look_at_all(session.view);
-  e.problem = with_shape(with_head(e.problem, worst->head), worst->shape);
-}
-
-/// Adds the errors over their tolerances to the shown answer, once they are known.
-void Explorer::take_shares() {
-  const std::shared_ptr<const Result>& answer = answer_.newest();
-  const std::shared_ptr<const HeadVerdict>& verdict = side_.verdict();
-  if (judged_answer_.answer == answer && judged_answer_.verdict == verdict) return;
-  judged_answer_ = {answer, answer, verdict};
-  const bool fits = answer && verdict && verdict->shares && has_loaded(answer->experiment) &&
-                    verdict->experiment == verdict_question(answer->experiment);
-  if (fits) judged_answer_.shown = with_shares(*answer, *verdict->shares);
+  shown_heads_ = HeadsOnShow{now.input_file, now.output_file, now.input, e.loaded.index};
 }
 
 /// Watches the files of the session.
@@ -575,7 +546,7 @@ namespace {
 /// True if the file holds an output and no input; false if it cannot be opened, which is reported on reading.
 bool is_output_alone(const std::string& file) {
   try {
-    return is_kernel_output(file);
+    return is_kernel_output(files_of(file));
   } catch (const std::exception&) {
     return false;
   }

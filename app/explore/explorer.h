@@ -14,6 +14,7 @@
 #include "app/explore/gallery_desk.h"
 #include "app/explore/heads_desk.h"
 #include "app/explore/input_loader.h"
+#include "app/explore/judging.h"
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
 #include "app/explore/side_answers.h"
@@ -101,20 +102,6 @@ class Explorer {
     Format format;
   };
 
-  /// Files and indices of the shown heads.
-  struct Heads {
-    std::string input_file, output_file;
-    int input = 0, output = 0;
-    friend bool operator==(const Heads&, const Heads&) = default;
-  };
-  static Heads heads_of(const Experiment& experiment);
-
-  /// An answer, and the same with the errors over their tolerances once they are known.
-  struct Judged {
-    std::shared_ptr<const Result> answer, shown;
-    std::shared_ptr<const HeadVerdict> verdict;
-  };
-
   FileReader::Read reading(const std::string& spec, const Experiment& asked);
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);
@@ -124,8 +111,6 @@ class Explorer {
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
-  void open_worst(Session& session);
-  void take_shares();
   void watch_files(const Experiment& experiment);
   void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
@@ -151,9 +136,8 @@ class Explorer {
   Wanted wanted_;
   FileReader files_;
   InputLoader loader_{files_};
-  std::optional<Heads> shown_heads_;
-  std::optional<Heads> opened_;  ///< heads of an opened output whose worst head will be shown once all are judged
-  Judged judged_answer_;
+  std::optional<HeadsOnShow> shown_heads_;
+  JudgedAnswer judged_answer_;
   std::vector<std::string> watched_;
   FileWatch watch_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <mutex>
 
+#include "app/explore/heads_desk.h"
 #include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/judge/shares.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope {
 namespace {
@@ -32,6 +35,12 @@ HeadVerdict head_verdict(const Experiment& question, const Options& options) {
   return verdict;
 }
 
+FollowedRow followed_row(const Experiment& question, const Options& options) {
+  auto answer = std::make_shared<const Result>(compute(question, options));
+  RowPrefix prefix = nearest_prefix(*answer);
+  return {std::move(answer), std::move(prefix)};
+}
+
 void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                  const std::function<void(const JudgedHead&)>& found) {
   if (question.heads.empty()) return;
@@ -48,6 +57,34 @@ void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Op
     const std::lock_guard lock(mutex);
     found(row);
   });
+}
+
+HeadsOnShow heads_on_show(const Experiment& e) {
+  return {e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
+}
+
+void JudgedAnswer::show_worst(Session& session, const HeadsDesk<JudgedHead>& judged) {
+  Experiment& e = session.experiment;
+  if (opened_ && (!has_loaded(e) || heads_on_show(e) != *opened_)) opened_.reset();
+  if (!opened_ || !judged.has_all(e)) return;
+  opened_.reset();
+  const JudgedView heads = judged.view();
+  const JudgedHead* const worst = verdicts_of(heads).worst;
+  if (worst == nullptr || worst->head == e.problem.input.index) return;
+  if (shape_of(e.problem) != worst->shape) look_at_all(session.view);
+  e.problem = with_shape(with_head(e.problem, worst->head), worst->shape);
+}
+
+void JudgedAnswer::take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const HeadVerdict>& verdict) {
+  if (answer_ == answer && verdict_ == verdict) return;
+  answer_ = shown_ = answer, verdict_ = verdict;
+  const bool fits = answer && verdict && verdict->shares && has_loaded(answer->experiment) &&
+                    verdict->experiment == verdict_question(answer->experiment);
+  if (fits) shown_ = with_shares(*answer, *verdict->shares);
+}
+
+std::shared_ptr<const Result> JudgedAnswer::shown(std::shared_ptr<const Result> answer) const {
+  return answer == answer_ ? shown_ : answer;
 }
 
 }  // namespace attoscope

@@ -2,19 +2,56 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "app/heads/heads.h"
+#include "ui/frame/followed_row.h"
 #include "ui/frame/head_verdict.h"
 #include "ui/frame/heads_answer.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 
-/// The verdict on one head of a `verdict_question`. Throws as `judge_experiment`.
+template <class Row>
+class HeadsDesk;
+
+/// The verdict on a `verdict_question`, one head. Throws as `judge_experiment`.
 HeadVerdict head_verdict(const Experiment& question, const Options& options = {});
 
-/// Judges every head, as `attoscope judge --head` does. Several threads call `found`, one at a time. Throws Stopped, or one
-/// sentence if a head cannot be read.
+/// What is followed beside a loaded output, of a `followed_beside`. Throws as `compute`.
+FollowedRow followed_row(const Experiment& question, const Options& options = {});
+
+/// Judges every head, as `attoscope judge --head` does; `found` is told each from many threads, one call at a time. Throws
+/// Stopped when cancelled, and a sentence where one cannot be read.
 void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                  const std::function<void(const JudgedHead&)>& found);
+
+/// The heads of the input and of the loaded output that are shown.
+struct HeadsOnShow {
+  std::string input_file, output_file;
+  int input = 0, output = 0;
+  friend bool operator==(const HeadsOnShow&, const HeadsOnShow&) = default;
+};
+HeadsOnShow heads_on_show(const Experiment& experiment);
+
+/// What a session shows of a loaded output once it is judged.
+class JudgedAnswer {
+ public:
+  /// An output was opened with these heads: once all are judged, the worst of those that are wrong is shown.
+  void open(const Experiment& shown) { opened_ = heads_on_show(shown); }
+  /// Shows it, unless another head was chosen meanwhile.
+  void show_worst(Session& session, const HeadsDesk<JudgedHead>& judged);
+  /// Takes the errors over their tolerances from the verdict, once these are known.
+  void take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const HeadVerdict>& verdict);
+  /// The answer with them in it; another answer as it is.
+  std::shared_ptr<const Result> shown(std::shared_ptr<const Result> answer) const;
+
+ private:
+  std::optional<HeadsOnShow> opened_;
+  std::shared_ptr<const Result> answer_, shown_;
+  std::shared_ptr<const HeadVerdict> verdict_;
+};
 
 }  // namespace attoscope

@@ -1,5 +1,3 @@
-#include "app/explore/lesson_captions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,8 @@
 #include <cctype>
 #include <vector>
 
-#include "app/explore/sum_number.h"
-#include "app/explore/train_number.h"
+#include "app/explore/lesson_pages.h"
+#include "app/explore/own_numbers.h"
 #include "app/sweep/axis.h"
 #include "app/sweep/sweep.h"
 #include "kernels/deviation/fields.h"
@@ -38,8 +36,8 @@ std::string field_title(const std::string& name) {
 }
 
 std::string measure_title(const std::string& measure) {
-  if (is_train_number(measure)) return train_number_title(measure);
-  return is_sum_number(measure) ? sum_number_title(measure) : title_of(parse_measure(measure));
+  const OwnNumbers* const own = own_numbers(measure);
+  return own != nullptr ? own->title(measure) : title_of(parse_measure(measure));
 }
 
 std::string sweep_caption(const LessonView& view) {

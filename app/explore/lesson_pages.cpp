@@ -10,10 +10,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "app/explore/lesson_captions.h"
 #include "app/explore/lessons.h"
-#include "app/explore/sum_number.h"
-#include "app/explore/train_number.h"
+#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/png.h"
 #include "app/link/link_url.h"
@@ -32,36 +30,15 @@ namespace fs = std::filesystem;
 
 constexpr std::array themes{Theme::light, Theme::dark};
 
-constexpr std::string_view style = R"(
-:root { color-scheme: light dark; --text: #1b2027; --soft: #59636f; --ground: #ffffff; --card: #f1f3f6; --line: #d6dae0;
-        --a: #9a5f00; --b: #0b68a8; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e4e8ee; --soft: #9aa5b3; --ground: #14171c; --card: #1e232a; --line: #343b45; --a: #f0b35a; --b: #6cb8f0; }
-}
-body { background: var(--ground); color: var(--text); font: 17px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 46rem;
-       padding: 1.5rem; }
-h1, h2 { line-height: 1.25; } h2 { margin-top: 2.5rem; }
-nav { color: var(--soft); font-size: .9rem; } a { color: var(--b); }
-code, .live { font-family: ui-monospace, monospace; font-size: .92em; } .live.a { color: var(--a); } .live.b { color: var(--b); }
-pre, details { background: var(--card); border-radius: 6px; overflow-x: auto; padding: .8rem 1rem; }
-details { margin: 1rem 0; } summary { cursor: pointer; }
-p, li, td { overflow-wrap: break-word; } .live { text-decoration: underline dotted; white-space: nowrap; }
-table { border-collapse: collapse; } th, td { border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: left; }
-.right { text-align: right; } .table { margin: 1rem 0; overflow-x: auto; }
-.formula { align-items: baseline; column-gap: .1em; display: flex; flex-wrap: wrap; justify-content: center; margin: 1rem 0; }
-.formula span { max-width: 100%; overflow-x: auto; overflow-y: hidden; padding: .35rem .1rem; } .apart { margin-left: 1.4em; }
-figure { margin: 1.2rem 0; } img { border: 1px solid var(--line); border-radius: 6px; height: auto; max-width: 100%; }
-figcaption, .part { color: var(--soft); font-size: .9rem; margin: .2rem 0 .6rem; }
-.strip { display: grid; gap: .6rem; grid-template-columns: 1fr 1fr; } .strip figcaption { grid-column: 1 / -1; }
-@media (max-width: 600px) { body { padding: 1rem; } .strip { grid-template-columns: 1fr; } }
-)";
+/// The style of all pages.
+std::string style() { return read_file((fs::path(lessons_directory()) / "page.css").string(), 1 << 16); }
 
 std::string page(const std::string& title, const std::string& body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, "
       "initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      html_escaped(title), style, body);
+      html_escaped(title), "\n" + style(), body);
 }
 
 std::string file_of(const Lesson& lesson) { return lesson.name + ".html"; }
@@ -176,14 +153,13 @@ std::string formats_html(const Exercise& x) {
 
 std::string exercise_html(const LessonView& view, const AnswerLesson& answer) {
   const Exercise x = exercise_of(view);
-  std::string solved;
-  if (x.kind == ExerciseKind::blanks)
-    solved = lines_html(x, true);
-  else
-    solved = x.kind == ExerciseKind::order ? order_html(x, answer) : formats_html(x);
-  return paragraph(x.question) + (x.kind == ExerciseKind::blanks ? lines_html(x, false) : row_html(x)) +
-         "<details>\n<summary>Answer</summary>\n" + solved + (x.explanation.empty() ? "" : paragraph(x.explanation)) +
-         "</details>\n";
+  const bool has_blanks = x.kind == ExerciseKind::blanks;
+  const std::string asked = has_blanks ? lines_html(x, false) : row_html(x);
+  std::string solved = has_blanks ? lines_html(x, true) : "";
+  if (x.kind == ExerciseKind::order) solved = order_html(x, answer);
+  if (x.kind == ExerciseKind::format) solved = formats_html(x);
+  return paragraph(x.question) + asked + "<details>\n<summary>Answer</summary>\n" + solved +
+         (x.explanation.empty() ? "" : paragraph(x.explanation)) + "</details>\n";
 }
 
 /// True for steppers, of which a page shows several steps.
@@ -264,21 +240,6 @@ std::vector<PageView> pictures_of(const Lesson& lesson) {
   return views;
 }
 
-/// Cache of answers.
-class Answers {
- public:
-  LessonAnswerPtr operator()(const LessonQuestion& question) {
-    const auto known = std::ranges::find_if(known_, [&](const LessonAnswerPtr& a) { return a->question == question; });
-    if (known != known_.end()) return *known;
-    known_.push_back(std::make_shared<const LessonAnswer>(answer(question, {.cache = &cache_})));
-    return known_.back();
-  }
-
- private:
-  LessonAnswers known_;
-  ComputeCache cache_;
-};
-
 }  // namespace
 
 std::vector<PageView> pictures_of(const LessonView& view) {
@@ -300,11 +261,11 @@ Session session_of(const LessonQuestion& question) {
   Input read = e.problem.input;
   load_tensors(read);
   if (read.tensors) e.problem = fitted(e.problem, read.tensors->shape());
-  if (is_train_number(question.measure)) {
+  if (own_numbers(question.measure) == &train_numbers) {
     session.train = train_number_plan(question.measure, e);
     session.view.workspace = Workspace::train;
-  } else if (is_sum_number(question.measure)) {
-    const std::string gpu = question.measure.substr(std::string_view("sum.").size());
+  } else if (own_numbers(question.measure) == &sum_numbers) {
+    const std::string gpu = question.measure.substr(sum_numbers.prefix.size());
     vary_in_lesson(e, "accumulator", gpu.substr(0, gpu.find('.')));
   }
   return session;
@@ -340,8 +301,12 @@ void write_lesson_pages(const std::string& directory, std::ostream& out) {
   files.make_directory(directory);
   const auto place = [&](const std::string& name) { return (fs::path(directory) / name).string(); };
   for (std::size_t i = 0; i < lessons.size(); ++i) {
-    Answers answers;  // one lesson at a time, as it keeps whole results
-    const AnswerLesson find = [&](const LessonQuestion& q) { return answers(q); };
+    LessonAnswers known;  // of one lesson: each holds whole results
+    ComputeCache cache;
+    const AnswerLesson find = [&](const LessonQuestion& q) {
+      if (LessonAnswerPtr before = answer_of(&known, q)) return before;
+      return known.emplace_back(std::make_shared<const LessonAnswer>(answer(q, {.cache = &cache})));
+    };
     const std::vector<PageView> views = pictures_of(lessons[i]);
     std::map<std::string, std::string> said;
     for (const Theme theme : themes) {

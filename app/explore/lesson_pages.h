@@ -26,7 +26,16 @@ std::vector<PageView> pictures_of(const LessonView& view);
 /// "06-tiles-3-dark.png", "06-tiles-3-narrow-dark.png", "06-tiles-4-step2-dark.png"
 std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme theme);
 
-/// The session of a lesson's number, in Explore, or in Train for a training. Reads tensors' shapes.
+/// "The plot shows mean |error|, a over block_k. Here n is 1024 and policy is eager."
+std::string caption_of(const LessonView& view);
+
+/// The caption and the line that the picture says about itself, for those who cannot see it.
+std::string description_of(const LessonView& view, const std::string& said);
+
+/// The text with a capital at its beginning and a full stop at its end.
+std::string as_sentence(std::string text);
+
+/// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
 Session session_of(const LessonQuestion& question);
 
 /// Writes all pages and pictures into a directory, which it creates, with progress on `out`. Throws std::runtime_error with one

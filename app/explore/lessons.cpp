@@ -6,8 +6,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "app/explore/sum_number.h"
-#include "app/explore/train_number.h"
+#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/sweep/runner.h"
@@ -46,12 +45,9 @@ void check(Experiment e) {
 
 /// The name of a measure. Throws std::invalid_argument with one sentence if it is unknown.
 std::string known_measure(std::string_view text) {
-  if (is_sum_number(text))
-    check_sum_number(text);
-  else if (is_train_number(text))
-    check_train_number(text);
-  else
-    return parse_measure(text).name;
+  const OwnNumbers* const own = own_numbers(text);
+  if (own == nullptr) return parse_measure(text).name;
+  own->check(text);
   return std::string(text);
 }
 
@@ -158,17 +154,12 @@ void answer_sweep(LessonAnswer& a, const Options& options) {
   a.points = points_of(sweep, found, a.problem);
 }
 
-/// True for measures of a training or of tensor cores' sums, which no `Result` holds.
-bool is_own_number(std::string_view measure) { return is_train_number(measure) || is_sum_number(measure); }
-double own_number(std::string_view measure, const Experiment& e, const Cancelled& cancelled) {
-  return is_sum_number(measure) ? sum_number(measure, e, cancelled) : train_number(measure, e, cancelled);
-}
-
-/// The experiment's own number over `seeds` seeds.
+/// The experiment's number over `seeds` seeds.
 LessonPoint own_point(const Experiment& base, const LessonQuestion& q, const Options& options) {
   std::vector<double> found;
   Experiment e = base;
-  for (int i = 0; i < q.seeds; ++i, ++e.problem.seed) found.push_back(own_number(q.measure, e, options.cancelled));
+  for (int i = 0; i < q.seeds; ++i, ++e.problem.seed)
+    found.push_back(own_numbers(q.measure)->number(q.measure, e, options.cancelled));
   return point_of(found);
 }
 
@@ -187,7 +178,7 @@ void answer_losses(LessonAnswer& a, const Options& options) {
 /// An own number, along no parameter or one.
 void answer_own(LessonAnswer& a, const Options& options) {
   const LessonQuestion& q = a.question;
-  a.title = is_sum_number(q.measure) ? sum_number_title(q.measure) : train_number_title(q.measure);
+  a.title = own_numbers(q.measure)->title(q.measure);
   if (q.measure == train_losses) return answer_losses(a, options);
   if (q.vary.empty()) {
     a.points = {own_point(q.experiment, q, options)};
@@ -295,7 +286,7 @@ LessonQuestion parse_live(std::string_view target) {
 LessonAnswer answer(const LessonQuestion& question, const Options& options) {
   LessonAnswer a{.question = question};
   try {
-    if (is_own_number(question.measure))
+    if (own_numbers(question.measure) != nullptr)
       answer_own(a, options);
     else if (question.measure == order_measure)
       answer_order(a, options);
@@ -330,7 +321,7 @@ class Desk {
   Published operator()(const std::vector<LessonQuestion>& questions, const Cancelled& cancelled,
                        const std::function<void(Published)>& publish) {
     for (const LessonQuestion& q : questions) {
-      if (knows(q)) continue;
+      if (answer_of(&known_, q)) continue;
       known_.push_back(std::make_shared<const LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = &cache_})));
       publish(std::make_shared<const LessonAnswers>(known_));
     }
@@ -352,9 +343,6 @@ class Desk {
       known_.erase(oldest);
     }
   }
-  bool knows(const LessonQuestion& q) const {
-    return std::ranges::any_of(known_, [&](const LessonAnswerPtr& a) { return a->question == q; });
-  }
   LessonAnswers known_;  ///< oldest first
   ComputeCache cache_;
 };
@@ -375,9 +363,7 @@ const std::shared_ptr<const Lessons>& LessonDesk::lessons() {
 void LessonDesk::ask(const std::vector<LessonQuestion>& questions) {
   if (questions == asked_) return;
   asked_ = questions;
-  const auto known = [this](const LessonQuestion& q) {
-    return answers_ && std::ranges::any_of(*answers_, [&](const LessonAnswerPtr& a) { return a->question == q; });
-  };
+  const auto known = [this](const LessonQuestion& q) { return answer_of(answers_.get(), q) != nullptr; };
   if (!std::ranges::all_of(questions, known)) worker_.submit(questions);
 }
 

@@ -97,8 +97,8 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
     input.side.slip_output = with_slip_output(*input.answer.result, *slip);
     input.side.slip_text = slip->text;
   }
-  if (requests.side.b_as_a && !input.side.b_as_a)
-    input.side.b_as_a = std::make_shared<const Result>(compute(exchanged(session.experiment)));
+  if (requests.side.followed && !input.side.followed)
+    input.side.followed = std::make_shared<const FollowedRow>(followed_row(followed_beside(session.experiment)));
   if (requests.side.heads && !input.side.heads.rows) input.side.heads = all_heads<HeadRow>(session.experiment);
   if (requests.side.judged && !input.side.judged.rows) input.side.judged = all_heads<JudgedHead>(session.experiment);
   if (requests.side.kv && !input.side.kv.rows) input.side.kv = all_heads<KvRow>(session.experiment);

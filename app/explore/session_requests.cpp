@@ -134,10 +134,7 @@ void handle_sessions(const Requests& requests, const SessionDesk& desk) {
 }
 
 void autosave(const SessionDesk& desk, double now, bool at_once) {
-  attempt(desk.explorer, [&] {
-    if (std::string sentence = desk.store.autosave(desk.session, now, at_once); !sentence.empty())
-      desk.explorer.show_notice(std::move(sentence));
-  });
+  attempt(desk.explorer, [&] { desk.store.autosave(desk.session, now, at_once); });
 }
 
 SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog) {

@@ -41,9 +41,9 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
                  published),
       verdict_([](const Experiment& e, const Cancelled& stop) { return head_verdict(e, {.cancelled = stop}); }, published),
       slip_output_(slip_output, published),
-      b_as_a_([](const Question& q,
-                 const Cancelled& stop) { return compute(q.experiment, {.cancelled = stop, .device = q.device}); },
-              published) {}
+      followed_([](const Question& q,
+                   const Cancelled& stop) { return followed_row(q.experiment, {.cancelled = stop, .device = q.device}); },
+                published) {}
 
 SideAnswers::SlipOutput SideAnswers::slip_output(const SlipQuestion& question, const Cancelled& stop) {
   return {with_slip_output(*question.answer, question.slip, {.cancelled = stop}), question.slip.text};
@@ -65,7 +65,7 @@ void SideAnswers::ask_of_loaded(const SideRequests& requests, const Question& qu
                                 const std::shared_ptr<const Result>& complete) {
   if (requests.verdict) verdict_.ask(verdict_question(complete->experiment));
   if (requests.slip_output) slip_output_.ask({complete, *requests.slip_output});
-  if (requests.b_as_a) b_as_a_.ask({exchanged(question.experiment), question.device});
+  if (requests.followed) followed_.ask({followed_beside(question.experiment), question.device});
 }
 
 void SideAnswers::forget() {
@@ -78,7 +78,7 @@ void SideAnswers::forget() {
   gpu_check_.forget();
   verdict_.forget();
   slip_output_.forget();
-  b_as_a_.forget();
+  followed_.forget();
 }
 
 std::string SideAnswers::update() {
@@ -101,7 +101,7 @@ std::string SideAnswers::update() {
   take(gpu_check_);
   take(verdict_);
   take(slip_output_);
-  take(b_as_a_);
+  take(followed_);
   return failure;
 }
 
@@ -120,7 +120,7 @@ SideInput SideAnswers::input() const {
           .verdict = verdict_.answer(),
           .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
           .slip_text = slip_output_.answer() ? slip_output_.answer()->text : "",
-          .b_as_a = b_as_a_.answer(),
+          .followed = followed_.answer(),
           .heads = {},
           .kv = {},
           .judged = {},

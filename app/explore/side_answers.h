@@ -13,6 +13,7 @@
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/questions/scores.h"
+#include "ui/frame/followed_row.h"
 #include "ui/frame/head_verdict.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -61,7 +62,7 @@ class SideAnswers {
   SideQuestion<GpuCheckQuestion, GpuCheck> gpu_check_;
   SideQuestion<Experiment, HeadVerdict> verdict_;
   SideQuestion<SlipQuestion, SlipOutput> slip_output_;
-  SideQuestion<Question, Result> b_as_a_;
+  SideQuestion<Question, FollowedRow> followed_;
 };
 
 }  // namespace attoscope

@@ -1,7 +1,7 @@
-#include "app/explore/sum_number.h"
-
+// Numbers of tensor cores' sums.
 #include <stdexcept>
 
+#include "app/explore/own_numbers.h"
 #include "app/words/numbers.h"
 #include "kernels/questions/sum_drift.h"
 
@@ -38,10 +38,6 @@ SumDrift question_of(std::string_view measure) {
   return q;
 }
 
-}  // namespace
-
-bool is_sum_number(std::string_view measure) { return measure.starts_with(prefix); }
-
 void check_sum_number(std::string_view measure) { question_of(measure); }
 
 std::string sum_number_title(std::string_view measure) {
@@ -58,5 +54,9 @@ double sum_number(std::string_view measure, const Experiment& experiment, const 
   q.seed = experiment.problem.seed;
   return sum_drift(q, cancelled);
 }
+
+}  // namespace
+
+const OwnNumbers sum_numbers{prefix, check_sum_number, sum_number_title, sum_number};
 
 }  // namespace attoscope

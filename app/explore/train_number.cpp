@@ -1,10 +1,10 @@
-#include "app/explore/train_number.h"
-
+// Numbers of a small training.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
 
+#include "app/explore/own_numbers.h"
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
@@ -81,9 +81,13 @@ TrainMethod with_exact_attention(TrainMethod m) {
   return m;
 }
 
-/// Plan whose first pair, or whose other initialisation, has the measure.
+/// The plan whose first pair, direct effect, or other initialisation is asked for.
 TrainPlan plan_of(const Asked& asked, const Experiment& e) {
   TrainPlan plan = small_plan(e);
+  if (asked.pair == nullptr) {
+    plan.kind = TrainKind::replay;
+    return plan;
+  }
   if (asked.pair->name == "a_exact.") plan.b = with_exact_attention(plan.b);
   if (asked.pair->name == "b_exact.") plan.a = plan.b, plan.b = with_exact_attention(plan.b);
   if (asked.pair->name == "format.") plan.a = plan.b, plan.b.format = fp32;
@@ -97,18 +101,6 @@ const PairPoint& last_point(const TrainRecord& record, Role role) {
   return pair->points.back();
 }
 
-TrainPlan direct_plan(const Experiment& e) {
-  TrainPlan plan = small_plan(e);
-  plan.kind = TrainKind::replay;
-  return plan;
-}
-
-double direct_number(const Experiment& e, const Cancelled& cancelled) {
-  const TrainPlan plan = direct_plan(e);
-  const WeightDeviation d = last_point(trained(plan, {.cancelled = cancelled}).record, Role::direct).deviations.at(0);
-  return d.rel_l2 / d.step_size;
-}
-
 TrainPlan spike_plan(std::uint64_t seed) {
   TrainPlan plan = named_plan("spike");
   plan.recipe.seed = plan.recipe.data_seed = seed;
@@ -119,13 +111,7 @@ bool is_of_spike(std::string_view measure) {
   return measure == train_losses || std::ranges::find(rises, measure) != rises.end();
 }
 
-TrainRecord spike_record(std::uint64_t seed, const Cancelled& cancelled) {
-  return trained(spike_plan(seed), {.cancelled = cancelled}).record;
-}
-
-double rise(std::string_view measure, std::uint64_t seed, const Cancelled& cancelled) {
-  const TrainRecord record = spike_record(seed, cancelled);
-  const RunRecord& run = record.runs[measure == rises[0] ? 0 : 1];
+double rise(const RunRecord& run) {
   if (!run.stopped.empty()) return INFINITY;
   double least = INFINITY, most = 0;
   for (const StepReport& s : run.steps) {
@@ -134,18 +120,6 @@ double rise(std::string_view measure, std::uint64_t seed, const Cancelled& cance
   }
   return most;
 }
-
-}  // namespace
-
-std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled) {
-  const TrainRecord record = spike_record(seed, cancelled);
-  std::vector<std::pair<double, double>> losses(static_cast<std::size_t>(record.plan.recipe.steps), {NAN, NAN});
-  for (const StepReport& s : record.runs[0].steps) losses[static_cast<std::size_t>(s.step - 1)].first = s.loss;
-  for (const StepReport& s : record.runs[1].steps) losses[static_cast<std::size_t>(s.step - 1)].second = s.loss;
-  return losses;
-}
-
-bool is_train_number(std::string_view measure) { return measure.starts_with(prefix); }
 
 void check_train_number(std::string_view measure) {
   if (measure == std::string(prefix) + std::string(direct) || is_of_spike(measure) || asked_of(measure).pair != nullptr) return;
@@ -164,22 +138,34 @@ std::string train_number_title(std::string_view measure) {
          std::to_string(trained_model.steps) + " steps";
 }
 
+double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {
+  const TrainPlan plan = train_number_plan(measure, experiment);
+  const TrainRecord record = trained(plan, {.cancelled = cancelled}).record;
+  if (is_of_spike(measure)) return rise(record.runs[measure == rises[0] ? 0 : 1]);
+  const Role role = plan.kind == TrainKind::reference ? Role::initialisation
+                    : plan.kind == TrainKind::replay  ? Role::direct
+                                                      : Role::method;
+  const WeightDeviation d = last_point(record, role).deviations.at(0);
+  const Asked asked = asked_of(measure);
+  return asked.pair == nullptr ? d.rel_l2 / d.step_size : d.*(asked.distance->value);
+}
+
+}  // namespace
+
+const OwnNumbers train_numbers{prefix, check_train_number, train_number_title, train_number};
+
+std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled) {
+  const TrainRecord record = trained(spike_plan(seed), {.cancelled = cancelled}).record;
+  std::vector<std::pair<double, double>> losses(static_cast<std::size_t>(record.plan.recipe.steps), {NAN, NAN});
+  for (const StepReport& s : record.runs[0].steps) losses[static_cast<std::size_t>(s.step - 1)].first = s.loss;
+  for (const StepReport& s : record.runs[1].steps) losses[static_cast<std::size_t>(s.step - 1)].second = s.loss;
+  return losses;
+}
+
 TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment) {
   check_train_number(measure);
   if (is_of_spike(measure)) return spike_plan(experiment.problem.seed);
-  const Asked asked = asked_of(measure);
-  return asked.pair == nullptr ? direct_plan(experiment) : plan_of(asked, experiment);
-}
-
-double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {
-  check_train_number(measure);
-  if (is_of_spike(measure)) return rise(measure, experiment.problem.seed, cancelled);
-  const Asked asked = asked_of(measure);
-  if (asked.pair == nullptr) return direct_number(experiment, cancelled);
-  const TrainPlan plan = plan_of(asked, experiment);
-  const TrainRecord record = trained(plan, {.cancelled = cancelled}).record;
-  const Role role = plan.kind == TrainKind::reference ? Role::initialisation : Role::method;
-  return last_point(record, role).deviations.at(0).*(asked.distance->value);
+  return plan_of(asked_of(measure), experiment);
 }
 
 }  // namespace attoscope

@@ -15,8 +15,8 @@ std::string example_file();
 /// Directory for pictures: $XDG_PICTURES_DIR, else the one in ~/.config/user-dirs.dirs, else ~/Pictures; empty if none exists.
 std::string pictures_directory();
 
-/// File of the last session: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty without
-/// a home.
+/// The first of the windows' autosaves: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json;
+/// empty where there is no home.
 std::string default_session_file();
 
 /// Directory for lasting results: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty without a home.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <stdexcept>
 
 #include "app/session/session.h"
@@ -45,53 +44,40 @@ const HeadMeasure& head_measure(std::string_view key) {
   throw std::invalid_argument("--sort is " + in_quotes(key) + ", expected " + listed(known));
 }
 
-std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& files, const HeadMeasure& by, std::size_t most) {
-  const std::vector<std::string> names = files.head_names();
-  std::size_t width = 4;
-  for (const std::string& name : names) width = std::max(width, name.size());
-  std::string text = fmt::format("{:>6}  {:<{}}", "head", "name", width);
-  for (const HeadMeasure& m : head_measures) text += fmt::format("  {:>14}", m.title);
-  text += '\n';
-  const std::size_t shown = most == 0 ? rows.size() : std::min(most, rows.size());
-  for (const HeadRow& row : std::span(rows).first(shown)) {
-    text += fmt::format("{:>6}  {:<{}}", row.head, names[static_cast<std::size_t>(row.head)], width);
-    for (const HeadMeasure& m : head_measures) text += fmt::format("  {:>14.4g}", row.*m.value);
-    text += '\n';
-  }
-  text += fmt::format("{} of {} heads, worst first by {}.\n", shown, rows.size(), by.key);
+std::string notes_on_files(const CallFiles& files) {
+  std::string text;
   for (const std::string& scales : files.scale_texts()) text += "scales: " + scales + ".\n";
   for (const std::string& sentence : files.left_out()) text += "left out: " + sentence + ".\n";
   return text;
 }
 
-std::string heads_csv(const std::vector<HeadRow>& rows, const CallFiles& files) {
+std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& files, const HeadMeasure& by, std::size_t most) {
+  Table table = heads_table(rows, files);
+  if (most > 0 && most < table.rows.size()) table.rows.resize(most);
+  return plain_text(table) + fmt::format("{} of {} heads, worst first by {}.\n", table.rows.size(), rows.size(), by.key) +
+         notes_on_files(files);
+}
+
+Table heads_table(const std::vector<HeadRow>& rows, const CallFiles& files) {
   const std::vector<std::string> names = files.head_names();
-  std::string head = "head,name,layer,kv_head,n,d";
-  for (const HeadMeasure& m : head_measures) head += "," + std::string(m.key);
-  CsvText csv(head);
-  for (const HeadRow& row : rows) {
-    csv.add(row.head).add(names[static_cast<std::size_t>(row.head)]).add(layer_of(row, files).name);
-    csv.add(kv_head(row, files)).add(row.shape.n).add(row.shape.d);
-    for (const HeadMeasure& m : head_measures) csv.add(row.*m.value);
-    csv.end_line();
-  }
-  return csv.take();
+  constexpr ColumnFor only_files = ColumnFor::files;
+  const auto kv = [&](const HeadRow& row) { return kv_head(row, files); };
+  std::vector<TableColumn<HeadRow>> columns{
+      table_column<HeadRow>({.key = "head"}, &HeadRow::head),
+      table_column<HeadRow>({.key = "name"}, [&](const HeadRow& row) { return names[static_cast<std::size_t>(row.head)]; }),
+      table_column<HeadRow>({.key = "layer", .shown = only_files},
+                            [&](const HeadRow& row) { return layer_of(row, files).name; }),
+      table_column<HeadRow>({.key = "kv_head", .shown = only_files}, kv),
+      table_column<HeadRow>({.key = "n", .shown = only_files}, [](const HeadRow& row) { return row.shape.n; }),
+      table_column<HeadRow>({.key = "d", .shown = only_files}, [](const HeadRow& row) { return row.shape.d; })};
+  for (const HeadMeasure& m : head_measures)
+    columns.push_back(table_column<HeadRow>({.key = std::string(m.key), .title = std::string(m.title), .digits = 4}, m.value));
+  return table_of(columns, std::span<const HeadRow>(rows));
 }
 
 Json heads_json(const std::vector<HeadRow>& rows, const CallFiles& files, const Experiment& base) {
-  const std::vector<std::string> names = files.head_names();
-  Json list = Json::array();
-  for (const HeadRow& row : rows) {
-    Json line{{"head", row.head},
-              {"name", json_string(names[static_cast<std::size_t>(row.head)])},
-              {"layer", json_string(layer_of(row, files).name)},
-              {"kv_head", kv_head(row, files)},
-              {"n", row.shape.n},
-              {"d", row.shape.d}};
-    for (const HeadMeasure& m : head_measures) line[std::string(m.key)] = number_json(row.*m.value);
-    line["verdict"] = verdict_json(row);
-    list.push_back(std::move(line));
-  }
+  Json list = rows_json(heads_table(rows, files));
+  for (std::size_t i = 0; i < rows.size(); ++i) list[i]["verdict"] = verdict_json(rows[i]);
   Json left_out = Json::array();
   for (const std::string& sentence : files.left_out()) left_out.push_back(json_string(sentence));
   return {{"schema", "attoscope.heads/1"},

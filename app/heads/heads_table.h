@@ -7,6 +7,7 @@
 
 #include "app/json/json.h"
 #include "app/tensors/call_files.h"
+#include "kernels/experiment/table.h"
 #include "ui/frame/heads_answer.h"
 
 namespace attoscope {
@@ -19,8 +20,11 @@ const HeadMeasure& head_measure(std::string_view key);
 /// A text table of the first `most` heads (0: all), in the given order, and their total number.
 std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& files, const HeadMeasure& by, std::size_t most);
 
-/// One line for each head: head, name, layer, n, d and every measure.
-std::string heads_csv(const std::vector<HeadRow>& rows, const CallFiles& files);
+/// Lines below a table of heads: the scales that are used, and the tensors that are left out.
+std::string notes_on_files(const CallFiles& files);
+
+/// A row for each head: head, name, layer, n, d and every measure.
+Table heads_table(const std::vector<HeadRow>& rows, const CallFiles& files);
 
 /// `attoscope.heads/1`: the same, and the experiment whose input names the file.
 Json heads_json(const std::vector<HeadRow>& rows, const CallFiles& files, const Experiment& base);

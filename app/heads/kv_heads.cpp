@@ -6,9 +6,9 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <stdexcept>
 
+#include "app/heads/heads_table.h"
 #include "app/heads/kept_heads.h"
 #include "app/threads/each_head.h"
 #include "app/words/numbers.h"
@@ -42,10 +42,6 @@ std::vector<KvRange> ranges_of_layers(const HeadsQuestion& question, const CallF
   return ranges;
 }
 
-const std::string& layer_name(const KvRow& row, const CallFiles& files) {
-  return files.layers()[static_cast<std::size_t>(row.layer)].name;
-}
-
 }  // namespace
 
 std::size_t kv_storage(std::string_view key) {
@@ -73,44 +69,24 @@ void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, con
 }
 
 std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, std::size_t by, std::size_t most) {
-  const std::vector<std::string> names = files.head_names();
-  std::size_t width = 4;
-  for (const std::string& name : names) width = std::max(width, name.size());
-  std::string text = fmt::format("{:>6}  {:<{}}", "head", "name", width);
-  for (const KvStorage& s : kv_storages) text += fmt::format("  {:>10}", s.key);
-  text += '\n';
-  const std::size_t shown = most == 0 ? rows.size() : std::min(most, rows.size());
-  for (const KvRow& row : std::span(rows).first(shown)) {
-    text += fmt::format("{:>6}  {:<{}}", row.head, names[static_cast<std::size_t>(row.head)], width);
-    for (const double error : row.errors) text += fmt::format("  {:>10.3g}", error);
-    text += '\n';
-  }
+  Table table = kv_table(rows, files);
+  if (most > 0 && most < table.rows.size()) table.rows.resize(most);
+  std::string text = plain_text(table);
   text += fmt::format(
       "RMS error over the RMS of the exact output, K and V kept so, all else in bf16. {} of {} heads, worst first by {}.\n",
-      shown, rows.size(), kv_storages[by].key);
+      table.rows.size(), rows.size(), kv_storages[by].key);
   for (const KvStorage& s : kv_storages) text += fmt::format("  {:<10} {}\n", s.key, s.what);
-  for (const std::string& scales : files.scale_texts()) text += "scales: " + scales + ".\n";
-  for (const std::string& sentence : files.left_out()) text += "left out: " + sentence + ".\n";
-  return text;
+  return text + notes_on_files(files);
 }
 
-std::string kv_csv(const std::vector<KvRow>& rows, const CallFiles& files) {
+Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files) {
   std::vector<std::string> layers;
   for (const CallFiles::Layer& layer : files.layers()) layers.push_back(layer.name);
-  return kv_csv(rows, files.head_names(), layers);
+  return kv_table(rows, files.head_names(), layers);
 }
 
 Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files) {
-  const std::vector<std::string> names = files.head_names();
-  Json list = Json::array();
-  for (const KvRow& row : rows) {
-    Json line{{"head", row.head},
-              {"name", json_string(names[static_cast<std::size_t>(row.head)])},
-              {"layer", json_string(layer_name(row, files))}};
-    for (std::size_t i = 0; i < kv_storages.size(); ++i) line[std::string(kv_storages[i].key)] = number_json(row.errors[i]);
-    list.push_back(std::move(line));
-  }
-  return {{"schema", "attoscope.kv/1"}, {"heads", std::move(list)}};
+  return {{"schema", "attoscope.kv/1"}, {"heads", rows_json(kv_table(rows, files))}};
 }
 
 }  // namespace attoscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/words/numbers.h"
+#include "kernels/experiment/table.h"
 
 namespace attoscope {
 namespace {
@@ -125,6 +126,23 @@ std::string bytes_of_json(std::string_view text) {
     i += escape ? 4 : 1;
   }
   return bytes;
+}
+
+Json rows_json(const Table& table) {
+  const auto value = [](const TableCell& cell) -> Json {
+    if (const auto* const words = std::get_if<std::string>(&cell)) return json_string(*words);
+    if (const auto* const count = std::get_if<std::int64_t>(&cell)) return *count;
+    if (const auto* const number = std::get_if<double>(&cell)) return number_json(*number);
+    return nullptr;
+  };
+  Json rows = Json::array();
+  for (const std::vector<TableCell>& cells : table.rows) {
+    Json row = Json::object();
+    for (std::size_t c = 0; c < cells.size(); ++c)
+      if (table.columns[c].shown != ColumnFor::people) row[table.columns[c].key] = value(cells[c]);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 std::string json_text(const Json& value, int indent) {

@@ -8,7 +8,9 @@
 
 namespace attoscope {
 
-/// JSON with keys in the order of insertion.
+struct Table;
+
+/// Keys in the order they were written.
 using Json = nlohmann::ordered_json;
 
 /// Limit of values (numbers, texts, lists, objects) in a document, which bounds its reading to a second.
@@ -30,7 +32,10 @@ Json number_json(double x);
 std::string json_string(std::string_view bytes);
 std::string bytes_of_json(std::string_view text);
 
-/// `value` as UTF-8 text; NaN and infinity become null.
+/// A list with an object for each row of the table: the columns for files by their keys.
+Json rows_json(const Table& table);
+
+/// `value` as text in UTF-8; NaN and infinity become null.
 std::string json_text(const Json& value, int indent = 2);
 
 }  // namespace attoscope

@@ -14,6 +14,14 @@ Json slip_json(const std::optional<Slip>& slip) {
   return {{"kind", name(slip->kind)}, {"text", slip->text}, {"ratio", number_json(slip->ratio)}};
 }
 
+/// First and last of each run.
+Json keys_json(const std::optional<Slip>& slip) {
+  Json runs = Json::array();
+  if (slip)
+    for (const Keys& run : slip->keys) runs.push_back({run.first, run.end - 1});
+  return runs;
+}
+
 Json row_json(const JudgedRow& row) {
   const HeadJudgement& h = row.found;
   return {{"head", row.head},
@@ -26,6 +34,7 @@ Json row_json(const JudgedRow& row) {
           {"max_abs", h.max_abs},
           {"rms", h.rms},
           {"where", h.where},
+          {"keys", keys_json(row.slip)},
           {"first_row", h.first_row},
           {"worst_column", h.worst_col},
           {"slip", slip_json(row.slip)}};

@@ -39,14 +39,8 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// The error over the tolerance of an element of the head that is shown; infinite for NaN.
-double share_of(const CallJudgement& call, int row, int c) {
-  const Tolerance& t = call.detail.tolerance;
-  const double o =
-      call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.shape.d_v) + static_cast<std::size_t>(c)];
-  const double share = std::abs(o - t.golden(row, c)) / t.of(row, c, o);
-  return std::isfinite(share) ? share : 1e9;
-}
+/// The error over the tolerance of an element of the head that is shown, as far as axes go.
+double share_of(const CallJudgement& call, int row, int c) { return std::min(call.share(row, c), 1e9); }
 
 struct Colour {
   double r, g, b;
@@ -207,7 +201,7 @@ std::string heads_html(const CallJudgement& call) {
         "<tr{}><td>{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td>{:.3g}</td><td "
         "class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n",
         h.rounded ? "" : " class=\"wrong\"", r.head, h.rounded ? "rounded" : "wrong", h.ratio, h.suspects, h.max_abs, h.rms,
-        html_escaped(h.where), html_escaped(r.slip ? r.slip->text : h.as));
+        html_escaped(place_text(r)), html_escaped(r.slip ? r.slip->text : h.as));
   }
   return html + "</table>\n";
 }
@@ -224,7 +218,7 @@ std::string again_html(const SeenAgain& again) {
   std::string html = "<h2>Again</h2>\n";
   if (!again.kept) return html + "<p>The tensors were not kept.</p>\n";
   html += "<p><code>" + html_escaped(again.command) + "</code></p>\n";
-  if (again.link.empty()) return html;
+  if (again.link.empty()) return html + "<p>A window would not find these tensors by their names.</p>\n";
   return html + "<p><a href=\"" + html_escaped(again.link) + "\">Show the tensors in the window</a> (where the program is " +
          "installed), or <code>attoscope open '" + html_escaped(again.link) + "'</code></p>\n";
 }
@@ -249,9 +243,8 @@ std::string judgement_html(const CallJudgement& call, const SeenAgain& again) {
   body += fmt::format("<p>{} x {}, {} of {} heads; D is {}, O is in {}.</p>\n", call.shape.n, call.shape.d_v, call.table.size(),
                       call.heads, name(call.claim.format), stored_text(call.claim));
   body += "<h2>Heads</h2>\n" + heads_html(call);
-  body +=
-      fmt::format("<h2>Error over tolerance, head {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().head,
-                  map.rows_a_cell > 1 ? fmt::format(", each line the largest of {} rows", map.rows_a_cell) : "");
+  body += fmt::format("<h2>Error over tolerance, {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().name,
+                      map.rows_a_cell > 1 ? fmt::format(", each line the largest of {} rows", map.rows_a_cell) : "");
   body += key_html() + map_html(map, call) + worst_elements_html(call) + tiles_svg(call) + "<h2>Along the rows</h2>\n" +
           profile_svg(profile(call, true), "row") + "<h2>Along the columns</h2>\n" +
           profile_svg(profile(call, false), "column");

@@ -30,25 +30,50 @@ std::string grouped(std::int64_t x) {
   return text;
 }
 
-std::string head_text(const CallJudgement& call, int head) { return call.heads > 1 ? fmt::format("head {}, ", head) : ""; }
+/// "layer 17, head 4, " before a row or a column, "" where there is one head.
+std::string worst_head_text(const CallJudgement& call) { return call.heads > 1 ? call.worst_row().name + ", " : ""; }
 
-/// "head 3", "heads 0, 1 and 5", "all 32 heads", "9 of 32 heads, the worst head 5"
-std::string heads_text(const CallJudgement& call, const std::vector<int>& heads) {
-  if (heads.size() == call.table.size())
-    return heads.size() == 1 ? fmt::format("head {}", heads[0]) : fmt::format("all {} heads", heads.size());
+/// True if a head is called by its number.
+bool is_numbered(const JudgedRow& row) { return row.name == "head " + std::to_string(row.head); }
+
+/// "head 3", "heads 0, 1 and 5", "layer 2, head 4 and layer 17, head 4", "all 32 heads", "9 of 32 heads, the worst head 5"
+std::string heads_text(const CallJudgement& call, const std::vector<const JudgedRow*>& heads) {
+  if (heads.size() == 1) return heads[0]->name;
+  if (heads.size() == call.table.size()) return fmt::format("all {} heads", heads.size());
   if (heads.size() > 4)
-    return fmt::format("{} of {} heads, the worst head {}", heads.size(), call.table.size(), call.worst_row().head);
-  std::string text = heads.size() == 1 ? "head " : "heads ";
+    return fmt::format("{} of {} heads, the worst {}", heads.size(), call.table.size(), call.worst_row().name);
+  const bool numbered = std::ranges::all_of(heads, [](const JudgedRow* r) { return is_numbered(*r); });
+  std::string text = numbered ? "heads " : "";
   for (std::size_t i = 0; i < heads.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == heads.size() ? " and " : ", ", heads[i]);
+    text += (i == 0                  ? ""
+             : i + 1 == heads.size() ? " and "
+             : numbered              ? ", "
+                                     : "; ") +
+            (numbered ? std::to_string(heads[i]->head) : heads[i]->name);
+  return text;
+}
+
+/// "keys 128 to 191", "keys 3 and 7", "128 keys, the first 7"; "" for none.
+std::string keys_text(const std::vector<Keys>& runs) {
+  if (runs.empty()) return "";
+  if (runs.size() > 4) {
+    int count = 0;
+    for (const Keys& run : runs) count += run.end - run.first;
+    return fmt::format("{} keys, the first {}", grouped(count), runs.front().first);
+  }
+  std::string text = runs.size() == 1 && runs[0].end == runs[0].first + 1 ? "key " : "keys ";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ", runs[i].first);
+    if (runs[i].end > runs[i].first + 1) text += fmt::format(" to {}", runs[i].end - 1);
+  }
   return text;
 }
 
 template <class Chosen>
-std::vector<int> heads_that(const CallJudgement& call, const Chosen& chosen) {
-  std::vector<int> heads;
+std::vector<const JudgedRow*> heads_that(const CallJudgement& call, const Chosen& chosen) {
+  std::vector<const JudgedRow*> heads;
   for (const JudgedRow& r : call.table)
-    if (chosen(r)) heads.push_back(r.head);
+    if (chosen(r)) heads.push_back(&r);
   return heads;
 }
 
@@ -59,11 +84,11 @@ std::string wrong_heads(const CallJudgement& call) { return heads_text(call, hea
 std::string slip_sentence(const CallJudgement& call) {
   const std::string& text = call.worst_row().slip->text;
   if (call.heads == 1) return "Wrong: " + text + ".";
-  const std::vector<int> named = heads_that(call, [&](const JudgedRow& r) { return r.slip && r.slip->text == text; }),
-                         wrong = heads_that(call, is_wrong);
+  const std::vector<const JudgedRow*> named =
+                                          heads_that(call, [&](const JudgedRow& r) { return r.slip && r.slip->text == text; }),
+                                      wrong = heads_that(call, is_wrong);
   if (named.size() == wrong.size()) return fmt::format("Wrong: {} ({}).", text, heads_text(call, named));
-  return fmt::format("Wrong: {} ({}; {} of {} heads are wrong).", text,
-                     named.size() == 1 ? fmt::format("head {}", named[0]) : heads_text(call, named), wrong.size(),
+  return fmt::format("Wrong: {} ({}; {} of {} heads are wrong).", text, heads_text(call, named), wrong.size(),
                      call.table.size());
 }
 
@@ -71,7 +96,7 @@ std::string slip_sentence(const CallJudgement& call) {
 std::string nonfinite_sentence(const CallJudgement& call) {
   std::int64_t count = 0;
   for (const JudgedRow& r : call.table) count += r.found.nonfinite;
-  const std::vector<int> heads = heads_that(call, [](const JudgedRow& r) { return r.found.nonfinite > 0; });
+  const std::vector<const JudgedRow*> heads = heads_that(call, [](const JudgedRow& r) { return r.found.nonfinite > 0; });
   std::string text = fmt::format("Wrong: {} {} NaN or infinite{}", grouped(count), count == 1 ? "element is" : "elements are",
                                  call.heads > 1 ? " (" + heads_text(call, heads) + ")" : "");
   if (const std::int64_t others = call.suspect_elements() - count; others > 0)
@@ -110,7 +135,7 @@ std::string element_text(const CallJudgement& call) {
 
 std::string wrong_evidence(const CallJudgement& call) {
   const HeadJudgement& h = call.worst_row().found;
-  const std::string in = call.heads > 1 ? fmt::format("In head {}, the worst, ", call.worst_row().head) : "";
+  const std::string in = call.heads > 1 ? fmt::format("In {}, the worst, ", call.worst_row().name) : "";
   if (h.suspects == 0)
     return fmt::format("{} errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
                        in.empty() ? "Its" : in + "the", times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
@@ -121,7 +146,6 @@ std::string wrong_evidence(const CallJudgement& call) {
 
 std::string advice(const CallJudgement& call, const std::string& accepting) {
   const JudgedRow& worst = call.worst_row();
-  const std::string head = call.heads > 1 ? fmt::format("head {}, ", worst.head) : "";
   if (call.also && call.also->rounded)
     return fmt::format("If it is meant to round to {0}, give it tensors of that type, or say so by --format {0}.",
                        name(call.also->format));
@@ -139,7 +163,7 @@ std::string advice(const CallJudgement& call, const std::string& accepting) {
            accepting + "; that hides mistakes of this size.";
   if (worst.found.first_row < 0)
     return "No usual mistake explains it; compare with --policy if the kernel rounds at other places.";
-  return fmt::format("No usual mistake explains it: look at {}row {} first.", head, worst.found.first_row);
+  return fmt::format("No usual mistake explains it: look at {}row {} first.", worst_head_text(call), worst.found.first_row);
 }
 
 std::string rounded_sentence(const CallJudgement& call) {
@@ -158,14 +182,20 @@ std::string rounded_evidence(const CallJudgement& call) {
   return fmt::format(
       "Of {} elements none is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest "
       "error is {:.2g}.",
-      grouped(call.elements()), 100 * *furthest, head_text(call, call.worst_row().head), furthest - h.row_ratio.begin(),
-      h.max_abs);
+      grouped(call.elements()), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(), h.max_abs);
+}
+
+/// The columns of O that are not judged; "": all are.
+std::string left_out_text(const CallJudgement& call) {
+  const int d_v = call.shape.d_v, all = d_v + call.columns_left_out;
+  if (call.columns_left_out == 0) return "";
+  return fmt::format(" V has d_v = {} columns and O {}: columns {} to {} of O are not judged.", d_v, all, d_v, all - 1);
 }
 
 /// The mistakes that these tensors show.
 std::string seen_text(const CallJudgement& call) {
   const SeenMistakes& seen = call.seen;
-  const std::string on = call.heads > 1 ? fmt::format("In head {} ", call.worst_row().head) : "On these tensors ",
+  const std::string on = call.heads > 1 ? "In " + call.worst_row().name + " " : "On these tensors ",
                     key = seen.masked ? "a mask off by one key" : "a last key left out",
                     scale = fmt::format("a scale off by {:.2g} %", 100 * seen.scale);
   if (seen.scale < 1)
@@ -181,10 +211,18 @@ std::string number_text(double x, int digits) {
   return fmt::format("{:.{}g}", std::abs(x) < 1e-200 ? 0 : x, digits);
 }
 
+std::string place_text(const JudgedRow& row) {
+  std::string text = is_numbered(row) ? "" : row.name;
+  for (const std::string& part : {row.found.where, row.slip ? keys_text(row.slip->keys) : ""})
+    if (!part.empty()) text += (text.empty() ? "" : ": ") + part;
+  return text;
+}
+
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
   if (const std::string why = call.incomparable(); !why.empty()) return {"Not comparable: " + why + ".", "", ""};
-  if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call), advice(call, accepting)};
-  return {rounded_sentence(call), rounded_evidence(call), seen_text(call)};
+  const std::string others = left_out_text(call);
+  if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call) + others, advice(call, accepting)};
+  return {rounded_sentence(call), rounded_evidence(call) + others, seen_text(call)};
 }
 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
@@ -223,7 +261,7 @@ std::string judgement_report(const CallJudgement& call) {
   for (std::size_t i = 0; i < std::min(rows.size(), most_lines); ++i) {
     const HeadJudgement& h = rows[i]->found;
     text += fmt::format("  {:>6}  {:<8}{:>12.3g}{:>12}{:>14.3g}{:>12.3g}  {}\n", rows[i]->head, h.rounded ? "rounded" : "wrong",
-                        h.ratio, h.suspects, h.max_abs, h.rms, h.where);
+                        h.ratio, h.suspects, h.max_abs, h.rms, place_text(*rows[i]));
   }
   if (rows.size() > most_lines) text += fmt::format("  and {} heads that are nearer\n", rows.size() - most_lines);
   text += "\nHow the tolerance came about:\n";

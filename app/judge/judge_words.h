@@ -8,6 +8,7 @@
 namespace attoscope {
 
 struct CallJudgement;
+struct JudgedRow;
 struct JudgeQuestion;
 
 /// The conclusion, the evidence, and what to try. `accepting`: the option under which the worst head would be rounded; "" none.
@@ -18,6 +19,10 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
 
 /// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
 std::string number_text(double x, int digits);
+
+/// What a row of a table says of its place: "layer 17, head 4: in rows 960 to 999: keys 128 to 191", of these what is known and
+/// is not the head's number.
+std::string place_text(const JudgedRow& row);
 
 /// The sentences, one after the other.
 std::string verdict_text(const CallJudgement& call);

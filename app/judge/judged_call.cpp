@@ -26,6 +26,7 @@ class LoneHead : public JudgedCall {
   explicit LoneHead(const Experiment& e) : e_(e), inputs_(is_whole(e.problem) ? e.problem.input.tensors : taken(e)) {}
 
   int heads() const override { return 1; }
+  std::vector<std::string> head_names() const override { return {"head 0"}; }
   AttentionShape shape() const override { return shape_of(e_.problem); }
   ElementType type_of_q() const override { return ElementType::F64; }
   ElementType type_of_o() const override { return type_named(e_.loaded.type); }

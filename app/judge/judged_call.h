@@ -18,10 +18,14 @@ class JudgedCall {
 
   /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
   virtual int heads() const = 0;
+  /// "layer 17, head 4": what pickers call each.
+  virtual std::vector<std::string> head_names() const = 0;
   virtual AttentionShape shape() const = 0;
   /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
   virtual ElementType type_of_q() const = 0;
   virtual ElementType type_of_o() const = 0;
+  /// Columns of O in its file, of which the first are V's.
+  virtual int columns_of_o() const { return shape().d_v; }
   /// True if Q has eight bits, and one of Q, K, V a scale.
   virtual bool has_scaled_inputs() const = 0;
   /// False where Q's type says nothing of D: bf16 could not be written there, or numbers are multiplied by a scale.

@@ -4,6 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "app/tensors/kernel_output.h"
+
 namespace attoscope {
 
 JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(std::make_shared<CallFiles>(sources)) {
@@ -59,35 +61,57 @@ std::string JudgedFiles::one_file() const {
   return all ? std::string(file_of(x.q)) : "";
 }
 
-/// True if the file itself tells the window all that the options told here.
-bool JudgedFiles::shows_in_window() const {
-  if (one_file().empty()) return false;
-  try {
-    const CallFiles seen(spec_for_window());
-    for (int part = 0; part < 4; ++part)
-      if (seen.tensor(seen.layers().front(), part).tensor.label != files_->tensor(layer(), part).tensor.label) return false;
-    return seen.heads() == heads() && seen.layers().front().q.order == layer().q.order && seen.info().has_output;
-  } catch (const std::runtime_error&) {
-    return false;
-  }
-}
-
-std::string JudgedFiles::spec_for_window() const {
-  const std::string files = one_file();
+/// These files as the window reads them: with the scales and the layout that options or shapes told here.
+std::string JudgedFiles::spec_for_window(const std::string& files, bool with_output) const {
   FileSpec spec{files, std::nullopt, files_->named_scales()};
+  if (!with_output) spec.scales[3].clear();
   const HeadOrder order = layer().q.order;
-  if (sources_.layout || order != HeadOrder::heads_first)
+  if (sources_.layout || order != HeadOrder::heads_first || (!with_output && heads() > 1))
     spec.layout = HeadLayout{order, order == HeadOrder::side_by_side ? layer().q.heads : 0};
   return file_spec_text(spec);
 }
 
+/// True if a window that opens this finds the first `parts` of Q, K, V and O as they were read here.
+bool JudgedFiles::is_seen_in(const std::string& spec, int parts) const {
+  const CallFiles seen(spec);
+  for (int part = 0; part < parts; ++part)
+    if (seen.tensor(seen.layers().front(), part).tensor.label != files_->tensor(layer(), part).tensor.label) return false;
+  return seen.heads() == heads() && seen.layers().front().q.order == layer().q.order && (parts < 4 || seen.info().has_output);
+}
+
+/// What holds Q, K and V, and what holds O, where the window finds them apart; empty where it would not.
+std::vector<std::string> JudgedFiles::specs_apart() const {
+  constexpr std::string_view ending = ".safetensors:";
+  const auto file_of = [&](const std::string& named) {
+    if (named.empty()) return file_spec(sources_.input).files;
+    return named.substr(0, named.rfind(ending) == std::string::npos ? named.size() : named.rfind(ending) + ending.size() - 1);
+  };
+  std::string inputs;
+  for (const std::string* const named : {&sources_.q, &sources_.k, &sources_.v})
+    if (const std::string file = file_of(*named); inputs != file || file.ends_with(".npy"))
+      inputs += (inputs.empty() ? "" : ",") + file;
+  const std::string spec = spec_for_window(inputs, false),
+                    output = file_spec_text({file_of(sources_.o), std::nullopt, {"", "", "", files_->named_scales()[3]}});
+  const std::vector<CallFiles::Output> outputs = outputs_of(output, shape().n, shape().d_v);
+  const bool found = is_seen_in(spec, 3) && outputs.size() == 1 && outputs.front().shape.count() == heads() &&
+                     outputs.front().part.tensor.tensor.label == files_->tensor(layer(), 3).tensor.label;
+  return found ? std::vector{spec, output} : std::vector<std::string>();
+}
+
 std::vector<std::string> JudgedFiles::files_for_window(int head) const {
-  if (shows_in_window()) return {spec_for_window() + ":" + std::to_string(head)};
-  if (heads() > 1 || files_->named_scales() != ScaleSpecs{}) return {};
-  const std::array<const std::string*, 4> named{&sources_.q, &sources_.k, &sources_.v, &sources_.o};
-  const bool all_npy = std::ranges::all_of(named, [](const std::string* f) { return f->ends_with(".npy"); });
-  if (!all_npy) return {};
-  return {sources_.q, sources_.k, sources_.v, sources_.o};
+  const std::string behind = ":" + std::to_string(head);
+  try {
+    if (const std::string file = one_file(); !file.empty() && is_seen_in(spec_for_window(file, true), 4))
+      return {spec_for_window(file, true) + behind};
+  } catch (const std::runtime_error&) {  // it finds no call there
+  }
+  try {
+    std::vector<std::string> specs = specs_apart();
+    for (std::string& spec : specs) spec += behind;
+    return specs;
+  } catch (const std::runtime_error&) {
+    return {};
+  }
 }
 
 JudgedCall::Layer JudgedFiles::layer_of(int head) const {

@@ -20,19 +20,21 @@ class JudgedFiles : public JudgedCall {
   explicit JudgedFiles(std::shared_ptr<const CallFiles> files);
 
   int heads() const override { return files_->heads(); }
+  std::vector<std::string> head_names() const override { return files_->head_names(); }
   AttentionShape shape() const override { return layer().shape(); }
   /// In which order Q's dimensions stand.
   HeadOrder order() const { return layer().q.order; }
   ElementType type_of_q() const override;
   ElementType type_of_o() const override { return files_->tensor(layer(), 3).tensor.type; }
+  int columns_of_o() const override { return layer().o.d; }
   bool has_scaled_inputs() const override;
   bool tells_format() const override { return files_->tensor(layer(), 0).tensor.tells_format && !has_scales(); }
   std::shared_ptr<const Tensors> inputs(int head) const override;
   std::shared_ptr<const std::vector<double>> output(int head) const override;
   std::shared_ptr<const std::vector<double>> output_scale(int head) const override;
   Layer layer_of(int head) const override;
-  /// What a window would open to show this head: the files and its number, or, where there is one head, those of the four
-  /// tensors; empty where tensors are named that a window would not find.
+  /// What a window would open to show this head: the files and its number, or those of Q, K and V, and those of O; empty where
+  /// tensors are named that a window would not find.
   std::vector<std::string> files_for_window(int head) const;
 
  private:
@@ -41,8 +43,9 @@ class JudgedFiles : public JudgedCall {
   bool has_scales() const;
   const CallFiles::Layer& layer() const { return files_->layers().front(); }
   std::string one_file() const;
-  bool shows_in_window() const;
-  std::string spec_for_window() const;
+  std::string spec_for_window(const std::string& files, bool with_output) const;
+  bool is_seen_in(const std::string& spec, int parts) const;
+  std::vector<std::string> specs_apart() const;
 
   CallSources sources_;
   std::shared_ptr<const CallFiles> files_;  ///< never null

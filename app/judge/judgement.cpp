@@ -169,7 +169,8 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
                  const std::function<void(int done, int heads)>& progress) {
   std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
   std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
-  for (const int head : heads) call.table.push_back({.head = head, .found = {}});
+  const std::vector<std::string> names = files.head_names();
+  for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], {}});
   std::mutex mutex;
   int done = 0;
   const auto take = [&](int head, Judged judged) {
@@ -222,6 +223,7 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
   const CallClaim known = claim_of(files, question);
   CallJudgement call;
   call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;
+  call.columns_left_out = files.columns_of_o() - call.shape.d_v;
   judge_heads(call, files, question, options, progress);
   conclude(call, known.narrower, files, question, options);
   return call;

@@ -7,7 +7,7 @@
 
 #include "app/json/field_reader.h"
 #include "app/json/field_writer.h"
-#include "app/train/train_json.h"
+#include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/presets.h"

@@ -16,6 +16,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/shares.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"
@@ -46,10 +47,8 @@ bool needs_shares(Plot plot, const Session& s) {
       s.view.field == Field::tolerance || (heat_panel_count(s.view) > 1 && s.view.second_field == Field::tolerance);
   return plot == Plot::heat_map && shown && has_loaded(s.experiment);
 }
-/// True if the plot follows b tile by tile, because a is loaded.
-bool follows_b(Plot plot, const Experiment& e) {
-  return is_over_tiles(plot) && e.a.algorithm == Algorithm::loaded && is_emulated(e.b.algorithm);
-}
+/// True if the plot follows another method than a tile by tile, beside a loaded output.
+bool needs_followed(Plot plot, const Experiment& e) { return is_over_tiles(plot) && follows_another(e); }
 /// The loaded output's answer with what a slip gives in its place: the one of that text, or the named one; null: there is none.
 std::shared_ptr<const Result> slip_output_of(const Result& result, const std::string& text, const Options& options) {
   const CallJudgement call = judge_experiment(result.experiment, options);
@@ -88,7 +87,7 @@ std::string conditions(const Result& r) {
 /// What a plot shows, in a few words.
 std::string title_of(Plot plot, const View& view, const Result& r) {
   const MethodNames names = method_names(r.experiment);
-  const std::string_view of_b = follows_b(plot, r.experiment) ? " in b" : "";
+  const std::string of_other = needs_followed(plot, r.experiment) ? " in " + std::string(followed_name(r.experiment)) : "";
   switch (plot) {
     case Plot::heat_map:
       if (view.picture == PictureKind::rescales) return "Tiles in which the running max moved or P left its format, by rows";
@@ -100,9 +99,9 @@ std::string title_of(Plot plot, const View& view, const Result& r) {
     case Plot::row_sum:
     case Plot::largest_P:
     case Plot::error:
-      return fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of_b);
+      return fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of_other);
     case Plot::rescales:
-      return fmt::format("Rows whose running max moved{}, tile by tile", of_b);
+      return fmt::format("Rows whose running max moved{}, tile by tile", of_other);
     case Plot::ulps:
       return "Signed errors in ulps of " + name(r.experiment.format);
     case Plot::scatter:
@@ -178,8 +177,9 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
   if (needs_slip(plot, session) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, session.view.slip, options);
-  if (follows_b(plot, e) && (!known.b_as_a || known.b_as_a->experiment != exchanged(e)))
-    known.b_as_a = std::make_shared<const Result>(compute(exchanged(e), options));
+  if (needs_followed(plot, e) && (!known.followed || known.followed->answer->experiment != followed_beside(e)))
+    known.followed = std::make_shared<const FollowedRow>(
+        FollowedRow{std::make_shared<const Result>(compute(followed_beside(e), options)), {}});
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
     known.why = std::make_shared<const Why>(Why{e, attribute(e, options)});
   return known;

@@ -15,6 +15,7 @@
 
 namespace attoscope {
 
+struct FollowedRow;
 struct Result;
 
 /// The answers that plots are made of; null: not known.
@@ -25,8 +26,8 @@ struct PlotData {
   std::shared_ptr<const Why> why;
   std::shared_ptr<const SweepTable> sweep;
   TrainView train{};
-  std::shared_ptr<const Result> slip_output{};  ///< `result` with the named slip's output in it, where the view wants it
-  std::shared_ptr<const Result> b_as_a{};       ///< `result` with a and b exchanged, where a is loaded and b is followed
+  std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it
+  std::shared_ptr<const FollowedRow> followed{};  ///< what is followed beside a loaded output
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -15,9 +15,9 @@ namespace attoscope {
 
 namespace {
 
-/// Curves of a in b's colour, and those of b in a's.
-void exchange_inks(FigurePanel& panel) {
-  for (Series& s : panel.series) s.ink = s.ink == Ink::a ? Ink::b : s.ink == Ink::b ? Ink::a : s.ink;
+/// Curves of a in the colour of what is followed, and those of b in a's.
+void exchange_inks(FigurePanel& panel, Ink followed) {
+  for (Series& s : panel.series) s.ink = s.ink == Ink::a ? followed : s.ink == Ink::b ? Ink::a : s.ink;
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const PlotDat
                                                              {Plot::error, StripPlot::error}}};
   PanelInput input;
   input.answer.result = data.result;
-  input.side.b_as_a = data.b_as_a;
+  input.side.followed = data.followed;
   if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
   StripState state;
   const std::shared_ptr<const Result> followed = recurrence_answer(input);
@@ -44,7 +44,7 @@ std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const PlotDat
   if (plot == Plot::rescales && (view.hidden_curves & bit(Curve::row_moves)) == 0 && !state.rows.moves.empty())
     panels.push_back(row_move_panel(state));
   for (FigurePanel& p : panels)
-    if (of_b) exchange_inks(p);
+    if (of_b) exchange_inks(p, followed_name(data.result->experiment) == "b" ? Ink::b : Ink::text);
   for (FigurePanel& p : panels)
     if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));
   return panels;

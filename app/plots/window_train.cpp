@@ -5,7 +5,7 @@
 
 #include "app/plots/window_plots.h"
 #include "app/train/train_figures.h"
-#include "ui/train/curve_panels.h"
+#include "ui/train/series.h"
 
 namespace attoscope {
 

@@ -47,12 +47,6 @@ Json run_json(const Invariance& answer, std::size_t i) {
   return json;
 }
 
-/// "reference", "same" or "12".
-std::string differing_text(const Invariance& answer, std::size_t i) {
-  const ScheduleRun& run = answer.runs[i];
-  return i == 0 ? "reference" : run.same_bits() ? "same bits" : fmt::format("{} differ", run.differing);
-}
-
 }  // namespace
 
 Json invariance_json(const Invariance& answer) {
@@ -70,20 +64,10 @@ Json invariance_json(const Invariance& answer) {
 }
 
 std::string invariance_report(const Invariance& answer) {
-  const std::string row = fmt::format("row {}", answer.row);
-  std::string text = fmt::format("{:>6}  {:>7}  {:<7}  {:<6}  {:>5}  {:>14}  {:>10}  {:>8}  {:>11}  {}\n", "splits", "block_k",
-                                 "order", "sums", "group", "all rows", row, "max ulp", "max |error|", row + " parts");
-  for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-    const ScheduleRun& run = answer.runs[i];
-    const Schedule& s = run.schedule;
-    const std::string parts = parting_text(run);
-    text += fmt::format("{:>6}  {:>7}  {:<7}  {:<6}  {:>5}  {:>14}  {:>10}  {:>8.3g}  {:>11.3g}{}\n", s.splits, s.block_k,
-                        order_name(s), sums_name(s), group_of(answer, i), differing_text(answer, i), run.differing_in_row,
-                        run.max_ulp, run.max_error, parts.empty() ? "" : "  " + parts);
-  }
-  return text + fmt::format("{} numbers of O in all rows, {} in row {}; ulps of {}; a group has the same bits.\n{}\n",
-                            numbers_of(answer), answer.columns, answer.row, name(answer.experiment.format),
-                            invariance_sentence(answer));
+  return plain_text(invariance_table(answer)) +
+         fmt::format("{} numbers of O in all rows, {} in row {}; ulps of {}; a group has the same bits.\n{}\n",
+                     numbers_of(answer), answer.columns, answer.row, name(answer.experiment.format),
+                     invariance_sentence(answer));
 }
 
 }  // namespace attoscope

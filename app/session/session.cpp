@@ -67,11 +67,11 @@ Json difference(const Json& json, const Json& usual) {
   return found;
 }
 
-/// Backs up a session file that was not fully understood, before it is overwritten.
-void remark_aside(const std::string& path, std::vector<std::string>& remarks) {
+/// Copies a session file that could not be read in full beside itself, before a new one takes its place; false: it cannot.
+bool remark_aside(const std::string& path, std::vector<std::string>& remarks) {
   const std::string copy = keep_aside(path);
-  remarks.push_back(copy.empty() ? "It cannot be kept aside now: it stays, and the session is not kept until it can be."
-                                 : "It is kept as " + copy + ".");
+  remarks.push_back(copy.empty() ? "It cannot be copied now, and stays." : "It is kept as " + copy + ".");
+  return !copy.empty();
 }
 
 /// Parses a session and the name of its file.
@@ -103,7 +103,6 @@ LastSession read_file_session(const std::string& path, std::vector<std::string>&
   const std::size_t earlier = remarks.size();
   try {
     LastSession read = parse(text, remarks);
-    read.hash = hash_of(text);
     for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
     return read;
   } catch (const std::runtime_error& error) {
@@ -150,19 +149,17 @@ Session first_session() {
   return session;
 }
 
-LastSession last_session(std::vector<std::string>& remarks) {
-  const std::string path = default_session_file();
+LastSession last_session(const std::string& path, std::vector<std::string>& remarks) {
   std::error_code error;
-  if (path.empty() || !std::filesystem::exists(path, error))
-    return {.session = first_session(), .document = "", .hash = {}, .first = true};
+  if (path.empty() || !std::filesystem::exists(path, error)) return {.session = first_session(), .document = "", .first = true};
   try {
     LastSession last = read_file_session(path, remarks);
-    if (!remarks.empty()) remark_aside(path, remarks);
+    last.stays = !remarks.empty() && !remark_aside(path, remarks);
     return last;
   } catch (const std::exception& unreadable) {
     remarks.emplace_back(unreadable.what());
-    remark_aside(path, remarks);
-    return {first_session(), ""};
+    const bool stays = !remark_aside(path, remarks);
+    return {.session = first_session(), .document = "", .first = false, .stays = stays};
   }
 }
 

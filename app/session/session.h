@@ -1,8 +1,6 @@
 /// Sessions as `attoscope.session/1` JSON files.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,12 +28,13 @@ Session read_session(const std::string& path, std::vector<std::string>& remarks)
 /// A window's session, and its file.
 struct LastSession {
   Session session;
-  std::string document;                 ///< file that it was opened from or saved to; empty: none yet
-  std::optional<std::uint64_t> hash{};  ///< `hash_of` the bytes read; none: no file
-  bool first = false;                   ///< there was no last session: this is the first window here
+  std::string document;  ///< opened from here or saved here; empty: nowhere yet
+  bool first = false;    ///< there is no last session: this window is the first one here
+  bool stays = false;    ///< its file holds what could not be kept aside, and must not be written over
 };
-/// Initial session of a window without a file: the last session, else `first_session`.
-LastSession last_session(std::vector<std::string>& remarks);
+/// The session of a window's autosave `file`, else, or where it is empty, `first_session`. A file that cannot be read in full
+/// is kept beside itself.
+LastSession last_session(const std::string& file, std::vector<std::string>& remarks);
 
 /// Session of a new user: the shipped example with a causal mask, or default inputs without the example.
 Session first_session();

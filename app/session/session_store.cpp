@@ -1,14 +1,11 @@
 #include "app/session/session_store.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -37,37 +34,7 @@ std::optional<std::uint64_t> hash_of_file(const std::string& path) {
   }
 }
 
-/// Window that wrote the last session, and the hash of its text.
-struct Writer {
-  std::string window;
-  std::uint64_t hash = nobodys;
-};
-
-Writer read_writer(const std::string& path) try {
-  const std::string text = read_file(path, 100);
-  const std::size_t blank = text.find(' ');
-  if (blank == std::string::npos || !text.ends_with('\n')) return {};
-  return {text.substr(0, blank), from_hex16(text.substr(blank + 1, text.size() - blank - 2)).value_or(nobodys)};
-} catch (const std::exception&) {
-  return {};
-}
-
-/// "1234-9f3c...": process id, by which others test if it runs, and a random number of the window.
-std::string window_name() {
-  std::random_device dice;
-  return std::to_string(::getpid()) + "-" + hex16(std::uint64_t{dice()} << 32 | dice());
-}
-
-/// True if the file is a session that is read without remarks.
-bool is_understood(const std::string& path) try {
-  std::vector<std::string> remarks;
-  read_session(path, remarks);
-  return remarks.empty();
-} catch (const std::exception&) {
-  return false;
-}
-
-/// Absolute path of "~/x" or "x".
+/// "~/x" and "x" as they are from everywhere.
 std::string absolute(const std::string& path) {
   const char* const home = std::getenv("HOME");
   const fs::path typed = path.starts_with("~/") && home != nullptr ? fs::path(home) / path.substr(2) : fs::path(path);
@@ -100,8 +67,8 @@ std::string reason_against(const std::string& path) {
 }  // namespace
 
 SessionStore::SessionStore(Places places, const Session& session, const std::string& document,
-                           std::optional<std::string> own_device, std::optional<std::uint64_t> last_read)
-    : places_(std::move(places)), writer_(window_name()), own_device_(std::move(own_device)), device_(session.device) {
+                           std::optional<std::string> own_device)
+    : places_(std::move(places)), own_device_(std::move(own_device)), device_(session.device) {
   Document& first = documents_[session.origin];
   if (document.empty()) {
     first.settling = true;
@@ -116,20 +83,9 @@ SessionStore::SessionStore(Places places, const Session& session, const std::str
       first.saved.reset();  // missing or damaged: the session counts as unsaved
     }
   }
-  if (!places_.last.empty()) {
-    remove_leftovers(places_.last);
-    const auto there = hash_of_file(places_.last);  // another window may have changed it since
-    if (takes_over_last()) known_[places_.last] = last_read ? *last_read : there.value_or(nobodys);
-  }
+  if (places_.autosave) remove_leftovers(places_.autosave->file());
   if (!document.empty() && first.saved) remember(first.path);
   look_for_recent();
-}
-
-SessionStore::~SessionStore() {
-  if (places_.last.empty() || !kept_) return;
-  const FolderLock lock(places_.last);
-  std::error_code ignored;
-  if (read_writer(writer_file()).window == writer_) fs::remove(writer_file(), ignored);
 }
 
 SessionStore::Read SessionStore::read(const std::string& path) {
@@ -195,31 +151,30 @@ std::string SessionStore::save(const Session& session, const std::string& path) 
 
 bool SessionStore::is_kept(const Session& session) const {
   const auto found = documents_.find(session.origin);
-  return places_.last.empty() || (kept_ == session && found != documents_.end() && kept_document_ == found->second.path);
+  return !places_.autosave || (kept_ == session && found != documents_.end() && kept_document_ == found->second.path);
 }
 
-std::string SessionStore::autosave(const Session& session, double now, bool at_once) {
+void SessionStore::autosave(const Session& session, double now, bool at_once) {
   if (is_kept(session)) {
     changed_at_.reset();
     failed_at_.reset();
-    return "";
+    return;
   }
   if (!changed_at_) changed_at_ = now;
   const bool due = failed_at_ ? now - *failed_at_ >= retried_after : at_once || now - *changed_at_ >= longest_unkept;
-  if (!due) return "";
-  failed_at_ = now;  // reset after success
-  return close(session);
+  if (!due) return;
+  failed_at_ = now;  // until it is written
+  close(session);
 }
 
-std::string SessionStore::close(const Session& session) {
-  if (is_kept(session)) return "";
+void SessionStore::close(const Session& session) {
+  if (is_kept(session)) return;
   const std::string& path = documents_[session.origin].path;
-  std::string said = write_last(text_of(session, path));
+  write_safely(places_.autosave->file(), text_of(session, path));
   kept_ = session;
   kept_document_ = path;
   changed_at_.reset();
   failed_at_.reset();
-  return said;
 }
 
 /// The session's text with its own device instead of `own_device_`.
@@ -250,57 +205,7 @@ std::string SessionStore::write(const std::string& path, const std::string& text
   return aside;
 }
 
-/// File beside the last session that names its writer.
-std::string SessionStore::writer_file() const { return places_.last + ".writer"; }
-
-/// True if the last session may be overwritten: its writer no longer runs, and it was fully understood or backed up.
-bool SessionStore::takes_over_last() const {
-  if (is_running(process_in(read_writer(writer_file()).window, ""))) return false;
-  std::error_code error;
-  return !fs::exists(places_.last, error) || is_understood(places_.last) || !keep_aside(places_.last).empty();
-}
-
-/// Writes the last session; backs up first what another window wrote or what was not fully understood. Returns a sentence on
-/// the first backup.
-std::string SessionStore::write_last(const std::string& text) {
-  std::error_code ignored;
-  fs::create_directories(fs::path(places_.last).parent_path(), ignored);
-  const FolderLock lock(places_.last);
-  const auto there = hash_of_file(places_.last);
-  std::string said;
-  if (there && *there != hash_of(text) && !is_known(places_.last, *there)) {
-    const Writer writer = read_writer(writer_file());
-    said = copied_last(writer.hash == *there ? writer.window : "");
-  }
-  write_safely(places_.last, text);
-  known_[places_.last] = hash_of(text);
-  try {
-    write_file(writer_file(), writer_ + " " + hex16(hash_of(text)) + "\n");
-  } catch (const std::exception&) {  // others then back up each state of this session
-  }
-  return said;
-}
-
-/// Backs up the last session of `writer` (empty: unknown), always to the same file for one writer. Returns a sentence the first
-/// time.
-std::string SessionStore::copied_last(const std::string& writer) {
-  const auto earlier = writer.empty() ? copies_.end() : copies_.find(writer);
-  if (earlier != copies_.end() && hash_of_file(earlier->second.file) == earlier->second.hash) {
-    const std::string bytes = read_file(places_.last, largest_hashed);
-    write_safely(earlier->second.file, bytes);
-    earlier->second.hash = hash_of(bytes);
-    return "";
-  }
-  const std::string file = keep_aside(places_.last);
-  if (file.empty())
-    throw std::runtime_error(places_.last +
-                             ": holds what this window did not write and cannot be kept aside, so the session was not saved");
-  if (writer.empty()) return "The last session that was there, and not opened here, is kept as " + file + ".";
-  copies_[writer] = {file, hash_of_file(file).value_or(nobodys)};
-  return "Another window is open: its last session is kept as " + file + ".";
-}
-
-/// Puts a file at the top of the recent list, which other windows may have changed.
+/// Puts a file at the top of the list, in which other windows may have written meanwhile.
 void SessionStore::remember(const std::string& path) {
   if (places_.recent.empty()) return;
   try {

@@ -1,12 +1,14 @@
-/// Files of a window's sessions: the current one, the last session of all windows, recent ones.
+/// The files that the sessions of a window are kept in: the one that is open, the window's autosave, the recent ones.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/session/autosave.h"
 #include "ui/frame/entries.h"
 #include "ui/session/session.h"
 
@@ -17,8 +19,8 @@ class SessionStore {
  public:
   /// Files of the program; empty: not used.
   struct Places {
-    std::string last;    ///< session of a closed or killed window
-    std::string recent;  ///< names of recent files
+    std::shared_ptr<const Autosave> autosave;  ///< null: not kept
+    std::string recent;                        ///< the names of the files that were open
   };
   /// Seconds that a change may stay unsaved.
   static constexpr double longest_unkept = 60;
@@ -26,15 +28,9 @@ class SessionStore {
   static constexpr double retried_after = 5;
   static constexpr std::size_t most_recent = 10;
 
-  /// `session` belongs to the file `document` (empty: none yet), and may be newer. `own_device` replaces the session's device
-  /// in this window, and is never written. `last_read`: hash of the last session, if `session` is that (`LastSession`); later
-  /// changes by others are kept.
-  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {},
-               std::optional<std::uint64_t> last_read = {});
-  /// Releases the last session.
-  ~SessionStore();
-  SessionStore(const SessionStore&) = delete;
-  SessionStore& operator=(const SessionStore&) = delete;
+  /// `session` belongs to the file `document` (empty: to none yet), and may be newer than that. `own_device` computes in this
+  /// window instead of the session's, and is never written.
+  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {});
 
   /// A session file's content, read on any thread.
   struct Read {
@@ -61,12 +57,12 @@ class SessionStore {
   /// Writes the session to its file, or to `path`, which becomes its file (".json" is appended if missing). Content that others
   /// wrote there is backed up beside it. Returns a sentence.
   std::string save(const Session& session, const std::string& path = {});
-  /// Writes the last session if it changed: at once, or `longest_unkept` after the change. Returns a sentence or "". If it
-  /// throws, a later call tries again after `retried_after`.
-  std::string autosave(const Session& session, double now, bool at_once);
-  /// Writes the last session if it changed, regardless of earlier failures, when the window closes.
-  std::string close(const Session& session);
-  /// True after a failure to write, until it succeeds.
+  /// Writes the autosave where the session changed: at once, or if it did `longest_unkept` ago. Where it throws, the change is
+  /// still to be written: by a later call, at the earliest `retried_after`.
+  void autosave(const Session& session, double now, bool at_once);
+  /// The window is closed: writes the autosave where the session changed, whatever failed before.
+  void close(const Session& session);
+  /// True while a change could not be written.
   bool unkept() const { return failed_at_.has_value(); }
 
   /// Updates which recent files exist.
@@ -82,34 +78,22 @@ class SessionStore {
     bool settling = false;         ///< just opened; its tensors still change it
   };
 
-  /// Backup of another window's last session.
-  struct Copy {
-    std::string file;
-    std::uint64_t hash = 0;  ///< of the backup's content
-  };
-
   bool is_kept(const Session& session) const;
   std::string text_of(const Session& session, const std::string& document = {}) const;
   std::string write(const std::string& path, const std::string& text);
-  std::string write_last(const std::string& text);
   bool is_known(const std::string& path, std::uint64_t hash) const;
-  bool takes_over_last() const;
-  std::string writer_file() const;
-  std::string copied_last(const std::string& writer);
   void remember(const std::string& path);
 
   Places places_;
-  std::string writer_;                          ///< name of this window in `writer_file`
-  std::map<std::string, Copy> copies_;          ///< of other windows' last sessions, by window name
   std::map<int, Document> documents_;           ///< by Session::origin
   std::map<std::string, std::uint64_t> known_;  ///< hashes of files as last read or written here
   std::vector<RecentSession> recent_;
   std::optional<std::string> own_device_;
-  std::string device_;                ///< device of the initial session
-  std::optional<Session> kept_;       ///< content of the last session's file; none: not written by this window yet
-  std::string kept_document_;         ///< document named there
-  std::optional<double> changed_at_;  ///< time of the first change since
-  std::optional<double> failed_at_;   ///< time of a failure to write
+  std::string device_;                ///< of the session that the window began with
+  std::optional<Session> kept_;       ///< what the autosave holds; none: this window has not written it yet
+  std::string kept_document_;         ///< and the document that it names
+  std::optional<double> changed_at_;  ///< when the session first differed from that
+  std::optional<double> failed_at_;   ///< when it could not be written
 };
 
 }  // namespace attoscope

@@ -23,14 +23,13 @@ class Ranks {
   /// false.
   bool agree(const std::function<void()>& preparation) const;
 
-  /// The answers of `run_sweep` at the root, with points dealt to all ranks; empty at the others. Points of a rank that dies
-  /// are computed by others.
+  /// At the root what `run_sweep` gives, the points shared out among all ranks; nothing at the others. Where one dies, mpirun
+  /// ends the others.
   std::vector<SweepAnswer> run(const Sweep& sweep, const SweepOptions& options);
 
  private:
   int rank_ = 0, count_ = 1;
-  bool started_ = false;   ///< this object initialised MPI
-  bool lost_one_ = false;  ///< a rank died, so MPI_Finalize would wait
+  bool started_ = false;  ///< MPI was, by this
 };
 
 }  // namespace attoscope

@@ -1,32 +1,24 @@
-// One thread of a rank calls MPI, another computes. The root deals points on request, and computes some itself.
+// Each rank computes every count-th point, and sends its answers to the root as they are found.
 #include <mpi.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
-#include "app/sweep/point_scheduler.h"
 #include "app/sweep/ranks.h"
 
 namespace attoscope {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// Messages. ask: requests work. work: indices of points. finish: end, together. leave: end, a rank died. answer: one point.
-/// alive: heartbeat.
-enum Tag : int { ask = 1, work, finish, leave, answer, alive };
-
-constexpr std::chrono::milliseconds nap{1}, beat{1000};
-/// Silence after which a rank counts as dead; later answers of it are still accepted.
-constexpr std::chrono::seconds patience{5};
+enum Tag : int { answer = 1, done };
 
 /// An answer as bytes: index, seconds, kind (cached, computed, error), then the summary's text or the error.
 std::string packed(const SweepAnswer& a) {
@@ -56,218 +48,45 @@ std::optional<SweepAnswer> unpacked(const std::string& bytes) {
   return a;
 }
 
-void send(int to, Tag tag, const void* bytes, std::size_t size) {
-  MPI_Send(bytes, static_cast<int>(size), MPI_BYTE, to, tag, MPI_COMM_WORLD);
+void send(Tag tag, const std::string& bytes) {
+  MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, tag, MPI_COMM_WORLD);
 }
 
-/// A received message.
-struct Message {
-  int from = 0, tag = 0;
-  std::string bytes;
-};
-/// Receives a waiting message; false if there is none.
-bool receive(Message& message) {
+/// Waits for a message of any rank. It asks again and again, since MPI_Recv keeps a core busy.
+std::pair<Tag, std::string> received() {
   int there = 0, size = 0;
   MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status);
-  if (there == 0) return false;
+  while (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status), there == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   MPI_Get_count(&status, MPI_BYTE, &size);
-  message = {status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<std::size_t>(size), '\0')};
-  MPI_Recv(message.bytes.data(), size, MPI_BYTE, message.from, message.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return true;
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  MPI_Recv(bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return {static_cast<Tag>(status.MPI_TAG), std::move(bytes)};
 }
 
-SweepOptions of_rank(const SweepOptions& options, std::vector<std::size_t> only,
-                     std::function<void(const SweepAnswer&)> finished) {
-  SweepOptions own = options;
-  own.only = std::move(only);
-  own.finished = std::move(finished);
-  return own;
-}
-
-/// Rank 0: deals points, computes on a thread, collects answers.
-class Root {
- public:
-  Root(const Sweep& sweep, const SweepOptions& options, int ranks)
-      : sweep_(sweep),
-        options_(options),
-        scheduler_(points_of(sweep, options), ranks),
-        ranks_(static_cast<std::size_t>(ranks)) {}
-
-  std::vector<SweepAnswer> run(bool& lost) {
-    std::thread own([this] { compute_own(); });
-    while (!is_over() || !all_dismissed()) {
-      Message message;
-      bool any = false;
-      while (receive(message)) any = true, take(message);
-      deal();
-      bury_the_dead();
-      if (!any) std::this_thread::sleep_for(nap);
-    }
-    own.join();
-    lost = lost_one();
-    std::ranges::sort(answers_, {}, &SweepAnswer::index);
-    return std::move(answers_);
-  }
-
- private:
-  struct Rank {
-    Clock::time_point heard = Clock::now();
-    bool asks = false, dismissed = false, dead = false;
+/// The root computes its own points on another thread, and collects the answers of `others` ranks.
+std::vector<SweepAnswer> root_answers(const Sweep& sweep, const SweepOptions& options, int others) {
+  std::mutex mutex;
+  std::vector<SweepAnswer> answers;
+  const auto keep = [&](const SweepAnswer& a) {
+    const std::lock_guard lock(mutex);
+    if (options.finished) options.finished(a);
+    answers.push_back(a);
   };
-
-  static std::vector<std::size_t> points_of(const Sweep& sweep, const SweepOptions& options) {
-    std::vector<std::size_t> points;
-    for (std::size_t i = options.shard, count = point_count(sweep); i < count; i += options.shards) points.push_back(i);
-    return points;
-  }
-
-  bool is_over() {
-    const std::lock_guard lock(mutex_);
-    return scheduler_.complete() || (options_.cancelled && options_.cancelled());
-  }
-  bool all_dismissed() const {
-    return std::all_of(ranks_.begin() + 1, ranks_.end(), [](const Rank& r) { return r.dismissed || r.dead; });
-  }
-
-  void keep(const SweepAnswer& a) {
-    const std::lock_guard lock(mutex_);
-    if (!scheduler_.finished(a.index)) return;
-    if (options_.finished) options_.finished(a);
-    answers_.push_back(a);
-  }
-
-  void compute_own() {
-    while (!is_over()) {
-      std::vector<std::size_t> run;
-      {
-        const std::lock_guard lock(mutex_);
-        run = scheduler_.next(0);
-      }
-      if (run.empty())
-        std::this_thread::sleep_for(nap);
-      else
-        run_sweep(sweep_, of_rank(options_, std::move(run), [this](const SweepAnswer& a) { keep(a); }));
+  SweepOptions own = options;
+  own.finished = keep;
+  {
+    const std::jthread computing([&] { run_sweep(sweep, own); });
+    while (others > 0) {
+      const auto [tag, bytes] = received();
+      if (tag == done) --others;
+      if (tag == answer)
+        if (const std::optional<SweepAnswer> a = unpacked(bytes)) keep(*a);
     }
   }
-
-  void take(const Message& message) {
-    Rank& rank = ranks_[static_cast<std::size_t>(message.from)];
-    rank.heard = Clock::now();
-    rank.dead = false;  // was slow, not dead
-    if (message.tag == ask) rank.asks = true;
-    if (message.tag == answer)
-      if (const std::optional<SweepAnswer> a = unpacked(message.bytes)) keep(*a);
-  }
-
-  bool lost_one() const { return std::ranges::any_of(ranks_, &Rank::dead); }
-
-  /// Sends a run to each rank that asks; after the end, and once every rank has asked or died, dismisses them.
-  void deal() {
-    const bool over = is_over();
-    if (over && !std::all_of(ranks_.begin() + 1, ranks_.end(), [](const Rank& r) { return r.asks || r.dead || r.dismissed; }))
-      return;
-    for (std::size_t i = 1; i < ranks_.size(); ++i) {
-      Rank& rank = ranks_[i];
-      if (!rank.asks || rank.dead) continue;
-      const std::lock_guard lock(mutex_);
-      if (over) {
-        send(static_cast<int>(i), lost_one() ? leave : finish, nullptr, 0);
-      } else {
-        const std::vector<std::size_t> next = scheduler_.next(static_cast<int>(i));
-        if (next.empty()) continue;  // a rank may still die and return points
-        const std::vector<std::uint64_t> run(next.begin(), next.end());
-        send(static_cast<int>(i), work, run.data(), run.size() * sizeof run[0]);
-      }
-      rank.asks = false;
-      rank.dismissed = over;
-    }
-  }
-
-  void bury_the_dead() {
-    const auto now = Clock::now();
-    for (std::size_t i = 1; i < ranks_.size(); ++i) {
-      Rank& rank = ranks_[i];
-      if (rank.dead || rank.dismissed || now - rank.heard < patience) continue;
-      rank.dead = true;
-      const std::lock_guard lock(mutex_);
-      scheduler_.lost(static_cast<int>(i));
-    }
-  }
-
-  const Sweep& sweep_;
-  const SweepOptions& options_;
-  std::mutex mutex_;
-  PointScheduler scheduler_;
-  std::vector<Rank> ranks_;
-  std::vector<SweepAnswer> answers_;
-};
-
-/// Any other rank: computes runs from the root until it is dismissed.
-class Helper {
- public:
-  Helper(const Sweep& sweep, const SweepOptions& options) : sweep_(sweep), options_(options) {}
-
-  /// Stops early if only this rank is cancelled; the root then deals its points to others. False if a rank died, so that MPI
-  /// cannot be finalized.
-  bool run() {
-    while (!options_.cancelled || !options_.cancelled()) {
-      const Message dealt = ask_for_work();
-      if (dealt.tag != work) return dealt.tag == finish;
-      const std::vector<std::size_t> run = indices(dealt);
-      std::atomic<bool> done{false};
-      std::thread computing([&] {
-        run_sweep(sweep_, of_rank(options_, run, [this](const SweepAnswer& a) { put(a); }));
-        done = true;
-      });
-      while (!done) tell();
-      computing.join();
-      tell();
-    }
-    return false;
-  }
-
- private:
-  Message ask_for_work() {
-    send(0, ask, nullptr, 0);
-    Message message;
-    while (!receive(message)) tell();
-    return message;
-  }
-
-  static std::vector<std::size_t> indices(const Message& dealt) {
-    std::vector<std::uint64_t> run(dealt.bytes.size() / sizeof(std::uint64_t));
-    std::memcpy(run.data(), dealt.bytes.data(), run.size() * sizeof run[0]);
-    return {run.begin(), run.end()};
-  }
-
-  void put(const SweepAnswer& a) {
-    const std::lock_guard lock(mutex_);
-    found_.push_back(packed(a));
-  }
-
-  /// Sends new answers, or a heartbeat.
-  void tell() {
-    std::deque<std::string> found;
-    {
-      const std::lock_guard lock(mutex_);
-      found.swap(found_);
-    }
-    for (const std::string& bytes : found) send(0, answer, bytes.data(), bytes.size());
-    const auto now = Clock::now();
-    if (found.empty() && now - told_ > beat) send(0, alive, nullptr, 0), told_ = now;
-    if (!found.empty())
-      told_ = now;
-    else
-      std::this_thread::sleep_for(nap);
-  }
-
-  const Sweep& sweep_;
-  const SweepOptions& options_;
-  std::mutex mutex_;
-  std::deque<std::string> found_;
-  Clock::time_point told_ = Clock::now();
-};
+  std::ranges::sort(answers, {}, &SweepAnswer::index);
+  return answers;
+}
 
 /// True if the process was started by mpirun, or by srun with a process manager.
 bool was_started_by_mpi() {
@@ -280,14 +99,16 @@ bool was_started_by_mpi() {
 Ranks::Ranks() {
   if (!was_started_by_mpi()) return;
   int given = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
   started_ = true;
+  if (given < MPI_THREAD_SERIALIZED)
+    throw std::runtime_error("this MPI cannot be used from several threads, expected MPI_THREAD_SERIALIZED");
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &count_);
 }
 
 Ranks::~Ranks() {
-  if (started_ && !lost_one_) MPI_Finalize();  // would wait for dead ranks
+  if (started_) MPI_Finalize();
 }
 
 bool Ranks::agree(const std::function<void()>& preparation) const {
@@ -313,8 +134,13 @@ bool Ranks::agree(const std::function<void()>& preparation) const {
 
 std::vector<SweepAnswer> Ranks::run(const Sweep& sweep, const SweepOptions& options) {
   if (count_ == 1) return run_sweep(sweep, options);
-  if (is_root()) return Root(sweep, options, count_).run(lost_one_);
-  lost_one_ = !Helper(sweep, options).run();
+  SweepOptions own = options;
+  own.shard = options.shard + options.shards * static_cast<std::size_t>(rank_);
+  own.shards = options.shards * static_cast<std::size_t>(count_);
+  if (is_root()) return root_answers(sweep, own, count_ - 1);
+  own.finished = [](const SweepAnswer& a) { send(answer, packed(a)); };
+  run_sweep(sweep, own);
+  send(done, {});
   return {};
 }
 

@@ -1,7 +1,5 @@
 #include "app/sweep/table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +10,7 @@
 
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/table.h"
 
 namespace attoscope {
 namespace {
@@ -118,49 +117,28 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
   return answer;
 }
 
-std::string four_digits(double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : fmt::format("{}", x); }
-
-/// Cells of a text table: values, mean, spread, seeds.
-std::vector<std::vector<std::string>> cells(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  std::vector<std::vector<std::string>> table(1);
-  for (const Axis& axis : sweep.axes) table[0].emplace_back(axis_key(axis.key).title);
-  for (const std::string& head :
-       {title_of(measure), std::string("std"), std::string("min"), std::string("max"), std::string("seeds")})
-    table[0].push_back(head);
-  for (const SweepRow& row : rows) {
-    std::vector<std::string> line = row.values;
-    if (row.count == 0) {
-      line.push_back(row.error);
-      line.resize(line.size() + 3);
-    } else {
-      for (const double x : {row.mean, row.std, row.min, row.max}) line.push_back(four_digits(x));
-    }
-    line.push_back(std::to_string(row.count));
-    table.push_back(std::move(line));
-  }
-  return table;
-}
-
-/// The text with TeX's special characters escaped.
-std::string tex(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\\')
-      result += "\\textbackslash{}";
-    else if (c == '~')
-      result += "\\textasciitilde{}";
-    else if (c == '^')
-      result += "\\textasciicircum{}";
-    else if (c == '|')
-      result += "$\\vert$";
-    else if (c == '<' || c == '>')
-      result.append({'$', c, '$'});
-    else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
-      result.append({'\\', c});
-    else
-      result += c;
-  }
-  return result;
+/// The values of the axes, then mean, spread and seeds; the mean's place tells people why there is none.
+Table table_of_rows(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
+  std::vector<TableColumn<SweepRow>> columns;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i)
+    columns.push_back(
+        table_column<SweepRow>({.key = sweep.axes[i].key, .title = std::string(axis_key(sweep.axes[i].key).title)},
+                               [i](const SweepRow& row) { return row.values[i]; }));
+  const auto add = [&](const char* name, const std::string& title, double SweepRow::* value) {
+    columns.push_back(
+        table_column<SweepRow>({.key = measure.name + "." + name, .title = title, .digits = 4},
+                               [value](const SweepRow& row) { return row.count == 0 ? TableCell{} : TableCell{row.*value}; }));
+  };
+  columns.push_back(
+      table_column<SweepRow>({.key = "error", .title = title_of(measure), .digits = 4, .shown = ColumnFor::people},
+                             [](const SweepRow& row) { return row.count == 0 ? TableCell{row.error} : TableCell{row.mean}; }));
+  add("mean", "", &SweepRow::mean);
+  columns.back().heading.shown = ColumnFor::files;
+  add("std", "std", &SweepRow::std);
+  add("min", "min", &SweepRow::min);
+  add("max", "max", &SweepRow::max);
+  columns.push_back(table_column<SweepRow>({.key = "seeds"}, &SweepRow::count));
+  return table_of(columns, rows);
 }
 
 }  // namespace
@@ -199,64 +177,16 @@ std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string&
 }
 
 std::string rows_csv(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  std::vector<std::string> head;
-  for (const Axis& axis : sweep.axes) head.push_back(axis.key);
-  for (const char* const what : {"mean", "std", "min", "max"}) head.push_back(measure.name + "." + what);
-  head.emplace_back("seeds");
-  std::string text = csv_line(head);
-  for (const SweepRow& row : rows) {
-    std::vector<std::string> line = row.values;
-    for (const double x : {row.mean, row.std, row.min, row.max}) line.push_back(row.count == 0 ? "" : shortest(x));
-    line.push_back(std::to_string(row.count));
-    text += csv_line(line);
-  }
-  return text;
+  return csv_text(table_of_rows(sweep, measure, rows));
 }
-
 std::string markdown_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  std::string text;
-  bool head = true;
-  for (const std::vector<std::string>& line : cells(sweep, measure, rows)) {
-    text += '|';
-    for (const std::string& cell : line) {
-      text += ' ';
-      for (const char c : cell) text += c == '|' ? std::string("\\|") : std::string(1, c);
-      text += " |";
-    }
-    text += '\n';
-    if (std::exchange(head, false)) {
-      text += '|';
-      for (std::size_t i = 0; i < line.size(); ++i) text += i < sweep.axes.size() ? " --- |" : " ---: |";
-      text += '\n';
-    }
-  }
-  return text;
+  return markdown_text(table_of_rows(sweep, measure, rows));
 }
-
 std::string latex_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  const auto table = cells(sweep, measure, rows);
-  std::string text = "\\begin{tabular}{" + std::string(sweep.axes.size(), 'l') +
-                     std::string(table[0].size() - sweep.axes.size(), 'r') + "}\n\\hline\n";
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    for (std::size_t c = 0; c < table[i].size(); ++c) text += (c == 0 ? "" : " & ") + tex(table[i][c]);
-    text += i == 0 ? " \\\\\n\\hline\n" : " \\\\\n";
-  }
-  return text + "\\hline\n\\end{tabular}\n";
+  return latex_text(table_of_rows(sweep, measure, rows));
 }
-
 std::string plain_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  const auto table = cells(sweep, measure, rows);
-  std::vector<std::size_t> widths(table[0].size());
-  for (const auto& line : table)
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], std::min<std::size_t>(line[c].size(), 40));
-  std::string text;
-  for (const auto& line : table) {
-    for (std::size_t c = 0; c < line.size(); ++c)
-      text += c < sweep.axes.size() ? fmt::format("{:<{}}  ", line[c], widths[c]) : fmt::format("{:>{}}  ", line[c], widths[c]);
-    while (text.ends_with(' ')) text.pop_back();
-    text += '\n';
-  }
-  return text;
+  return plain_text(table_of_rows(sweep, measure, rows));
 }
 
 }  // namespace attoscope

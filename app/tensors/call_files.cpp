@@ -192,7 +192,7 @@ void CallFiles::check_outputs() const {
 
 bool CallFiles::take_outputs(const std::vector<Output>& outputs) {
   const auto fits = [](const Layer& layer, const Output& o) {
-    return o.shape.count() == layer.q.count() && o.shape.n == layer.q.n && o.shape.d == layer.v.d;
+    return o.shape.count() == layer.q.count() && o.shape.n == layer.q.n && o.shape.d >= layer.v.d;
   };
   if (!std::ranges::equal(layers_, outputs, fits)) return false;
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -377,7 +377,7 @@ std::vector<double> CallFiles::output(int head, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
   const CallPart& o = output_of(layer);
   check_memory(o.tensor.file->path(), 1, layer.o.n, layer.o.d);
-  return read_scaled_head(o, layer.o, head - layer.first, watch);
+  return first_columns(read_scaled_head(o, layer.o, head - layer.first, watch), layer.o.d, layer.v.d);
 }
 
 std::vector<double> CallFiles::scale(int head, int part, bool swapped, const ReadWatch& watch) const {
@@ -391,7 +391,7 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
     stored.shape.order = stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;
   std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
   multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
-  return ones;
+  return part == 3 ? first_columns(std::move(ones), layer.o.d, layer.v.d) : ones;
 }
 
 TensorFileInfo CallFiles::info() const {

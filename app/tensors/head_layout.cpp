@@ -242,7 +242,20 @@ std::optional<HeadShape> shape_of_output(const StoredTensor& o, const HeadShape&
   for (const HeadOrder order : {wanted.order, HeadOrder::heads_first, HeadOrder::tokens_first, HeadOrder::side_by_side})
     if (const Reading reading = reading_in(o, order, wanted.d); reading.fault.empty() && reading.shape.same_sizes(wanted))
       return reading.shape;
-  return std::nullopt;
+  HeadShape wider = wanted;
+  wider.d = o.shape.empty() ? 0 : static_cast<int>(std::min<std::uint64_t>(o.shape.back(), max_d));
+  if (wider.d <= wanted.d) return std::nullopt;
+  const std::optional<HeadShape> found = shape_of_output(o, wider);
+  return found && found->order != HeadOrder::side_by_side ? found : std::nullopt;
+}
+
+std::vector<double> first_columns(std::vector<double> values, int columns, int kept) {
+  if (columns == kept) return values;
+  const auto from = static_cast<std::ptrdiff_t>(columns), to = static_cast<std::ptrdiff_t>(kept);
+  const auto rows = static_cast<std::ptrdiff_t>(values.size()) / from;
+  for (std::ptrdiff_t row = 1; row < rows; ++row) std::copy_n(values.begin() + row * from, to, values.begin() + row * to);
+  values.resize(static_cast<std::size_t>(rows * to));
+  return values;
 }
 
 std::vector<double> read_head(const InputFile& file, const StoredTensor& tensor, const HeadShape& s, int index,

@@ -54,10 +54,14 @@ struct LayoutHints {
 /// Throws std::runtime_error with one sentence that names a tensor, its shape and what was expected, or the layouts that fit.
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints = {});
 
-/// Order and sizes of an output: as many heads and rows as Q, as many columns as V; none if it does not fit.
+/// How an output of these sizes is read: as many heads and rows as Q, as many columns as V, or, unless its heads stand side by
+/// side, more, of which the first are V's; none where it does not fit.
 std::optional<HeadShape> shape_of_output(const StoredTensor& output, const HeadShape& wanted);
 
-/// One head of a tensor: `index` counts the heads of all batches.
+/// The first `kept` of `columns` columns of row-major values.
+std::vector<double> first_columns(std::vector<double> values, int columns, int kept);
+
+/// One head of a tensor that is read so: `index` counts the heads of all batches.
 std::vector<double> read_head(const InputFile& file, const StoredTensor& tensor, const HeadShape& shape, int index,
                               const ReadWatch& watch = {});
 

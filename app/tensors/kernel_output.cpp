@@ -63,7 +63,7 @@ HeadShape shape_of(const StoredTensor& t, int n, int d) {
   const std::uint64_t tokens = tokens_first ? t.shape[rank - 3] : before;
   const bool sized =
       last >= 1 && last <= static_cast<std::uint64_t>(max_d) && tokens >= 1 && tokens <= static_cast<std::uint64_t>(max_n);
-  if (elements == 0 || !sized || (!rows_last && !tokens_first) || (d > 0 && !is(last, d)) ||
+  if (elements == 0 || !sized || (!rows_last && !tokens_first) || (d > 0 && last < static_cast<std::uint64_t>(d)) ||
       elements / tokens / last > 1U << 20)
     refuse_shape(t, n, d);
   const int heads = static_cast<int>(elements / tokens / last), batch = rank == 4 ? static_cast<int>(t.shape[0]) : 1;
@@ -186,12 +186,13 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
                              std::to_string(output.index) + ", expected 0 to " + std::to_string(files.heads - 1));
   const OutputPart& part = *(std::ranges::upper_bound(files.parts, output.index, {}, &OutputPart::first) - 1);
   const HeadShape& r = part.shape;
-  if ((n > 0 && r.n != n) || (d > 0 && r.d != d)) refuse_shape(part.tensor(), n, d);
+  if ((n > 0 && r.n != n) || (d > 0 && r.d < d)) refuse_shape(part.tensor(), n, d);
+  const int columns = d > 0 ? d : r.d;
   check_memory(output.file, 1, r.n, r.d);
-  auto values =
-      std::make_shared<const std::vector<double>>(read_scaled_head(part.part, part.shape, output.index - part.first, watch));
+  auto values = std::make_shared<const std::vector<double>>(
+      first_columns(read_scaled_head(part.part, part.shape, output.index - part.first, watch), r.d, columns));
   output.n = r.n;
-  output.d = r.d;
+  output.d = columns;
   output.type = type_name(part.tensor().type);
   output.digest = XXH3_64bits_withSeed(values->data(), values->size() * sizeof(double),
                                        static_cast<std::uint64_t>(r.n) << 32 | static_cast<std::uint64_t>(r.d));

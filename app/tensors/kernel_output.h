@@ -20,10 +20,11 @@ KernelOutput parse_kernel_output(std::string_view spec);
 /// The output as text for `parse_kernel_output`.
 std::string kernel_output_spec(const KernelOutput& output);
 
-/// Reads the file of a named output: sets values, digest, type and shape. The tensor is called o, out, output, attn_out or
-/// similar, or is the only one of its file; its shape is n x d, heads x n x d or n x heads x d, with or without a batch before.
-/// n and d are required; 0: any. Throws std::runtime_error with one sentence that names the file, the tensor, its shape and
-/// what was expected, or if `watch` asks to stop.
+/// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
+/// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
+/// a batch if there is one. n and d are what is wanted, the first d of more columns; 0: whatever the file has. Throws
+/// std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected, or where `watch` asks to
+/// stop.
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
 /// Number of heads of such an output for n x d.

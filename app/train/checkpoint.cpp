@@ -11,7 +11,7 @@
 
 #include "app/files/files.h"
 #include "app/json/json_place.h"
-#include "app/train/train_json.h"
+#include "app/train/train_tables.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {

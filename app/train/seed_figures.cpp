@@ -2,24 +2,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "app/train/seed_bands.h"
-#include "app/train/weight_measures.h"
+#include "app/train/train_figures.h"
+#include "ui/frame/pair_look.h"
 
 namespace attoscope {
 namespace {
 
-/// Wasserstein-1 of a line where it was measured last; NaN where there is no such line.
-double last_distance(const std::vector<SeedLine>& lines, std::string_view label) {
-  const auto line = std::ranges::find(lines, label, &SeedLine::label);
-  return line == lines.end() || line->found.empty() ? NAN : band_of(line->found.back(), &WeightDeviation::wasserstein).mean;
+void add_pair(std::vector<SeedLine>& lines, const std::string& label, const PairRecord& pair) {
+  auto line = std::ranges::find(lines, label, &SeedLine::label);
+  if (line == lines.end()) line = lines.insert(lines.end(), SeedLine{label, {}, {}});
+  for (const PairPoint& p : pair.points) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(line->steps, p.step) - line->steps.begin());
+    if (at == line->steps.size()) line->steps.push_back(p.step), line->found.emplace_back();
+    line->found[at].push_back(p.deviations[0]);
+  }
 }
-double first_distance(const std::vector<SeedLine>& lines, std::string_view label) {
+
+Series series_of(const SeedLine& line, std::size_t i, double WeightDeviation::* value) {
+  constexpr std::array inks{Ink::a, Ink::one, Ink::two, Ink::golden, Ink::three, Ink::four, Ink::five, Ink::six, Ink::b};
+  Series s;
+  s.label = line.label;
+  s.ink = inks[i % inks.size()];
+  s.dashed = line.label == other_tiles || line.label == "another seed";
+  for (std::size_t k = 0; k < line.steps.size(); ++k) {
+    const SeedBand at = band_of(line.found[k], value);
+    s.x.push_back(line.steps[k]);
+    s.y.push_back(at.mean);
+    s.low.push_back(at.least);
+    s.high.push_back(at.greatest);
+  }
+  if (!line.found.empty() && line.found[0].size() < 2) s.low.clear(), s.high.clear();
+  return s;
+}
+
+/// Wasserstein-1 of a line where it was measured first, or last; NaN where there is no such line.
+double distance(const std::vector<SeedLine>& lines, std::string_view label, bool first) {
   const auto line = std::ranges::find(lines, label, &SeedLine::label);
-  return line == lines.end() || line->found.empty() ? NAN : band_of(line->found.front(), &WeightDeviation::wasserstein).mean;
+  if (line == lines.end() || line->found.empty()) return NAN;
+  return band_of(first ? line->found.front() : line->found.back(), &WeightDeviation::wasserstein).mean;
 }
 
 /// The pair fp16 - fp32 of a training beside references; null: there is none.
@@ -121,17 +146,17 @@ std::string conditions_of(const FigureSettings& settings, std::span<const Figure
 Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records) {
   const std::vector<SeedLine> lines = seed_lines(records);
   Figure f = bands_figure("train-weights", lines);
-  const double ab = last_distance(lines, "a - b"), control = last_distance(lines, other_tiles);
+  const double ab = distance(lines, "a - b", false), control = distance(lines, other_tiles, false);
   f.caption = fmt::format(
       "Distance of the weights of two models that learn the same batches from the same first weights. At the end a - b is "
       "{:.2g} in Wasserstein-1, a - exact attention {:.2g} and b - exact attention {:.2g}. Two models with exact attention "
       "that differ in their tiles alone ('other tiles') are {:.2g} times a - b apart after the first step and {:.2g} times at "
       "the end{}. a - b {} over training, {} the paper's figure 7; ",
-      ab, last_distance(lines, "a - exact"), last_distance(lines, "b - exact"),
-      first_distance(lines, other_tiles) / first_distance(lines, "a - b"), control / ab,
+      ab, distance(lines, "a - exact", false), distance(lines, "b - exact", false),
+      distance(lines, other_tiles, true) / distance(lines, "a - b", true), control / ab,
       control > 0.5 * ab ? ", so that much of a - b is not the attention's own rounding" : "",
-      ab > first_distance(lines, "a - b") ? "rises" : "does not rise",
-      ab > first_distance(lines, "a - b") ? "as in" : "unlike");
+      ab > distance(lines, "a - b", true) ? "rises" : "does not rise",
+      ab > distance(lines, "a - b", true) ? "as in" : "unlike");
   f.caption += conditions_of(settings, records);
   return f;
 }
@@ -140,8 +165,8 @@ Figure references_over_seeds(const FigureSettings& settings, std::span<const Fig
   const std::vector<SeedLine> lines = seed_lines(records);
   Figure f = bands_figure("train-reference", lines);
   mark_skips(records, f);
-  const double ab = last_distance(lines, "a - b"), seed = last_distance(lines, "another seed"),
-               precision = last_distance(lines, "bf16 - fp32"), half = last_distance(lines, in_half);
+  const double ab = distance(lines, "a - b", false), seed = distance(lines, "another seed", false),
+               precision = distance(lines, "bf16 - fp32", false), half = distance(lines, in_half, false);
   const bool agrees = ab < seed && seed < precision && precision > 2 * ab;
   f.caption = fmt::format(
       "Distance of the weights beside that of another seed and of other formats. In Wasserstein-1 a - b is {:.2g} times "
@@ -149,6 +174,39 @@ Figure references_over_seeds(const FigureSettings& settings, std::span<const Fig
       "precision 2 to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32. {}",
       ab / precision, ab / seed, agrees ? "agrees" : "does not agree", precision / half, skips_text(records));
   f.caption += conditions_of(settings, records);
+  return f;
+}
+
+std::vector<SeedLine> seed_lines(std::span<const FigureRecord> records) {
+  std::vector<SeedLine> lines;
+  for (const FigureRecord& r : records)
+    for (std::size_t i = 0; i < r.record.pairs.size(); ++i)
+      add_pair(lines, i == 0 ? r.line : pair_label(r.record.pairs[i].pair), r.record.pairs[i]);
+  return lines;
+}
+
+SeedBand band_of(const std::vector<double>& values) {
+  SeedBand band{NAN, 0, NAN};
+  int count = 0;
+  for (const double x : values) {
+    if (std::isnan(x)) continue;
+    band.least = std::fmin(band.least, x);
+    band.greatest = std::fmax(band.greatest, x);
+    band.mean += (x - band.mean) / ++count;
+  }
+  if (count == 0) band.mean = NAN;
+  return band;
+}
+
+SeedBand band_of(const std::vector<WeightDeviation>& found, double WeightDeviation::* value) {
+  std::vector<double> values;
+  for (const WeightDeviation& d : found) values.push_back(d.*value);
+  return band_of(values);
+}
+
+Figure bands_figure(const char* name, const std::vector<SeedLine>& lines) {
+  Figure f = over_steps(name, lines.size(), "", [&](std::size_t i, auto value) { return series_of(lines[i], i, value); });
+  for (FigurePanel& panel : f.panels) panel.y.log = true;
   return f;
 }
 

@@ -7,7 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "app/train/text.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 

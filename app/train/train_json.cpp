@@ -1,5 +1,3 @@
-#include "app/train/train_json.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,9 +8,10 @@
 #include "app/json/field_reader.h"
 #include "app/json/field_writer.h"
 #include "app/json/json_place.h"
-#include "app/train/text.h"
+#include "app/train/train_tables.h"
+#include "app/train/trained.h"
 #include "kernels/train/plan/train_fields.h"
-#include "kernels/train/record_fields.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {

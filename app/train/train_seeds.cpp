@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "app/json/field_writer.h"
-#include "app/train/seed_bands.h"
-#include "app/train/text.h"
-#include "app/train/train_json.h"
+#include "app/train/train_figures.h"
 #include "app/train/train_tables.h"
-#include "kernels/train/record_fields.h"
+#include "app/train/trained.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {
@@ -38,8 +38,7 @@ std::vector<double> of_runs(Records records, std::size_t i, F number) {
 double skipped(const RunRecord& run) { return skipped_steps(run); }
 double heldout(const RunRecord& run) { return run.heldout_loss; }
 
-std::string table_line(const std::string& name, const std::vector<double>& values) {
-  const SeedBand band = band_of(values);
+std::string table_line(const std::string& name, const SeedBand& band) {
   if (std::isnan(band.mean)) return "";
   return fmt::format("  {:<36}{:>14}{:>14}{:>14}\n", name, short_number(band.least), short_number(band.mean),
                      short_number(band.greatest));
@@ -63,14 +62,13 @@ std::string bands_table(Records records) {
       fmt::format("\n  {:<36}{:>14}{:>14}{:>14}\n", fmt::format("over {} seeds", records.size()), "least", "mean", "greatest");
   for (std::size_t i = 0; i < records[0].runs.size(); ++i) {
     const std::string& name = records[0].runs[i].run.name;
-    text += table_line("held-out loss of " + name, of_runs(records, i, heldout));
-    text += table_line("skipped steps of " + name, of_runs(records, i, skipped));
+    text += table_line("held-out loss of " + name, band_of(of_runs(records, i, heldout)));
+    text += table_line("skipped steps of " + name, band_of(of_runs(records, i, skipped)));
   }
   for (const SeedLine& line : lines_of(records))
     for (std::size_t m = 1; m < 3 && !line.found.empty(); ++m) {
-      std::vector<double> values;
-      for (const WeightDeviation& d : line.found.back()) values.push_back(d.*weight_numbers[m].second);
-      text += table_line(fmt::format("{}, {}", line.label, m == 1 ? "Wasserstein-1" : "rel L2"), values);
+      text += table_line(fmt::format("{}, {}", line.label, m == 1 ? "Wasserstein-1" : "rel L2"),
+                         band_of(line.found.back(), weight_numbers[m].second));
     }
   return text;
 }
@@ -104,11 +102,11 @@ Json seed_json(const TrainRecord& r) {
 
 /// Curves of least, mean and greatest.
 Json bands_json(const std::vector<SeedBand>& bands) {
-  Json json{{"least", Json::array()}, {"mean", Json::array()}, {"greatest", Json::array()}};
-  for (const SeedBand& b : bands) {
-    json["least"].push_back(number_json(b.least));
-    json["mean"].push_back(number_json(b.mean));
-    json["greatest"].push_back(number_json(b.greatest));
+  Json json;
+  for (const auto& [key, member] :
+       {std::pair{"least", &SeedBand::least}, {"mean", &SeedBand::mean}, {"greatest", &SeedBand::greatest}}) {
+    json[key] = Json::array();
+    for (const SeedBand& b : bands) json[key].push_back(number_json(b.*member));
   }
   return json;
 }
@@ -160,12 +158,9 @@ std::string seeds_report(Records records) {
 std::string seeds_csv(Records records) {
   std::string text;
   for (const TrainRecord& r : records) {
-    const std::string table = train_csv(r);
-    for (std::size_t at = 0; at < table.size();) {
-      const std::size_t end = table.find('\n', at) + 1;
-      if (at > 0 || text.empty()) text += (at == 0 ? "seed" : seed_text(r)) + "," + table.substr(at, end - at);
-      at = end;
-    }
+    std::istringstream table(train_csv(r));
+    for (std::string line, first = "seed,"; std::getline(table, line); first = seed_text(r) + ",")
+      if (first != "seed," || text.empty()) text += first + line + "\n";
   }
   return text;
 }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "app/session/report.h"
-#include "app/train/text.h"
+#include "app/train/trained.h"
 #include "app/words/numbers.h"
-#include "kernels/train/record_fields.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {

@@ -1,8 +1,10 @@
-/// What was trained, as tables for people and for programs.
+/// What was trained, as tables for people and for programs, and as `attoscope.train/1` JSON: the plan and all that is known.
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "app/json/json.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -21,5 +23,17 @@ std::string train_report(const TrainRecord& record);
 /// A number of a measured step or of a step in each line: step, pair, tensor, measure, value. A run's own numbers have
 /// "run NAME" for a pair, and "all" or "layer L head H" for a tensor.
 std::string train_csv(const TrainRecord& record);
+
+inline constexpr std::string_view train_schema = "attoscope.train/1";
+
+/// A plan as sessions and checkpoints hold it.
+Json train_plan_json(const TrainPlan& plan);
+
+/// The whole record. Series are columns: one list of numbers for each quantity.
+Json train_json(const TrainRecord& record);
+
+/// The record that `json` describes, bit for bit, without its corpus. Throws std::runtime_error with half a sentence that names
+/// the path, the value and what was expected, where anything at all is missing, unknown or does not fit the plan.
+TrainRecord train_record(const nlohmann::json& json);
 
 }  // namespace attoscope

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "app/files/files.h"
-#include "app/train/text.h"
 #include "app/train/train_seeds.h"
+#include "app/train/trained.h"
 #include "kernels/experiment/letters.h"
 #include "kernels/gpu/code_loader.h"
-#include "kernels/train/ending.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {

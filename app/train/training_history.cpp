@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/train/ending.h"
 #include "kernels/train/plan/plan_changes.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {

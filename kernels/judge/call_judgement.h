@@ -16,6 +16,7 @@ namespace attoscope {
 /// One head of the table.
 struct JudgedRow {
   int head = 0;
+  std::string name;  ///< "layer 17, head 4", as pickers show it
   HeadJudgement found;
   std::optional<Slip> slip{};
 };
@@ -30,6 +31,7 @@ struct AlsoJudged {
 struct CallJudgement {
   AttentionShape shape{};
   int heads = 0;
+  int columns_left_out = 0;  ///< of O, behind those of V
   KernelClaim claim;
   std::string why_format;            ///< "since Q is stored in it"
   std::optional<AlsoJudged> also{};  ///< where the output is wrong in a wide D that the tensors are of

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-constexpr int most_rows = 48, most_steps = 24, whole_roots = 4096;
+constexpr int most_rows = 48, most_steps = 24, whole_roots = 4096, most_scaled_keys = 384;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -389,10 +389,59 @@ NamedSlip count_fit(const WrongOutput& wrong) {
       };
       kernel.in_O = [counted](int row, int key, double e) { return counted(Counted::in_O, row, key, e); };
       kernel.in_l = [counted](int row, int key, double e) { return counted(Counted::in_l, row, key, e); };
-      if (NamedSlip slip = wrong.named(Kind::key_counts, counts.text, wrong.rows_of(std::move(kernel)))) return slip;
+      if (NamedSlip slip = wrong.named(Kind::key_counts, counts.text, wrong.rows_of(std::move(kernel))))
+        return with_keys(std::move(slip), miscounted(counts));
     }
   }
   return {};
+}
+
+/// Each key's scores are multiplied by a number of its own: by Gauss and Newton's steps.
+NamedSlip key_scale_fit(const WrongOutput& wrong) {
+  const Tensors& t = wrong.tensors();
+  const std::vector<int> rows = wrong.some(most_rows);
+  const std::size_t n = at(t.n_k), columns = at(t.d_v);
+  if (wrong.right().softcap != 0 || wrong.right().alibi != 0 || t.n_k > most_scaled_keys || rows.size() * columns < 2 * n)
+    return {};
+  std::vector<double> a(n, 1), out(columns), slope(n * columns);
+  MistakenKernel kernel = wrong.right_kernel();
+  double before = 0;
+  for (int step = 0; step < 12; ++step) {
+    std::vector<double> square(n * n), along(n);
+    double rest = 0;
+    for (const int row : rows) {
+      wrong.check();
+      const std::vector<double> P = weights(*kernel.head, wrong.right(), row), s = scores(*kernel.head, wrong.right(), row);
+      attend(*kernel.head, wrong.right(), row, out.data());
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t c = 0; c < columns; ++c) slope[j * columns + c] = P[j] * s[j] / a[j] * (t.v[j * columns + c] - out[c]);
+      for (std::size_t c = 0; c < columns; ++c) rest += std::pow(wrong.output(row)[c] - out[c], 2);
+      for (std::size_t j = 0; j < n; ++j) {
+        const double* const x = &slope[j * columns];
+        for (std::size_t c = 0; c < columns; ++c) along[j] += x[c] * (wrong.output(row)[c] - out[c]);
+        for (std::size_t k = 0; k <= j; ++k) {
+          double sum = 0;
+          for (std::size_t c = 0; c < columns; ++c) sum += x[c] * slope[k * columns + c];
+          square[j * n + k] += sum;
+        }
+      }
+    }
+    if (step == 2 && rest > 0.25 * before) return {};
+    if (step == 0) before = rest;
+    const std::vector<double> by = solved(std::move(square), along);
+    double most = 0;
+    for (std::size_t j = 0; j < n; ++j) a[j] += std::clamp(by[j], -0.5 * a[j], 0.5), most = std::max(most, std::abs(by[j]));
+    if (!std::isfinite(most)) return {};
+    Tensors scaled = t;
+    for (std::size_t i = 0; i < scaled.k.size(); ++i) scaled.k[i] *= a[i / at(t.d)];
+    kernel = wrong.kernel_of(scaled);
+    if (most < 1e-3) break;
+  }
+  const auto [least, most] = std::ranges::minmax(a);
+  return wrong.named(Kind::number,
+                     "the scores of each key are multiplied by a number of its own, " + number_text(least) + " to " +
+                         number_text(most) + ", as by K's scale of another token",
+                     wrong.rows_of(std::move(kernel)));
 }
 
 /// Rows alone, each with its own factor, where enough columns say that it is one.
@@ -432,7 +481,8 @@ std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged
   for (const auto fit : {number_fit, count_fit})
     if (NamedSlip slip = fit(wrong)) return slip;
   if (NamedSlip slip = suspect_fit(wrong, result)) return slip;
-  for (const auto fit : {mask_fit, key_place_fit, loop_fit, rotary_fit, rounding_fit, row_factor_fit, foreign_key_fit}) {
+  for (const auto fit :
+       {mask_fit, key_place_fit, loop_fit, rotary_fit, rounding_fit, key_scale_fit, row_factor_fit, foreign_key_fit}) {
     wrong.check();
     if (NamedSlip slip = fit(wrong)) return slip;
   }

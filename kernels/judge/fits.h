@@ -18,6 +18,7 @@ namespace attoscope {
 /// - place: K or V of a run of keys is that of another, or of no key of the call;
 /// - rescale: steps of the online softmax that are skipped, or use another row's numbers;
 /// - rounding: a step rounded to another format, or exp by a polynomial;
+/// - number: each key's scores are multiplied by a number of its own;
 /// - row_factor: each row is a multiple of the truth.
 /// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. Throws Stopped
 /// when cancelled, and what `heads.read` throws.

@@ -157,7 +157,7 @@ NamedSlip foreign_key_fit(const WrongOutput& wrong) {
     if (NamedSlip slip = ForeignKeys(wrong, 16, run)
                              .named("keys " + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
                                     " are not the call's: their K and V were read elsewhere"))
-      return slip;
+      return with_keys(std::move(slip), {run});
   }
   return {};
 }

@@ -77,6 +77,12 @@ class Judge {
     return judged;
   }
 
+  /// Q, K and V as the kernel sees them: rounded to D.
+  std::shared_ptr<const Tensors> seen_inputs() {
+    see_inputs();
+    return inputs_;
+  }
+
   double ratio_to(const Judged& judged, const RoundedRow& expected) {
     see_inputs();
     tolerance_ = &judged.tolerance;
@@ -279,7 +285,9 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   SlipSearch search = search_beside(result);
   const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output;
   if ((names_kernel(search) && !is_guess) || !judged.head.incomparable.empty()) return search;
-  std::optional<Slip> fitted = on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options); });
+  JudgedOutput seen = output;
+  seen.problem.input.tensors = Judge(output, options).seen_inputs();
+  std::optional<Slip> fitted = on_threads(options, [&] { return fitted_slip(seen, judged, result, heads, options); });
   const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it names the tile, too
   if (!fitted) {

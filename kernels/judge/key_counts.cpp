@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "kernels/judge/wrong_output.h"
+
 namespace attoscope {
 namespace {
 
@@ -86,30 +88,7 @@ class CountFit {
     }
   }
 
-  /// By Cholesky; what no row tells anything of gets 0.
-  std::vector<double> solution() {
-    const std::size_t n = parts_.size();
-    double largest = 0;
-    for (std::size_t p = 0; p < n; ++p) largest = std::max(largest, square_[p * n + p]);
-    for (std::size_t p = 0; p < n; ++p) square_[p * n + p] += 1e-9 * largest + 1e-300;
-    std::vector<double> b = along_;
-    for (std::size_t p = 0; p < n; ++p) {
-      double* x = &square_[p * n];
-      for (std::size_t q = 0; q <= p; ++q) {
-        const double* y = &square_[q * n];
-        double sum = x[q];
-        for (std::size_t k = 0; k < q; ++k) sum -= x[k] * y[k];
-        x[q] = q == p ? std::sqrt(std::max(sum, 1e-300)) : sum / y[q];
-      }
-      for (std::size_t q = 0; q < p; ++q) b[p] -= x[q] * b[q];
-      b[p] /= x[p];
-    }
-    for (std::size_t p = n; p-- > 0;) {
-      for (std::size_t q = p + 1; q < n; ++q) b[p] -= square_[q * n + p] * b[q];
-      b[p] /= square_[p * n + p];
-    }
-    return b;
-  }
+  std::vector<double> solution() const { return solved(square_, along_); }
 
   const std::vector<Part>& parts() const { return parts_; }
 
@@ -297,6 +276,16 @@ class CountFits {
 };
 
 }  // namespace
+
+std::vector<Keys> miscounted(const KeyCounts& counts) {
+  std::vector<Keys> runs;
+  for (int j = 0; at(j) < counts.visible.size(); ++j) {
+    if (counts.visible[at(j)] == 1 && counts.hidden[at(j)] == 0) continue;
+    if (runs.empty() || runs.back().end != j) runs.push_back({j, j});
+    runs.back().end = j + 1;
+  }
+  return runs;
+}
 
 double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row) {
   const RowWeights w = row_weights(head, right, row);

@@ -20,6 +20,9 @@ struct KeyCounts {
   std::string text{};  ///< "keys 128 to 191 count 0 times"; "": the counts are right, or fit nothing simple
 };
 
+/// Runs of keys that count other than they should.
+std::vector<Keys> miscounted(const KeyCounts& counts);
+
 /// sum exp(S) over the row's visible keys, and the sink's.
 double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row);
 

@@ -67,6 +67,7 @@ class RunningSums {
 struct Rule {
   std::string text;
   std::function<int(int right)> key;
+  Keys wrong{};  ///< the same for all rows; empty: each row has its own
 };
 
 std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
@@ -80,7 +81,8 @@ std::string left_out(int first, int last) {
 std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
   const int by = found - right;
-  if (mask.kind == M::none || mask.kind == M::causal) return {{left_out(0, found - 1), [found](int) { return found; }}};
+  if (mask.kind == M::none || mask.kind == M::causal)
+    return {{left_out(0, found - 1), [found](int) { return found; }, {0, found}}};
   std::vector<Rule> rules{
       {(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
        [by](int x) { return x + by; }}};
@@ -100,7 +102,7 @@ std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
 
 std::vector<Rule> rules_of_end(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
-  if (mask.kind == M::none) return {{left_out(found, right - 1), [found](int) { return found; }}};
+  if (mask.kind == M::none) return {{left_out(found, right - 1), [found](int) { return found; }, {found, right}}};
   const int by = found - right;
   std::string text = by > 0 ? "a mask that shows " + keys_text(by) + " more at each row's end"
                             : "a mask that hides the last " + keys_text(-by) + " of each row";
@@ -135,7 +137,10 @@ NamedSlip other_runs(const WrongOutput& wrong) {
           const int last = std::clamp(end(keys.end), 0, n_k);
           return Keys{std::clamp(first(keys.first), 0, last), last};
         };
-        if (NamedSlip slip = wrong.named_in_rows(Kind::mask, text, wrong.rows_of(std::move(kernel)))) return slip;
+        std::vector<Keys> keys{first.wrong, end.wrong};
+        std::erase_if(keys, &Keys::empty);
+        if (NamedSlip slip = wrong.named_in_rows(Kind::mask, text, wrong.rows_of(std::move(kernel))))
+          return with_keys(std::move(slip), std::move(keys));
       }
   }
   return {};
@@ -257,7 +262,7 @@ class KeyChanges {
   }
 
   NamedSlip tried(const KeyChange& x, Kind kind, const std::string& text) const {
-    return may_be(x) ? wrong_.named_in_rows(kind, text, rows_of(x)) : std::nullopt;
+    return may_be(x) ? with_keys(wrong_.named_in_rows(kind, text, rows_of(x)), {x.keys}) : std::nullopt;
   }
 
   NamedSlip of_run(Keys keys, int tile) const {

@@ -20,7 +20,7 @@ constexpr std::size_t most_runs = 4;
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 NamedSlip found_at(const WrongOutput& wrong, std::string text) {
-  NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text), .mask = {}};
+  NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text), .mask = {}, .keys = {}};
   for (int row = 0; row < wrong.golden().rows; ++row)
     if (!std::ranges::binary_search(wrong.wrong(), row)) slip->ratio = std::max(slip->ratio, wrong.found().row_ratio[at(row)]);
   return slip;

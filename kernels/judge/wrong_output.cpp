@@ -67,17 +67,27 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
   double largest = 0;
   for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, a[i * n + i]);
   for (std::size_t i = 0; i < n; ++i) a[i * n + i] += 1e-9 * largest + 1e-300;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t r = i + 1; r < n; ++r) {
-      const double f = a[r * n + i] / a[i * n + i];
-      for (std::size_t c = i; c < n; ++c) a[r * n + c] -= f * a[i * n + c];
-      b[r] -= f * b[i];
+  for (std::size_t i = 0; i < n; ++i) {
+    double* x = &a[i * n];
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double* y = &a[j * n];
+      double sum = x[j];
+      for (std::size_t k = 0; k < j; ++k) sum -= x[k] * y[k];
+      x[j] = j == i ? std::sqrt(std::max(sum, 1e-300)) : sum / y[j];
     }
+    for (std::size_t j = 0; j < i; ++j) b[i] -= x[j] * b[j];
+    b[i] /= x[i];
+  }
   for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t c = i + 1; c < n; ++c) b[i] -= a[i * n + c] * b[c];
+    for (std::size_t j = i + 1; j < n; ++j) b[i] -= a[j * n + i] * b[j];
     b[i] /= a[i * n + i];
   }
   return b;
+}
+
+NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys) {
+  if (slip) slip->keys = std::move(keys);
+  return slip;
 }
 
 WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options)
@@ -178,7 +188,7 @@ std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text,
     std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);
     return true;
   };
-  return std::make_optional(Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_slip, .mask = {}});
+  return std::make_optional(Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_slip, .mask = {}, .keys = {}});
 }
 
 std::optional<Slip> WrongOutput::named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {

@@ -27,7 +27,8 @@ struct MistakenKernel {
 /// Rows as words: "rows 64 to 127", "rows 16 to 31 of every 64".
 std::string rows_text(const std::vector<int>& rows);
 
-/// A x = b, where A is n x n and positive, with a diagonal that is made a little larger.
+/// A x = b by Cholesky, where A is n x n, symmetric and positive, with a diagonal that is made a little larger; of A what lies
+/// on and below it is read. An unknown that A says nothing of gets 0.
 std::vector<double> solved(std::vector<double> a, std::vector<double> b);
 
 class WrongOutput {
@@ -81,6 +82,8 @@ class WrongOutput {
 };
 
 using NamedSlip = std::optional<Slip>;
+/// The slip, if there is one, with the keys that are wrong.
+NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys);
 /// Mistakes of a kind each, the first that explains the output; see the sources of these names.
 NamedSlip number_fit(const WrongOutput& wrong);
 NamedSlip count_fit(const WrongOutput& wrong);

@@ -15,104 +15,91 @@ namespace {
 constexpr std::string_view dot = "\xc2\xb7";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> spelled{{{"alpha", "α"}, {"beta", "β"}}};
 
-double sum_of(double x, double y) { return x + y; }
-double difference_of(double x, double y) { return x - y; }
-double product_of(double x, double y) { return x * y; }
-double quotient_of(double x, double y) { return x / y; }
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 bool continues_name(char c) { return begins_name(c) || is_digit(c) || c == '\'' || c == '~'; }
 
-}  // namespace
-
-/// Reads an expression from its first character to its last, by recursive descent.
+/// Computes an expression from its first character to its last, by recursive descent.
 class ExpressionReader {
  public:
-  ExpressionReader(std::string_view text, std::span<const std::string> names) : text_(text), names_(names) {}
+  ExpressionReader(std::string_view text, std::span<const std::string> names, std::span<const double> values)
+      : text_(text), names_(names), values_(values) {}
 
-  std::vector<Expression::Operation> read() {
+  double read() {
     if (text_.size() > longest_expression)
       throw std::invalid_argument("the expression has " + std::to_string(text_.size()) + " bytes, expected at most " +
                                   std::to_string(longest_expression));
-    sum();
+    const double value = sum();
     if (!at_end()) refuse("+ - * / or the end");
-    return std::move(operations_);
+    return value;
   }
 
  private:
-  void sum() {
-    product();
+  double sum() {
+    double value = product();
     while (!at_end() && (text_[at_] == '+' || text_[at_] == '-')) {
-      const bool adds = text_[at_++] == '+';
-      product();
-      operations_.push_back({.of_two = adds ? sum_of : difference_of});
+      const double sign = text_[at_++] == '+' ? 1 : -1;
+      value += sign * product();
     }
+    return value;
   }
-  void product() {
-    factor();
+  double product() {
+    double value = factor();
     while (!at_end() && (text_[at_] == '*' || text_[at_] == '/' || text_.substr(at_).starts_with(dot))) {
       const bool divides = text_[at_] == '/';
       at_ += divides || text_[at_] == '*' ? 1 : dot.size();
-      factor();
-      operations_.push_back({.of_two = divides ? quotient_of : product_of});
+      const double by = factor();
+      value = divides ? value / by : value * by;
     }
+    return value;
   }
-  void factor() {
+  double factor() {
     if (++depth_ > deepest_expression)
       throw std::invalid_argument("the expression is nested too deeply" + place() + ", expected at most " +
                                   std::to_string(deepest_expression) + " levels");
     if (at_end()) refuse("a number, a name or a parenthesis");
-    if (take('-')) {
-      factor();
-      operations_.push_back({.of_one = [](double x) { return -x; }});
-    } else if (take('(')) {
-      sum();
-      close();
-    } else if (is_digit(text_[at_]) || text_[at_] == '.') {
-      number();
-    } else if (begins_name(text_[at_]) && !text_.substr(at_).starts_with(dot)) {
-      name();
-    } else {
-      refuse("a number, a name or a parenthesis");
-    }
+    const double value = take('-') ? -factor() : take('(') ? closed(sum()) : number_or_name();
     --depth_;
+    return value;
   }
-  void number() {
+  double number_or_name() {
+    if (is_digit(text_[at_]) || text_[at_] == '.') return number();
+    if (begins_name(text_[at_]) && !text_.substr(at_).starts_with(dot)) return name();
+    refuse("a number, a name or a parenthesis");
+  }
+  double number() {
     double x = 0;
     const char* const begin = text_.data() + at_;
     const auto [stop, error] = std::from_chars(begin, text_.data() + text_.size(), x);
     if (error != std::errc{}) refuse("a number such as 0.5");
     at_ += static_cast<std::size_t>(stop - begin);
-    operations_.push_back({.number = x});
+    return x;
   }
-  void name() {
+  double name() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && continues_name(text_[at_]) && !text_.substr(at_).starts_with(dot)) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word == "exp" || word == "max") return function(word);
     const auto* const letter = std::ranges::find(spelled, word, &std::pair<std::string_view, std::string_view>::first);
     const auto found = std::ranges::find(names_, letter == spelled.end() ? word : letter->second);
-    if (found == names_.end()) {
-      at_ = begin;
-      throw std::invalid_argument(in_quotes(word) + " is no name here" + place() + ", expected one of " + listed());
-    }
-    operations_.push_back({.name = static_cast<std::size_t>(found - names_.begin())});
+    if (found != names_.end()) return values_[static_cast<std::size_t>(found - names_.begin())];
+    at_ = begin;
+    throw std::invalid_argument(in_quotes(word) + " is no name here" + place() + ", expected one of " + listed());
   }
-  void function(std::string_view word) {
+  double function(std::string_view word) {
     if (!take('(')) refuse("a parenthesis after " + std::string(word));
-    sum();
+    double value = sum();
     while (word == "max" && take(',')) {
-      sum();
-      operations_.push_back({.of_two = [](double x, double y) { return x > y ? x : y; }});
+      const double other = sum();
+      value = value > other ? value : other;
     }
-    close();
-    if (word == "exp") operations_.push_back({.of_one = [](double x) { return std::exp(x); }});
+    return word == "exp" ? std::exp(closed(value)) : closed(value);
   }
-  void close() {
+  double closed(double value) {
     if (!take(')')) refuse("a closing parenthesis");
+    return value;
   }
 
   bool at_end() {
@@ -143,28 +130,15 @@ class ExpressionReader {
 
   std::string_view text_;
   std::span<const std::string> names_;
+  std::span<const double> values_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::vector<Expression::Operation> operations_;
 };
 
-Expression::Expression(std::string_view text, std::span<const std::string> names)
-    : operations_(ExpressionReader(text, names).read()) {}
+}  // namespace
 
-double Expression::operator()(std::span<const double> values) const {
-  std::vector<double> stack;
-  for (const Operation& o : operations_) {
-    if (o.of_two != nullptr) {
-      const double right = stack.back();
-      stack.pop_back();
-      stack.back() = o.of_two(stack.back(), right);
-    } else if (o.of_one != nullptr) {
-      stack.back() = o.of_one(stack.back());
-    } else {
-      stack.push_back(o.name ? values[*o.name] : o.number);
-    }
-  }
-  return stack.back();
+double evaluated(std::string_view text, std::span<const std::string> names, std::span<const double> values) {
+  return ExpressionReader(text, names, values).read();
 }
 
 }  // namespace attoscope

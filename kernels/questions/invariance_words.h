@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/experiment/table.h"
 #include "kernels/questions/invariance.h"
 
 namespace attoscope {
@@ -19,10 +20,10 @@ std::string schedule_text(const Schedule& s);
 /// "O after tile 1, keys 0 .. 127": the place where the traced row gets other bits; "": it has the same.
 std::string parting_text(const ScheduleRun& run);
 
-/// One sentence with the schedules that may be mixed, as far as the answer shows it.
+/// One sentence: how many schedules may be mixed on these tensors, and how near the next one comes.
 std::string invariance_sentence(const Invariance& answer);
 
-/// A line for each schedule.
-std::string invariance_csv(const Invariance& answer);
+/// A row for each schedule.
+Table invariance_table(const Invariance& answer);
 
 }  // namespace attoscope

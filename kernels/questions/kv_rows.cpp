@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/experiment/csv_text.h"
 #include "kernels/questions/kv_cache.h"
 
 namespace attoscope {
@@ -20,17 +19,21 @@ void sort_worst_first(std::vector<KvRow>& rows, std::size_t by) {
   std::ranges::sort(rows, [by](const KvRow& x, const KvRow& y) { return is_worse(x, y, by); });
 }
 
-std::string kv_csv(const std::vector<KvRow>& rows, const std::vector<std::string>& heads,
-                   const std::vector<std::string>& layers) {
-  std::string head = "head,name,layer";
-  for (const KvStorage& s : kv_storages) head.append(",").append(s.key);
-  CsvText csv(head);
-  for (const KvRow& row : rows) {
-    csv.add(row.head).add(heads[static_cast<std::size_t>(row.head)]).add(layers[static_cast<std::size_t>(row.layer)]);
-    for (const double error : row.errors) csv.add(error);
-    csv.end_line();
-  }
-  return csv.take();
+Table kv_table(const std::vector<KvRow>& rows, const std::vector<std::string>& heads, const std::vector<std::string>& layers) {
+  const auto named = [](const std::vector<std::string>& names, int place, const char* kind) {
+    const auto at = static_cast<std::size_t>(place);
+    return at < names.size() ? names[at] : kind + std::to_string(place);
+  };
+  std::vector<TableColumn<KvRow>> columns{
+      table_column<KvRow>({.key = "head", .minor = true}, &KvRow::head),
+      table_column<KvRow>({.key = "name"}, [&](const KvRow& row) { return named(heads, row.head, "head "); }),
+      table_column<KvRow>({.key = "layer", .shown = ColumnFor::files},
+                          [&](const KvRow& row) { return named(layers, row.layer, "layer "); })};
+  for (std::size_t i = 0; i < kv_storages.size(); ++i)
+    columns.push_back(table_column<KvRow>(
+        {.key = std::string(kv_storages[i].key), .digits = 3, .meaning = std::string(kv_storages[i].what) + "."},
+        [i](const KvRow& row) { return i < row.errors.size() ? TableCell{row.errors[i]} : TableCell{}; }));
+  return table_of(columns, std::span<const KvRow>(rows));
 }
 
 }  // namespace attoscope

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/experiment/shape.h"
+#include "kernels/experiment/table.h"
 
 namespace attoscope {
 
@@ -24,9 +25,8 @@ bool is_worse(const KvRow& x, const KvRow& y, std::size_t by);
 /// Sorts the heads by their loss under this storage, the largest first.
 void sort_worst_first(std::vector<KvRow>& rows, std::size_t by);
 
-/// A line for each head: head, name, layer and the error of each storage. The names of all heads of the file, and of its
-/// layers.
-std::string kv_csv(const std::vector<KvRow>& rows, const std::vector<std::string>& heads,
-                   const std::vector<std::string>& layers);
+/// A row for each head: its number, name and layer, and the error of each storage. The names of all heads of the file, and of
+/// its layers.
+Table kv_table(const std::vector<KvRow>& rows, const std::vector<std::string>& heads, const std::vector<std::string>& layers);
 
 }  // namespace attoscope

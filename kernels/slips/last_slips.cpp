@@ -1,6 +1,7 @@
 #include "kernels/slips/last_slips.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -46,26 +47,54 @@ bool misses_split(const VariantHead& head, Keys keys, int splits) {
   return keys.first >= length || keys.end <= (head.shape.n_k - 1) / length * length;
 }
 
-std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, int row) {
+/// How a soft cap's tanh x may be made of exponentials, of which one overflows: from x = `most` on, or below `least`, in units
+/// of the logarithm of the format's largest number.
+struct NaiveTanh {
+  const char *fp32_text, *fp16_text;
+  double least, most;
+};
+constexpr std::array<NaiveTanh, 3> naive_tanhs{
+    {{"a soft cap by (e^x - e^-x) / (e^x + e^-x), NaN from |x| = 88.7 on (fp32 overflows)",
+      "a soft cap by (e^x - e^-x) / (e^x + e^-x), NaN from |x| = 11.1 on (fp16 overflows)", -1, 1},
+     {"a soft cap by (e^2x - 1) / (e^2x + 1), NaN from x = 44.4 on (fp32 overflows)",
+      "a soft cap by (e^2x - 1) / (e^2x + 1), NaN from x = 5.5 on (fp16 overflows)", -infinity, 0.5},
+     {"a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -44.4 (fp32 overflows)",
+      "a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -5.5 (fp16 overflows)", -0.5, infinity}}};
+
+/// The likely ones first: those of a soft cap, then, unless D is fp16, fp32's before fp16's.
+std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, int row, const Format& format) {
   std::vector<double> s;
   products(head, row, s);
   const Keys keys = right.keys(row);
-  double product = 0, score = -infinity, l = 0;
+  const double log16 = std::log(largest(fp16)), log32 = std::log(largest(fp32));
+  double product = 0, score = -infinity, l = 0, least = 0, most = 0;
   for (int j = keys.first; j < keys.end; ++j) {
-    product = std::max(product, std::abs(s[static_cast<std::size_t>(j)]));
-    score = std::max(score, s[static_cast<std::size_t>(j)] * right.scale);
+    double& x = s[static_cast<std::size_t>(j)];
+    product = std::max(product, std::abs(x));
+    x *= right.scale;
+    if (right.softcap != 0) {
+      least = std::min(least, x / right.softcap), most = std::max(most, x / right.softcap);
+      x = right.softcap * std::tanh(x / right.softcap);
+    }
+    score = std::max(score, x);
   }
-  for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[static_cast<std::size_t>(j)] * right.scale - score);
-  const double most16 = largest(fp16), most32 = largest(fp32);
-  return {{"a division by l = 0 in rows that see no key", keys.empty()},
-          {"q.k beyond 65504 before the scale (fp16 overflows)", product > most16},
-          {"exp(S) without its max subtracted (fp16 overflows)", score > std::log(most16)},
-          {"exp(S) without its max subtracted (fp32 overflows)", score > std::log(most32)},
-          {"a row sum l beyond 65504 (fp16 overflows)", l > most16},
-          {"a merge of 2 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 2)},
-          {"a merge of 4 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 4)},
-          {"a merge of 8 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 8)},
-          {"a merge of 16 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 16)}};
+  for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[static_cast<std::size_t>(j)] - score);
+  std::vector<Cause> all{{"a division by l = 0 in rows that see no key", keys.empty()}};
+  for (const bool narrow : {format == fp16, format != fp16}) {
+    const double log = narrow ? log16 : log32;
+    for (const NaiveTanh& t : naive_tanhs)
+      all.push_back({narrow ? t.fp16_text : t.fp32_text, least < t.least * log || most > t.most * log});
+    if (narrow) all.push_back({"q.k beyond 65504 before the scale (fp16 overflows)", product > largest(fp16)});
+    all.push_back(
+        {narrow ? "exp(S) without its max subtracted (fp16 overflows)" : "exp(S) without its max subtracted (fp32 overflows)",
+         score > log});
+    if (narrow) all.push_back({"a row sum l beyond 65504 (fp16 overflows)", l > largest(fp16)});
+  }
+  all.push_back({"a merge of 2 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 2)});
+  all.push_back({"a merge of 4 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 4)});
+  all.push_back({"a merge of 8 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 8)});
+  all.push_back({"a merge of 16 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 16)});
+  return all;
 }
 
 bool has_nonfinite(const Matrix& o, int index) {
@@ -100,16 +129,17 @@ std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
   const VariantHead head = variant_head(*r.inputs);
   const SoftmaxVariant right = right_softmax(r.experiment.problem);
   struct Guess {
-    const char* text;
+    const char* text = nullptr;
     int hits = 0, alarms = 0;
   };
-  std::vector<Guess> guesses(9);
+  std::vector<Guess> guesses;
   int bad = 0, good = 0;
   for (const int index : errors.chosen(std::clamp((1 << 20) / head.shape.n_k, 32, 256))) {
     errors.check();
     const bool broken = has_nonfinite(errors.output(), index);
     (broken ? bad : good) += 1;
-    const std::vector<Cause> all = causes(head, right, r.rows[static_cast<std::size_t>(index)]);
+    const std::vector<Cause> all = causes(head, right, r.rows[static_cast<std::size_t>(index)], r.experiment.format);
+    guesses.resize(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       guesses[i].text = all[i].text;
       (broken ? guesses[i].hits : guesses[i].alarms) += all[i].holds;

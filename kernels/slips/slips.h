@@ -44,9 +44,10 @@ struct Slip {
   };
   Kind kind = Kind::scale;
   std::string text;            ///< "a causal mask that lets every query see one key more"
-  double ratio = 0;            ///< largest distance from this slip's output, in units of the limit
-  ExpectedRow output{};        ///< its output, to be called from many threads; null: not known
-  std::optional<Mask> mask{};  ///< the mask that the kernel applies, if that is all
+  double ratio = 0;            ///< largest distance from what this slip would give, in units of the limit
+  ExpectedRow output{};        ///< what it would give, to be called from many threads; null: not known
+  std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
+  std::vector<Keys> keys{};    ///< runs of keys that are wrong, in ascending order; empty: not known, or no keys are
 };
 inline constexpr std::array<std::string_view, 17> slip_names{
     "scale",  "exponential", "division", "mask",       "bias",       "operands", "rescale", "tail",    "head",

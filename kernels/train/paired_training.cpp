@@ -11,8 +11,8 @@
 #include "kernels/cancelled_sign.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
-#include "kernels/train/ending.h"
 #include "kernels/train/plan/plan_changes.h"
+#include "kernels/train/record.h"
 
 namespace attoscope {
 namespace {

@@ -1,9 +1,14 @@
-/// The curves and measures of a plan while it trains; immutable once published.
+/// The curves and measures of a plan while it trains, immutable once published; and their numbers by name, once: JSON, CSV and
+/// the window's tables go through these lists.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/train/measures.h"
@@ -72,5 +77,44 @@ struct TrainRecord {
 
   bool finished() const { return step >= plan.recipe.steps; }
 };
+
+/// Why training cannot continue before its last step: what stopped a or b; empty: it can. Where a is bisected, it continues
+/// without a as long as a suspect is left: the suspects that do not diverge show which piece causes the failure.
+inline std::string ended(const TrainRecord& record) {
+  const std::vector<RunRecord>& runs = record.runs;
+  const auto goes_on = [](const RunRecord& run) { return run.stopped.empty(); };
+  if (!goes_on(runs[1])) return runs[1].stopped;
+  const bool suspects_left = record.plan.kind == TrainKind::bisect && std::any_of(runs.begin() + 2, runs.end(), goes_on);
+  return suspects_left ? std::string() : runs[0].stopped;
+}
+
+template <class Of, class T>
+using NamedNumber = std::pair<std::string_view, T Of::*>;
+
+/// Of two models' weights; the first five are what tables and curves show.
+inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numbers{
+    {{"max_abs", &WeightDeviation::max_abs},
+     {"wasserstein", &WeightDeviation::wasserstein},
+     {"rel_l2", &WeightDeviation::rel_l2},
+     {"update_cosine", &WeightDeviation::update_cosine},
+     {"directionality", &WeightDeviation::directionality},
+     {"step_size", &WeightDeviation::step_size}}};
+inline constexpr std::size_t shown_weight_numbers = 5;
+
+/// Of a run's step, beside whether it was skipped.
+inline constexpr std::array<NamedNumber<StepReport, double>, 4> step_numbers{{{"loss", &StepReport::loss},
+                                                                              {"gradient_norm", &StepReport::gradient_norm},
+                                                                              {"rate", &StepReport::rate},
+                                                                              {"loss_scale", &StepReport::loss_scale}}};
+
+/// What is counted in a head.
+inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_counts{
+    {{"rows", &HeadStatistics::rows},
+     {"tied_rows", &HeadStatistics::tied_rows},
+     {"weights", &HeadStatistics::weights},
+     {"saturated", &HeadStatistics::saturated},
+     {"underflowed", &HeadStatistics::underflowed},
+     {"lost_dS", &HeadStatistics::lost_dS},
+     {"overflowed_dS", &HeadStatistics::overflowed_dS}}};
 
 }  // namespace attoscope

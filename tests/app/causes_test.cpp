@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "app/explore/train_number.h"
+#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/session/probes.h"

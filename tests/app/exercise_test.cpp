@@ -9,7 +9,6 @@
 
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
-#include "kernels/questions/lost_numbers.h"
 
 namespace attoscope {
 namespace {

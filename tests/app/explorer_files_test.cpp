@@ -2,15 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "app/explore/explorer.h"
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
+#include "app/files/files.h"
+#include "app/judge/judged_call.h"
+#include "app/link/link_url.h"
 #include "app/session/session.h"
 #include "app/sweep/sweep.h"
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"
+#include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -77,6 +83,47 @@ TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
   explorer_.open_dropped(session, zeros_of_all(20, 4));
   EXPECT_EQ(session.experiment.problem.n, 20);
   EXPECT_FALSE(explorer_.panel_input().answer.reading);
+}
+
+/// The link of a verdict on several heads, whose tensors are named one by one and as nobody would guess, opens its worst head.
+TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
+  constexpr int heads = 4, n = 24, d = 8, worst = 2;
+  const auto numbers = [](int count) {
+    std::vector<float> all(static_cast<std::size_t>(count * n * d));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::cos(0.7F * static_cast<float>(i * i % 97));
+    return all;
+  };
+  for (const bool tokens_first : {false, true}) {
+    const auto file = [&](const std::string& name, int count, const std::vector<float>& values) {
+      const std::string h = std::to_string(count), rows = std::to_string(n), columns = ", " + std::to_string(d) + ")";
+      const std::string shape = "(1, " + (tokens_first ? rows + ", " + h : h + ", " + rows) + columns;
+      return scratch_.write(name, testing::npy(testing::npy_header("<f4", shape), testing::raw(values)));
+    };
+    std::vector<float> o(static_cast<std::size_t>(heads * n * d), 0);
+    o[static_cast<std::size_t>(tokens_first ? worst * d : worst * n * d) + 3] = 1e6F;
+    const std::string q = file("o_1.npy", heads, numbers(heads)), k = file("zz.npy", 2, numbers(2)),
+                      v = file("aa.npy", 2, numbers(2)), output = file("b,c.npy", heads, o), page = scratch_ / "page.html";
+    const testing::Outcome judged =
+        testing::attoscope({"judge", "--q", q, "--k", k, "--v", v, "--o", output, "--mask", "causal", "--layout",
+                            tokens_first ? "bnhd" : "bhnd", "--report", page, "--json", "-"});
+    ASSERT_EQ(judged.code, 3) << judged.err;
+    const std::string link = nlohmann::json::parse(judged.out)["link"];
+    ASSERT_THAT(link, StartsWith("attoscope:open?"));
+    EXPECT_THAT(read_file(page, 1 << 22), HasSubstr("<a href=\"attoscope:open?"));
+    const LinkMessage message = parse_link_url(link);
+    Session session = small_session();
+    explorer_.open_dropped(session, message.files);
+    const PanelInput input = settled(session);
+    EXPECT_THAT(input.messages.error, IsEmpty());
+    const Experiment& e = session.experiment;
+    EXPECT_EQ(e.problem.input.index, worst);
+    EXPECT_EQ(e.loaded.index, worst);
+    ASSERT_TRUE(e.loaded.values);
+    EXPECT_EQ((*e.loaded.values)[3], 1e6F);
+    EXPECT_EQ(e.problem.n, n);
+    EXPECT_EQ(whole_call_of(e)->heads(), heads) << "all heads are judged there";
+    EXPECT_EQ(input.choices.output.heads, heads);
+  }
 }
 
 TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {

@@ -112,7 +112,87 @@ TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
               AllOf(StartsWith("Wrong: a causal mask where none is wanted.\n"), HasSubstr("If it is meant: --mask causal.")));
 }
 
-/// D is the format of the tensors. Arrays of fp32, from libraries without bf16, may hold its numbers: O then decides.
+/// Heads of several layers are called as the window's picker calls them.
+TEST(JudgeCommand, NamesHeadsByTheirLayers) {
+  const TemporaryDirectory scratch;
+  std::filesystem::create_directory(scratch / "dump");
+  const auto add = [&](const std::string& name, auto value) {
+    std::vector<float> x;
+    for (int i = 0; i < 2 * 20 * 4; ++i) x.push_back(static_cast<float>(value(i)));
+    scratch.write("dump/" + name + ".npy", npy(npy_header("<f4", "(2, 20, 4)"), raw(x)));
+  };
+  for (const std::string layer : {"layers.3.", "layers.17."}) {
+    add(layer + "q", [](int) { return 0; });
+    add(layer + "k", [](int i) { return std::cos(i); });
+    add(layer + "v", [](int i) { return i / 4 % 2; });
+    add(layer + "o", [&](int i) { return layer == "layers.17." && i == 120 ? 9 : 0.5; });
+  }
+  const Outcome told = attoscope({"judge", "--input", scratch / "dump", "--json", "-"});
+  EXPECT_EQ(told.code, 3) << told.err;
+  const json sentences = json::parse(told.out)["sentences"];
+  EXPECT_THAT(sentences[0].get<std::string>() + sentences[1].get<std::string>(), HasSubstr("layer 17, head 1"));
+  EXPECT_THAT(attoscope({"judge", "--input", scratch / "dump"}).out, HasSubstr("  layer 17, head 1: "));
+}
+
+/// O may have columns behind those of V, as where it is padded: the first are judged, and the others named.
+TEST(JudgeCommand, JudgesAsManyColumnsAsVHas) {
+  constexpr int n = 48, d = 32, d_v = 24;
+  const TemporaryDirectory scratch;
+  const auto file = [&](const std::string& name, int columns, auto value) {
+    std::vector<float> x;
+    for (int i = 0; i < n * columns; ++i) x.push_back(static_cast<float>(value(i / columns, i % columns)));
+    return scratch.write(name, npy(npy_header("<f4", "(1, 48, " + std::to_string(columns) + ")"), raw(x)));
+  };
+  const auto judged = [&](double spoilt) {  // q is 0, so that O is the mean of V
+    return attoscope({"judge", "--q", file("q.npy", d, [](int, int) { return 0; }), "--k",
+                      file("k.npy", d, [](int i, int c) { return std::cos(i + 3 * c); }), "--v",
+                      file("v.npy", d_v, [](int i, int c) { return i % 2 + c; }), "--o",
+                      file("o.npy", d, [&](int i, int c) { return c >= d_v ? 1e9 : 0.5 + c + (i == 40 ? spoilt : 0); })});
+  };
+  const Outcome right = judged(0), wrong = judged(1);
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_EQ(wrong.code, 3) << wrong.out << wrong.err;
+  for (const Outcome& x : {right, wrong})
+    EXPECT_THAT(x.out, HasSubstr("V has d_v = 24 columns and O 32: columns 24 to 31 of O are not judged."));
+}
+
+/// The keys that a named mistake says are wrong stand in the row of their head: in JSON, on the page and in the terminal.
+TEST(JudgeCommand, LocatesKeysAsRows) {
+  constexpr int n = 128, d = 16;
+  const TemporaryDirectory scratch;
+  Dice dice(7);
+  std::vector<float> q(n * d), k(n * d), v(n * d), o(n * d);
+  for (std::vector<float>* const x : {&q, &k, &v})
+    for (float& y : *x) y = static_cast<float>(dice.normal());
+  for (int i = 0; i < n; ++i) {
+    double l = 0;
+    std::vector<double> row(d);
+    for (int j = 0; j < n; ++j) {
+      double s = 0;
+      for (int c = 0; c < d; ++c) s += static_cast<double>(q[i * d + c]) * k[j * d + c];
+      const double P = std::exp(s / 4) * (j / 16 == 5 ? 2 : 1);
+      l += P;
+      for (int c = 0; c < d; ++c) row[c] += P * v[j * d + c];
+    }
+    for (int c = 0; c < d; ++c) o[i * d + c] = static_cast<float>(row[c] / l);
+  }
+  const auto file = [&](const std::string& name, const std::vector<float>& x) {
+    return scratch.write(name, npy(npy_header("<f4", "(128, 16)"), raw(x)));
+  };
+  const std::vector<std::string> command{"judge",          "--q", file("q.npy", q), "--k", file("k.npy", k), "--v",
+                                         file("v.npy", v), "--o", file("o.npy", o)};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), command.begin(), command.end());
+    return attoscope(more);
+  };
+  const Outcome told = with({"--json", "-", "--report", scratch / "page.html"});
+  EXPECT_EQ(told.code, 3) << told.err;
+  EXPECT_EQ(json::parse(told.out)["table"][0]["keys"], json::parse("[[80, 95]]")) << told.out;
+  EXPECT_THAT(bytes_of_file(scratch / "page.html"), HasSubstr(": keys 80 to 95</td>"));
+  EXPECT_THAT(with({}).out, HasSubstr(": keys 80 to 95\n"));
+}
+
+/// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is meant.
 TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
   const TemporaryDirectory scratch;
   for (const char* output : {"bf16", "fp32"}) {

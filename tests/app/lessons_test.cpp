@@ -256,7 +256,7 @@ TEST(LessonDesk, AnswersWhatIsAskedOnAThreadOfItsOwn) {
   ASSERT_TRUE(desk.answers());
   ASSERT_EQ(desk.answers()->size(), 2u);
   for (const LessonQuestion& q : {small, other}) {
-    const LessonAnswer* found = answer_of(desk.answers().get(), q);
+    const LessonAnswerPtr found = answer_of(desk.answers().get(), q);
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->points.at(0).mean, compute(q.experiment).rescales.effective_mean);
   }

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "app/explore/lessons.h"
-#include "app/explore/train_number.h"
+#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/session/probe_checks.h"
 #include "app/sweep/axis.h"

@@ -40,7 +40,8 @@ Session of_tokens(int n) {
 /// A window's files in a directory of their own, and the session that it shows.
 struct Desk {
   const TemporaryDirectory folder;
-  SessionStore::Places places{folder / "state/session.json", folder / "state/recent.json"};
+  const std::string last = folder / "state/session.json";
+  SessionStore::Places places{std::make_shared<const Autosave>(last), folder / "state/recent.json"};
   Session session = of_tokens(8);
   SessionStore store{places, session, ""};
 
@@ -156,7 +157,7 @@ TEST(SessionStore, ADamagedFileIsOneSentenceAndNothingChanges) {
 
 TEST(SessionStore, AChangeIsKeptAtOnceWhenIdleAndWithinAMinuteOtherwise) {
   Desk desk;
-  const std::string last = desk.places.last;
+  const std::string last = desk.last;
   desk.store.autosave(desk.session, 1000, true);
   EXPECT_EQ(read(last).experiment.problem.n, 8);
   const auto written = std::filesystem::last_write_time(last);
@@ -178,14 +179,13 @@ TEST(SessionStore, AChangeIsKeptAtOnceWhenIdleAndWithinAMinuteOtherwise) {
 
 TEST(SessionStore, TheNextWindowGoesOnWithTheFileAndKnowsThatItIsUnsaved) {
   Desk desk;
-  setenv("XDG_STATE_HOME", (desk.folder / "x").c_str(), 1);
-  SessionStore store({desk.folder / "x/attoscope/session.json", ""}, desk.session, "");
+  SessionStore& store = desk.store;
   store.save(desk.session, desk.folder / "mine.json");
   for (const bool changed : {false, true}) {
     if (changed) desk.session.view.show_tiles = true;
     store.autosave(desk.session, 0, true);
     std::vector<std::string> remarks;
-    const LastSession last = last_session(remarks);
+    const LastSession last = last_session(desk.last, remarks);
     EXPECT_THAT(remarks, IsEmpty());
     EXPECT_EQ(last.session, desk.session);
     EXPECT_EQ(last.document, desk.folder / "mine.json");
@@ -194,100 +194,74 @@ TEST(SessionStore, TheNextWindowGoesOnWithTheFileAndKnowsThatItIsUnsaved) {
     EXPECT_EQ(next.files(last.session).file, desk.folder / "mine.json");
     EXPECT_EQ(next.files(last.session).unsaved, changed);
   }
-  unsetenv("XDG_STATE_HOME");
   std::filesystem::remove(desk.folder / "mine.json");
   SessionStore without = desk.window(desk.folder / "mine.json");
   without.observe(desk.session);
   EXPECT_TRUE(without.files(desk.session).unsaved) << "its file is gone";
 }
 
-TEST(SessionStore, TwoWindowsKeepEachOthersLastSession) {
-  Desk desk;
-  desk.store.autosave(of_tokens(8), 0, true);
-  SessionStore other = desk.window();
-  const std::string of_first = desk.places.last + ".kept", of_other = of_first + "-2";
-  EXPECT_EQ(other.autosave(of_tokens(16), 0, true), "Another window is open: its last session is kept as " + of_first + ".");
-  EXPECT_EQ(desk.store.autosave(of_tokens(9), 0, true),
-            "Another window is open: its last session is kept as " + of_other + ".");
-  EXPECT_EQ(read(desk.places.last).experiment.problem.n, 9);
-  EXPECT_EQ(read(of_other).experiment.problem.n, 16);
-  for (int n = 0; n < 20; ++n) {
-    EXPECT_EQ(other.autosave(of_tokens(100 + n), 0, true), "") << "it is said once";
-    EXPECT_EQ(desk.store.autosave(of_tokens(200 + n), 0, true), "");
+TEST(Autosave, EachWindowHasItsOwnAndTheNextTakesTheNewest) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "state/session.json";
+  auto first = std::make_optional<Autosave>(path), second = std::make_optional<Autosave>(path);
+  EXPECT_EQ(first->file(), path);
+  EXPECT_EQ(second->file(), folder / "state/session-2.json");
+  using namespace std::chrono_literals;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto& [own, age] : {std::pair(&*first, 2h), std::pair(&*second, 1h)}) {
+    write_file(own->file(), "x");
+    std::filesystem::last_write_time(own->file(), now - age);
   }
-  EXPECT_EQ(read(desk.places.last).experiment.problem.n, 219);
-  EXPECT_EQ(read(of_other).experiment.problem.n, 119) << "what was announced is where it was said to be, and the newest";
-  EXPECT_EQ(read(of_first).experiment.problem.n, 218);
+  EXPECT_THAT(autosaves(path), ElementsAre(second->file(), first->file())) << "the newest first";
+  first.reset();
+  EXPECT_EQ(Autosave(path).file(), path) << "the other is in use";
+  second.reset();
+  EXPECT_EQ(Autosave(path).file(), folder / "state/session-2.json") << "the newest";
+  EXPECT_EQ(Autosave(path, true).file(), folder / "state/session-3.json") << "a window that opens another file";
 }
 
-TEST(SessionStore, TheWindowThatIsClosedLeavesItsSessionToTheNext) {
-  Desk desk;
-  {
-    SessionStore first = desk.window();
-    first.autosave(of_tokens(16), 0, true);
+TEST(Autosave, OfTooManyTheOldestIsTakenAndNoneThatIsInUse) {
+  const TemporaryDirectory folder;
+  std::vector<Autosave> all;
+  for (int i = 0; i < Autosave::most; ++i) {
+    all.emplace_back(folder / "s.json");
+    write_file(all.back().file(), "x");
   }
-  SessionStore next = desk.window();
-  EXPECT_EQ(next.autosave(of_tokens(17), 0, true), "");
-  EXPECT_FALSE(std::filesystem::exists(desk.places.last + ".kept"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { Autosave(folder / "s.json"); }), HasSubstr("64 windows are open"));
+  const std::string freed = all[5].file();
+  all.erase(all.begin() + 5);
+  EXPECT_EQ(Autosave(folder / "s.json", true).file(), freed);
 }
 
-TEST(SessionStore, WhatAnotherWindowWroteWhileThisOneBeganIsKept) {
-  Desk desk;
-  setenv("XDG_STATE_HOME", (desk.folder / "x").c_str(), 1);
-  const std::string last = desk.folder / "x/attoscope/session.json";
-  SessionStore({last, ""}, desk.session, "").autosave(of_tokens(8), 0, true);
+TEST(LastSession, WhatCannotBeCopiedAsideStays) {
+  const TemporaryDirectory folder;
+  const std::string precious = R"({"schema": "attoscope.session/2", "precious": ")" + std::string(5000, 'p') + "\"}",
+                    file = folder.write("session.json", precious);
   std::vector<std::string> remarks;
-  const LastSession shown = last_session(remarks);
-  unsetenv("XDG_STATE_HOME");
-  SessionStore({last, ""}, shown.session, "").autosave(of_tokens(9), 0, true);  // and is closed
-  SessionStore store({last, ""}, shown.session, shown.document, {}, shown.hash);
-  EXPECT_THAT(store.autosave(of_tokens(10), 0, true), HasSubstr("is kept as " + last + ".kept."));
-  EXPECT_EQ(read(last + ".kept").experiment.problem.n, 9);
-  EXPECT_EQ(read(last).experiment.problem.n, 10);
+  const FullDisk disk(1000);
+  EXPECT_TRUE(last_session(file, remarks).stays);
+  EXPECT_THAT(remarks, ::testing::Contains(HasSubstr("It cannot be copied now, and stays.")));
+  EXPECT_EQ(bytes_of_file(file), precious);
+  EXPECT_FALSE(std::filesystem::exists(file + ".kept")) << "nor a part of it";
 }
 
 TEST(SessionStore, AChangeThatCouldNotBeWrittenIsWrittenOnceThereIsRoom) {
   Desk desk;
   desk.store.autosave(desk.session, 0, true);
   desk.session.experiment.problem.seed = 42;
-  EXPECT_EQ(desk.store.autosave(desk.session, 1, false), "");
+  desk.store.autosave(desk.session, 1, false);
   {
     const FullDisk disk(100);
     EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.autosave(desk.session, 62, false); }),
                 HasSubstr("No space left"));
     EXPECT_TRUE(desk.store.unkept());
-    EXPECT_EQ(desk.store.autosave(desk.session, 63, true), "") << "not at every frame";
+    EXPECT_NO_THROW(desk.store.autosave(desk.session, 63, true)) << "not at every frame";
     EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.close(desk.session); }), HasSubstr("No space left"));
   }
-  EXPECT_EQ(read(desk.places.last).experiment.problem.seed, 1u);
+  EXPECT_EQ(read(desk.last).experiment.problem.seed, 1u);
   desk.store.autosave(desk.session, 62 + SessionStore::retried_after, false);
-  EXPECT_EQ(read(desk.places.last).experiment.problem.seed, 42u);
+  EXPECT_EQ(read(desk.last).experiment.problem.seed, 42u);
   EXPECT_FALSE(desk.store.unkept());
-}
-
-TEST(SessionStore, WhatCouldNotBeKeptAsideIsNeverWrittenOver) {
-  Desk desk;
-  setenv("XDG_STATE_HOME", (desk.folder / "x").c_str(), 1);
-  const std::string last = desk.folder / "x/attoscope/session.json";
-  std::filesystem::create_directories(desk.folder / "x/attoscope");
-  const std::string precious = R"({"schema": "attoscope.session/2", "precious": ")" + std::string(5000, 'p') + "\"}";
-  write_file(last, precious);
-  std::vector<std::string> remarks;
-  std::optional<FullDisk> disk(std::in_place, 1000);
-  const LastSession shown = last_session(remarks);
-  unsetenv("XDG_STATE_HOME");
-  EXPECT_THAT(remarks, ::testing::Contains(HasSubstr("It cannot be kept aside now")));
-  EXPECT_FALSE(std::filesystem::exists(last + ".kept")) << "nor a part of it";
-  SessionStore store({last, ""}, shown.session, shown.document);
-  store.observe(shown.session);
-  Session changed = shown.session;
-  changed.experiment.problem.seed = 7;
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { store.autosave(changed, 1, true); }), HasSubstr("cannot be kept aside"));
-  EXPECT_EQ(bytes_of_file(last), precious);
-  disk.reset();
-  EXPECT_THAT(store.close(changed), HasSubstr("is kept as " + last + ".kept."));
-  EXPECT_EQ(bytes_of_file(last + ".kept"), precious);
-  EXPECT_EQ(read(last).experiment.problem.seed, 7u);
 }
 
 TEST(SessionStore, TheRecentOnesNewestFirstAndWhyOneIsGone) {
@@ -360,7 +334,7 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     for (const int end : saved) close(end);
-    const Session found = read(desk.places.last);
+    const Session found = read(desk.last);
     EXPECT_TRUE(found == x || found == y) << "after " << i << " kills";
     seen_x |= found == x;
     seen_y |= found == y;

@@ -346,23 +346,21 @@ TEST(Session, MissingAndHugeFilesAreRefused) {
 
 TEST(Session, ALastSessionThatIsBrokenDoesNotStopTheWindow) {
   const TemporaryDirectory scratch;
-  setenv("XDG_STATE_HOME", (scratch / ".").c_str(), 1);
+  const std::string file = scratch / "session.json";
   std::vector<std::string> remarks;
-  EXPECT_EQ(last_session(remarks).session, first_session());
+  EXPECT_EQ(last_session(file, remarks).session, first_session());
   EXPECT_THAT(remarks, IsEmpty());
-  EXPECT_TRUE(last_session(remarks).first);
-  std::filesystem::create_directory(scratch / "attoscope");
-  scratch.write("attoscope/session.json", "garbage");
-  EXPECT_EQ(last_session(remarks).session, first_session());
+  EXPECT_TRUE(last_session(file, remarks).first);
+  scratch.write("session.json", "garbage");
+  EXPECT_EQ(last_session(file, remarks).session, first_session());
   EXPECT_THAT(remarks, ElementsAre(HasSubstr("is not JSON"), HasSubstr("session.json.kept")));
-  EXPECT_EQ(testing::bytes_of_file(scratch / "attoscope/session.json.kept"), "garbage");
-  write_file(scratch / "attoscope/session.json", session_text(unusual()));
+  EXPECT_EQ(testing::bytes_of_file(file + ".kept"), "garbage");
+  write_file(file, session_text(unusual()));
   remarks.clear();
-  EXPECT_EQ(last_session(remarks).session, unusual());
-  EXPECT_FALSE(last_session(remarks).first);
+  EXPECT_EQ(last_session(file, remarks).session, unusual());
+  EXPECT_FALSE(last_session(file, remarks).first);
   EXPECT_THAT(remarks, IsEmpty());
-  EXPECT_EQ(testing::bytes_of_file(scratch / "attoscope/session.json.kept"), "garbage");
-  unsetenv("XDG_STATE_HOME");
+  EXPECT_EQ(testing::bytes_of_file(file + ".kept"), "garbage");
 }
 
 TEST(Session, TheFirstOneShowsTheExample) {

@@ -11,7 +11,6 @@
 
 #include "app/json/json_place.h"
 #include "app/papers/sweep_figure.h"
-#include "app/sweep/point_scheduler.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/table.h"
@@ -237,41 +236,6 @@ TEST(Json, ReadsEverySpellingOfWhatIsNotFinite) {
     EXPECT_TRUE(std::isnan(JsonPlace(json, "x").number())) << json;
   const nlohmann::json other = "NaN";
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { JsonPlace(other, "x").number(); }), HasSubstr("x is '\"NaN\"'"));
-}
-
-TEST(PointScheduler, DealsEveryPointOnceAndAgainWhatTheDeadLeft) {
-  std::vector<std::size_t> points;
-  for (std::size_t i = 0; i < 100; ++i) points.push_back(3 * i + 1);
-  PointScheduler scheduler(points, 3);
-  const std::vector<std::size_t> first = scheduler.next(0), second = scheduler.next(1);
-  ASSERT_FALSE(first.empty());
-  EXPECT_NE(first, second);
-  EXPECT_TRUE(scheduler.finished(second[0]));
-  EXPECT_FALSE(scheduler.finished(second[0])) << "the first answer counts";
-  EXPECT_FALSE(scheduler.finished(3)) << "no point of ours";
-  scheduler.lost(1);
-  std::multiset<std::size_t> seen(first.begin(), first.end());
-  for (const std::size_t p : first) scheduler.finished(p);
-  for (std::vector<std::size_t> run = scheduler.next(2); !run.empty(); run = scheduler.next(2))
-    for (const std::size_t p : run) {
-      EXPECT_TRUE(scheduler.finished(p)) << p;
-      seen.insert(p);
-    }
-  EXPECT_TRUE(scheduler.complete());
-  seen.insert(second[0]);
-  EXPECT_EQ(seen, std::multiset<std::size_t>(points.begin(), points.end()));
-}
-
-TEST(PointScheduler, WhatAWorkerGaveUpIsDealtAgain) {
-  PointScheduler scheduler({5, 6, 7}, 1);
-  std::set<std::size_t> seen;
-  for (int i = 0; i < 6; ++i) {
-    const auto run = scheduler.next(0);  // never finished
-    ASSERT_FALSE(run.empty());
-    seen.insert(run.begin(), run.end());
-  }
-  EXPECT_FALSE(scheduler.complete());
-  EXPECT_THAT(seen, ::testing::UnorderedElementsAre(5u));  // it comes back to the front
 }
 
 TEST(SweepFigure, BarsReachWhatTheSpreadSays) {

@@ -61,7 +61,7 @@ class WithoutGnuplot {
 TEST(FullDisk, ASavedSession) {
   const TemporaryDirectory scratch;
   Dice dice(1);
-  SessionStore store({"", ""}, of_seed(0), "");
+  SessionStore store({nullptr, ""}, of_seed(0), "");
   expect_whole_whenever_full(
       {"session", {scratch / "s.json"}, [&](int version) { store.save(of_seed(version), scratch / "s.json"); }}, times, dice);
 }
@@ -69,7 +69,7 @@ TEST(FullDisk, ASavedSession) {
 TEST(FullDisk, TheLastSession) {
   const TemporaryDirectory scratch;
   Dice dice(2);
-  SessionStore store({scratch / "s.json", scratch / "recent.json"}, of_seed(0), "");
+  SessionStore store({std::make_shared<const Autosave>(scratch / "s.json"), scratch / "recent.json"}, of_seed(0), "");
   expect_whole_whenever_full({"last session", {scratch / "s.json"}, [&](int version) { store.close(of_seed(version)); }}, times,
                              dice);
 }

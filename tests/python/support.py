@@ -21,7 +21,7 @@ VERDICT = {
     "sentences": ["Wrong: the causal mask is one key too <wide>.", "3 of 8 elements are suspect.", "Try row 1."],
     "derivation": ["half an ulp"], "suspects": 3, "command": "attoscope judge", "family": [{"rival": "hw", "max_abs": 0.1, "rms": 0.01}],
     "table": [{"head": 0, "verdict": "wrong", "ratio": 7.25, "suspects": 3, "elements": 8, "nonfinite": 0, "max_abs": 0.5, "rms": 0.2,
-               "where": "in rows 1 to 3", "first_row": 1, "slip": {"kind": "mask", "text": "one key too wide"}}],
+               "where": "in rows 1 to 3", "keys": [[0, 15], [40, 40]], "first_row": 1, "slip": {"kind": "mask", "text": "one key too wide"}}],
 }
 ROUNDED = {**VERDICT, "verdict": "rounded", "ok": True, "suspects": 0, "table": [{**VERDICT["table"][0], "verdict": "rounded", "slip": None}]}
 

@@ -160,7 +160,7 @@ class Commands(Case):
     def test_a_summary_where_there_is_no_report(self):
         self.stand_in({**VERDICT, "table": [{**VERDICT["table"][0], "head": head} for head in range(40)]}, 3)
         shown = attoscope.judge(ONE, ONE, ONE, ONE, report=False)._repr_html_()
-        for text in ("too &lt;wide&gt;", "<td>7.25</td>", "in rows 1 to 3", "one key too wide", "8 more heads"):
+        for text in ("too &lt;wide&gt;", "<td>7.25</td>", "in rows 1 to 3", "<td>0-15, 40</td>", "one key too wide", "8 more heads"):
             self.assertIn(text, shown)
         self.assertNotIn("iframe", shown)
 

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> names{"m'", "m", "S_t", "α", "l", "m~"};
 constexpr std::array<double, 6> values{1, 3, 2, 0.5, 4, -1};
 
-double value_of(std::string_view text) { return Expression(text, names)(values); }
+double value_of(std::string_view text) { return evaluated(text, names, values); }
 std::string refusal_of(std::string_view text) {
   try {
     value_of(text);

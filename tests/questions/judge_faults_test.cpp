@@ -22,6 +22,7 @@ bool matches(const std::string& text, const char* pattern) { return std::regex_s
 struct Answer {
   bool rounded = false, named = false, misnamed = false, placed = false;
   std::string name, place;
+  std::vector<Keys> keys;
   double ratio = 0, seconds = 0;
 };
 
@@ -34,7 +35,7 @@ Answer answer_to(const PlantedFault& fault, std::uint64_t seed) {
   Answer a{.rounded = judged.head.rounded, .name = {}, .place = judged.head.where, .ratio = judged.head.ratio};
   if (!a.rounded)
     if (const std::optional<Slip> slip = slips_of(output, judged, call.others()).found)
-      a.name = std::string(name(slip->kind)) + ": " + slip->text;
+      a.name = std::string(name(slip->kind)) + ": " + slip->text, a.keys = slip->keys;
   a.named = matches(a.name, fault.name);
   a.misnamed = !a.named && !a.name.empty();
   a.placed = matches(a.place + "; " + a.name, fault.place);
@@ -58,7 +59,7 @@ TEST(JudgeFaults, WithoutTheFaultNothingIsSeen) {
 
 TEST(JudgeFaults, AreSeenAndNamed) {
   const char* only = std::getenv("ATTOSCOPE_FAULT");
-  int planted = 0, caught = 0, named = 0, misnamed = 0, placed = 0, places = 0;
+  int planted = 0, runs = 0, caught = 0, named = 0, misnamed = 0, placed = 0, places = 0;
   std::printf("| fault | verdict | error / limit | name | named | where | placed | s |\n|---|---|---|---|---|---|---|---|\n");
   for (const PlantedFault& fault : planted_faults()) {
     if (only && !matches(fault.kind, only)) continue;
@@ -76,6 +77,11 @@ TEST(JudgeFaults, AreSeenAndNamed) {
                            : "no",
                 a.seconds);
     std::fflush(stdout);
+    std::smatch run;
+    if (std::regex_search(a.name, run, std::regex("[KVP:] (?:of )?keys (\\d+) to (\\d+) (?:is|are|count)"))) {
+      EXPECT_TRUE(!a.keys.empty() && a.keys[0].first == std::stoi(run[1]) && a.keys[0].end > std::stoi(run[2])) << a.name;
+      ++runs;
+    }
     if (!fault.has_effect) continue;
     ++planted, caught += !a.rounded, named += a.named, misnamed += a.misnamed, places += asks, placed += asks && a.placed;
     EXPECT_FALSE(a.rounded) << fault.kind;
@@ -83,6 +89,7 @@ TEST(JudgeFaults, AreSeenAndNamed) {
   std::printf("faults: %d, caught %d, named rightly %d, named wrongly %d, place right %d of %d\n", planted, caught, named,
               misnamed, placed, places);
   if (only || testing::sanitized) return;
+  EXPECT_GE(runs, 4);
   EXPECT_GE(named, 75);
   EXPECT_LE(misnamed, 1);
 }

@@ -53,11 +53,15 @@ std::optional<Slip> found(const Problem& p, const Format& f, const Mistake& mist
 
 class JudgeFits : public ::testing::TestWithParam<Format> {
  protected:
-  void expect(const Problem& p, const Mistake& mistake, Slip::Kind kind, const std::string& words) const {
+  void expect(const Problem& p, const Mistake& mistake, Slip::Kind kind, const std::string& words,
+              const std::vector<std::pair<int, int>>& keys = {}) const {
     const std::optional<Slip> slip = found(p, GetParam(), mistake);
     ASSERT_TRUE(slip) << words;
     EXPECT_EQ(name(slip->kind), name(kind)) << slip->text;
     EXPECT_THAT(slip->text, HasSubstr(words));
+    std::vector<std::pair<int, int>> wrong;
+    for (const Keys& run : slip->keys) wrong.emplace_back(run.first, run.end);
+    EXPECT_EQ(wrong, keys) << slip->text;
   }
 };
 
@@ -81,12 +85,15 @@ TEST_P(JudgeFits, KeysThatCountOtherwise) {
     return {.count = [=](int, int j, bool sees) { return !sees ? 0.0 : j >= first && j < end ? count : 1.0; }};
   };
   const Problem p = problem(250, 64, {});
-  expect(p, runs(128, 192, 0), Slip::Kind::key_counts, "keys 128 to 191 count 0 times");
-  expect(p, runs(83, 101, 2), Slip::Kind::key_counts, "keys 83 to 100 count 2 times");
-  expect(p, runs(208, 240, 0.24), Slip::Kind::key_counts, "keys 208 to 239 count 0.2");
+  expect(p, runs(128, 192, 0), Slip::Kind::key_counts, "keys 128 to 191 count 0 times", {{128, 192}});
+  expect(p, runs(83, 101, 2), Slip::Kind::key_counts, "keys 83 to 100 count 2 times", {{83, 101}});
+  expect(p, runs(208, 240, 0.24), Slip::Kind::key_counts, "keys 208 to 239 count 0.2", {{208, 240}});
   const Problem narrow = problem(250, 64, window(40));
   expect(narrow, {.count = [](int, int j, bool sees) { return sees || j < 32 ? 1.0 : 0.0; }}, Slip::Kind::key_counts,
-         "hidden keys 0 to 31 count 1 time");
+         "hidden keys 0 to 31 count 1 time", {{0, 32}});
+  std::vector<std::pair<int, int>> every;
+  for (int j = 7; j < 250; j += 8) every.emplace_back(j, j + 1);
+  expect(p, {.count = [](int, int j, bool) { return j % 8 == 7 ? 0.0 : 1.0; }}, Slip::Kind::key_counts, "every 8th key", every);
 }
 
 /// Noise gets no name.

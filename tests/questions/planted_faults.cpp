@@ -265,6 +265,11 @@ std::vector<PlantedFault> faults_of_numbers() {
          for (int j = 0; j < x.t.n_k; ++j)
            for (int c = 0; c < x.t.d; ++c) x.t.k[at(j * x.t.d + c)] *= 1 + 0.1 * ((j * 7 + 3) % 5 - 2);
        })},
+      {"per-token FP8 scales ignored, K", "(scale|scores) .*key|key.* (scale|scores)", "", call_of(plain),
+       loop([](Loop& x, const Call&) {
+         for (int j = 0; j < x.t.n_k; ++j)
+           for (int c = 0; c < x.t.d; ++c) x.t.k[at(j * x.t.d + c)] *= std::exp2(((j * 5 + 1) % 7 - 3) / 6.0);
+       })},
       {"per-token FP8 scales of the neighbour, V", "(scale|value) .*key|key.* (scale|value|count)", "", call_of(plain),
        loop([](Loop& x, const Call&) {
          x.value = [&x](int, int j, int c) { return x.t.v[at(j * x.t.d_v + c)] * (1 + 0.1 * ((j * 7 + 3) % 5 - 2)); };

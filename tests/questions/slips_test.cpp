@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -265,6 +266,44 @@ TEST(Slips, TheLastPartialTileOfRows) {
   expect_found(p, garbage, Kind::tail, "garbage in the last, partial tile of rows");
   garbage[0] = infinity;
   EXPECT_FALSE(said_of(p, garbage).slip) << "another row is wrong, too";
+}
+
+/// tanh by exponentials of fp32, each form named by the rows in which it is infinity over infinity.
+TEST(Slips, ASoftCapByExponentials) {
+  struct Form {
+    const char* text;
+    float (*tanh)(float);
+    double deviation;  ///< of S / cap
+  };
+  const std::array<Form, 3> forms{
+      {{"(e^x - e^-x) / (e^x + e^-x)", [](float x) { return (std::exp(x) - std::exp(-x)) / (std::exp(x) + std::exp(-x)); }, 30},
+       {"(e^2x - 1) / (e^2x + 1)", [](float x) { return (std::exp(2 * x) - 1) / (std::exp(2 * x) + 1); }, 18},
+       {"(1 - e^-2x) / (1 + e^-2x)", [](float x) { return (1 - std::exp(-2 * x)) / (1 + std::exp(-2 * x)); }, 18}}};
+  const auto expect_form = [](const Form& form, const Problem& p) {
+    const Seen x = seen(p);
+    Values o = right(x);
+    for (int i = 0; i < x.t.n; ++i) {
+      bool broken = false;
+      for (int j = 0; j < x.t.n_k; ++j)
+        broken = broken || (x.sees(i, j) && std::isnan(form.tanh(static_cast<float>(x.dot(i, j) * scale_of(p) / p.softcap))));
+      for (int c = 0; broken && c < x.t.d_v; ++c) o[static_cast<std::size_t>(i * x.t.d_v + c)] = std::nan("");
+    }
+    const Said said = said_of(p, o, fp32);
+    ASSERT_TRUE(said.slip) << form.text << ": " << said.text();
+    EXPECT_EQ(name(said.slip->kind), "overflow");
+    EXPECT_NE(said.slip->text.find(form.text), std::string::npos) << said.slip->text;
+    EXPECT_NE(said.slip->text.find("fp32 overflows"), std::string::npos) << said.slip->text;
+  };
+  for (const Form& form : forms) {
+    Problem p = problem(200, 32, causal);
+    p.softcap = 50, p.scale = form.deviation * 50 / std::sqrt(32.0);
+    expect_form(form, p);
+  }
+  Tensors t = Tensors::shaped({9, 9, 1, 1});
+  t.q.assign(9, 1), t.k = {1, 100, 1e3, 3e3, 5e3, 1e4, -1, -1e4, 4400}, t.v = {1, -2, 3, 5, -7, 11, 13, -17, 19};
+  Problem p = problem(9, 1);
+  p.softcap = 50, p.scale = 1, p.input = testing::given(t);
+  expect_form(forms[0], p);
 }
 
 TEST(Slips, Overflow) {

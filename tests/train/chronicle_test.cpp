@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "app/train/text.h"
+#include "app/train/trained.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {

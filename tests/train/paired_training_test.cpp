@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "kernels/experiment/presets.h"
-#include "kernels/train/ending.h"
 #include "kernels/train/plan/plan_changes.h"
+#include "kernels/train/record.h"
 #include "tests/support/support.h"
 #include "tests/support/train_support.h"
 #include "tests/train/small_runs.h"

@@ -14,8 +14,8 @@
 
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
-#include "app/train/text.h"
-#include "app/train/train_json.h"
+#include "app/train/train_tables.h"
+#include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/named_plans.h"

@@ -8,8 +8,8 @@
 
 #include "app/files/zip.h"
 #include "app/train/checkpoint.h"
-#include "app/train/text.h"
-#include "app/train/train_json.h"
+#include "app/train/train_tables.h"
+#include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/made_up_training.h"

@@ -65,9 +65,9 @@ bool edit_problem_options(Problem& problem, const Palette& colours, float width)
 bool edit_kernel(Experiment& experiment, const PanelInput& input, const Palette& colours, PathPrompt& prompt,
                  Requests& requests);
 
-/// The verdict on a loaded output in at most `lines` lines; nothing if none is loaded.
-void draw_kernel_verdict(const PanelInput& input, const Palette& colours, float width, int lines);
-/// Colour of the verdict on the head on screen: green only if no other head of the call may be wrong.
+/// "Rounded or wrong?" of a loaded output, which scrolls where the room is too small for it. Nothing where none is loaded.
+void draw_kernel_verdict(const PanelInput& input, const Palette& colours, float width, float height);
+/// The colour of the verdict on the head on screen: green only where no other head of the call may be wrong.
 Colour kernel_tone(const CallJudgement& call, const PanelInput& input, const Palette& colours);
 
 /// Replaces the session's experiment by a shipped one, shows all of it, and opens its sentence.

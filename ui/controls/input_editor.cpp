@@ -285,9 +285,7 @@ bool edit_mask(Problem& problem, const Palette& colours) {
   const bool wide = mask.has_width();
   const float gap = px(6), more = px(28), field = wide ? px(58) : 0;
   const float room = ImGui::GetContentRegionAvail().x - more - gap - (wide ? field + gap : 0);
-  int kind = static_cast<int>(mask.kind);
-  bool changed = segmented("mask", colours, masks, kind, room);
-  mask.kind = static_cast<Mask::Kind>(kind);
+  bool changed = segmented("mask", colours, masks, mask.kind, room);
   ImGui::SameLine(0, gap);
   if (wide) {
     changed |= edit_mask_width(mask, field);

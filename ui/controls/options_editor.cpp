@@ -101,12 +101,7 @@ class OptionFields {
   template <class E, std::size_t N>
   void choice(std::string_view key, E& x, const std::array<std::string_view, N>&) {
     const auto choices = key == "order" ? std::span<const Choice>(orders) : std::span<const Choice>(exponentials);
-    field(key, [&](const char*) {
-      int index = static_cast<int>(x);
-      const bool chosen = segmented(std::string(key).c_str(), colours_, choices, index, px(option_field_width));
-      if (chosen) x = static_cast<E>(index);
-      return chosen;
-    });
+    field(key, [&](const char*) { return segmented(std::string(key).c_str(), colours_, choices, x, px(option_field_width)); });
   }
   void policy(std::string_view, const Precision&) {}
   template <class F>

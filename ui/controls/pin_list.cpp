@@ -187,9 +187,7 @@ void draw_head(Session& session, const PanelInput& input, PinState& state, const
   if (push_button("paste###paste pins", colours, false, {px(56), 0})) requests.clipboard.paste_pins = true;
   explain("Adds the pins of a session's text on the clipboard to the list.");
   if (!state.complaint.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
-    wrapped(Face::label, state.complaint, width);
-    ImGui::PopStyleColor();
+    wrapped(Face::label, colours.bad, state.complaint, width);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "imgui.h"
 #include "kernels/experiment/result.h"
@@ -117,30 +118,15 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   return type_path;
 }
 
-/// The text in at most `count` lines of `width`, the last one cut short.
-std::vector<std::string> lines_of(std::string_view text, float width, int count) {
-  const WithFace f(Face::label);
-  std::vector<std::string> lines;
-  while (!text.empty() && static_cast<int>(lines.size()) < count) {
-    const char* end = text.data() + text.size();
-    const char* stop = static_cast<int>(lines.size()) + 1 == count
-                           ? end
-                           : ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), text.data(), end, width);
-    const auto length = static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, stop - text.data()));
-    lines.push_back(fitted(Face::label, text.substr(0, length), width));
-    text.remove_prefix(length);
-    while (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  return lines;
-}
-
-/// Sentences of the verdict, and the heads compared if their indices differ.
+/// The sentences, and which heads are compared where they differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
   std::string text;
   for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
   constexpr std::string_view rounded = "Rounded";
-  if (call.heads > 1 && text.starts_with(rounded))
-    text.replace(0, rounded.size(), fmt::format("Head {} is rounded", call.worst_row().head));
+  if (call.heads > 1 && text.starts_with(rounded)) {
+    text.replace(0, rounded.size(), call.worst_row().name + " is rounded");
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  }
   if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
     text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);
   return text;
@@ -178,30 +164,32 @@ Colour kernel_tone(const CallJudgement& call, const PanelInput& in, const Palett
   return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours.text : colours.good;
 }
 
-void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count) {
+void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, float height) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
   const CallJudgement* const known = shown_verdict(in);
-  const float line = px(17), chip = px(10);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
-  const bool outdated = in.messages.load_failed;
   std::string sentence =
       known != nullptr ? sentence_of(*known, in.answer.result->experiment) : "Rounded or wrong? It is being judged.";
-  if (outdated) sentence = "Still of " + title_of(in.answer.result->experiment.loaded) + ": " + sentence;
-  explain(
-      "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the verdict "
-      "of attoscope judge. Where it is wrong, every usual slip is computed, and one is named if it explains the error.\n" +
-          sentence,
-      hardware_lines(*in.answer.result));
+  if (in.messages.load_failed) sentence = "Still of " + title_of(in.answer.result->experiment.loaded) + ": " + sentence;
   const bool is_a = in.answer.result->experiment.a.algorithm == Algorithm::loaded;
-  const std::vector<std::string> lines = lines_of(sentence, width - chip, count);
-  const float end = at.y + static_cast<float>(lines.size()) * line;
-  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), end - px(2)}, is_a ? colours.a : colours.b);
-  float y = at.y;
-  for (const std::string& text : lines) {
-    draw_text({at.x + chip, y}, Face::label, known != nullptr ? kernel_tone(*known, in, colours) : colours.faint, text);
-    y += line;
+  const float chip = px(10);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (ImGui::BeginChild("kernel verdict", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground)) {
+    ImGui::SetCursorPosX(chip);
+    ImGui::BeginGroup();
+    ImGui::PushStyleColor(ImGuiCol_Text, known != nullptr ? kernel_tone(*known, in, colours) : colours.faint);
+    wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
+    ImGui::PopStyleColor();
+    ImGui::EndGroup();
+    explain(
+        "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the "
+        "verdict "
+        "of attoscope judge. Where it is wrong, every usual slip is computed, and one is named if it explains the error.",
+        hardware_lines(*in.answer.result));
   }
+  ImGui::EndChild();
+  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), at.y + height - px(2)},
+                                            is_a ? colours.a : colours.b);
+  ImGui::Dummy({0, px(4)});
 }
 
 }  // namespace attoscope

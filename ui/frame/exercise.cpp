@@ -1,14 +1,17 @@
 // An exercise from the lines of its block.
 #include "ui/frame/exercise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/experiment/text.h"
-#include "ui/frame/exercise_cases.h"
 #include "ui/frame/pseudo_code.h"
 
 namespace attoscope {
@@ -21,28 +24,9 @@ constexpr std::size_t most_blanks = 4, most_mistakes = 8, most_formats = 8;
   throw std::invalid_argument(std::string(key) + " is " + in_quotes(value) + ", expected " + expected);
 }
 
-std::string_view without_blanks(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-/// Words separated by blanks and commas.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (c != ' ' && c != ',')
-      words.back().push_back(c);
-    else if (!words.back().empty())
-      words.emplace_back();
-  }
-  if (words.back().empty()) words.pop_back();
-  return words;
-}
-
 std::vector<double> numbers_of(const LessonView& view, std::string_view key) {
   std::vector<double> numbers;
-  for (const std::string& word : words_of(written(view, key))) {
+  for (const std::string& word : listed_words(written(view, key))) {
     const std::optional<double> x = to_number<double>(word);
     if (!x || !(std::fabs(*x) <= max_step_score)) refuse(key, written(view, key), "numbers of at most 1000000 in magnitude");
     numbers.push_back(*x);
@@ -68,6 +52,132 @@ StepQuestion row_of(const LessonView& view, std::size_t fewest, std::size_t most
   return q;
 }
 
+// --- the places of blanks, from runs in double with nothing rounded --------------------------------------------------
+
+/// A row that no lesson shows: an expression that fits a lesson's row by chance parts from it here. Two scores are equal.
+StepQuestion other_row(Algorithm algorithm) {
+  return {.scores = {0.7, -1.2, 2.5, 2.5, -0.3, 3.1, 1.9, 4.4},
+          .values = {0.3, -1.1, 0.8, 2.2, -0.4, 1.7, 0.6, -0.9},
+          .algorithm = algorithm};
+}
+
+StepQuestion in_double(StepQuestion q, std::size_t first, std::size_t end) {
+  const auto cut = [&](std::vector<double>& x) {
+    x = std::vector<double>(x.begin() + static_cast<std::ptrdiff_t>(first), x.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  cut(q.scores);
+  cut(q.values);
+  q.block_k = 1;
+  q.format = fp64;
+  q.precision = {};
+  return q;
+}
+
+/// The row, then the other one, each with the words that its places begin with.
+std::array<std::pair<StepQuestion, std::string>, 2> both(const StepQuestion& row) {
+  const StepQuestion other = other_row(row.algorithm);
+  return {{{in_double(row, 0, row.scores.size()), ""}, {in_double(other, 0, other.scores.size()), "another row, "}}};
+}
+
+/// m, l and O once the keys [first, end) of a row are read.
+RowState state_of(const StepQuestion& row, std::size_t first, std::size_t end) {
+  if (first == end) return {-std::numeric_limits<double>::infinity(), 0, {0}};
+  const Steps run = steps(in_double(row, first, end));
+  return run.steps[run.steps.size() - 2].state;  // before the output is divided
+}
+
+/// Names that an algorithm's lines have given a value, in the order in which they did.
+struct Known {
+  std::vector<std::string> names;
+  std::vector<double> values;
+
+  double& operator[](const std::string& name) {
+    const std::ptrdiff_t place = std::ranges::find(names, name) - names.begin();
+    if (place == std::ssize(names)) names.push_back(name), values.push_back(0);
+    return values[static_cast<std::size_t>(place)];
+  }
+};
+
+/// The letters of the code: of one key, or of a tile.
+struct Letters {
+  bool has_tiles, keeps_old_l;
+  std::string S() const { return has_tiles ? "S_t" : "S_j"; }
+  std::string V() const { return has_tiles ? "V_t" : "V_j"; }
+  std::string P() const { return has_tiles ? "P" : "P_j"; }
+};
+
+/// Sets the names that a step's line takes, before it runs.
+void learn_before(Known& known, const Letters& letters, const Steps& row, std::size_t i) {
+  const RowStep& step = row.steps[i];
+  if (step.keys.end > step.keys.first) {
+    const auto j = static_cast<std::size_t>(step.keys.first);
+    known[letters.S()] = row.S[j];
+    known[letters.V()] = row.question.values[j];
+  }
+  if (i == 0) return;
+  if (step.kind == StepKind::max && letters.has_tiles) known["m'"] = row.steps[i - 1].state.m;
+  if (step.kind == StepKind::sum && letters.keeps_old_l) known["l'"] = row.steps[i - 1].state.l;
+}
+
+/// Sets the names that it gave a value.
+void learn_after(Known& known, const Letters& letters, const Steps& row, const RowStep& step) {
+  const auto j = static_cast<std::size_t>(std::max(0, step.keys.first));
+  if (step.kind == StepKind::tile_max) known["m~"] = row.S[j];
+  if (step.kind == StepKind::weights || step.kind == StepKind::normalise) known[letters.P()] = row.P[j];
+  // there is nothing to rescale at the first key, where the run takes no factor and the code has exp(-∞)
+  if (step.kind == StepKind::alpha) known["α"] = std::isinf(known["m'"]) ? 0 : step.alpha;
+  if (step.kind == StepKind::alpha && letters.keeps_old_l) known["β"] = step.share;
+  known["m"] = step.state.m;
+  known["l"] = step.state.l;
+  known["O"] = step.state.O[0];
+}
+
+/// Adds the executions of the line `kind` of the row's algorithm, one key a tile, for the row and then for another one. Sets
+/// the blank's names too.
+void add_code_cases(Blank& blank, StepKind kind, const StepQuestion& row) {
+  const Letters letters{row.algorithm != Algorithm::three_pass, row.algorithm == Algorithm::flash1};
+  for (const auto& [question, where] : both(row)) {
+    const Steps run = steps(question);
+    Known known;
+    for (std::size_t i = 0, count = 0; i < run.steps.size(); ++i) {
+      learn_before(known, letters, run, i);
+      const bool fills = run.steps[i].kind == kind;
+      if (fills) {
+        if (blank.names.empty()) blank.names = known.names;
+        blank.cases.push_back({.place = fmt::format("{}step {} ({} = {:.4g})", where, ++count, letters.S(), known[letters.S()]),
+                               .values = known.values});
+      }
+      learn_after(known, letters, run, run.steps[i]);
+      if (fills) blank.cases.back().right = known[blank.target];
+    }
+  }
+}
+
+/// Adds the keys of the row, then of another one: m_old, l_old and o_old become m, l and o, by the score s and the value v. Or
+/// the row split after each of its keys, then another one: (m1, l1, o1) and (m2, l2, o2) are merged into (m, l, o).
+void add_equation_cases(Blank& blank, StepQuestion row, bool merges) {
+  const std::vector<std::string> parts{"m1", "l1", "o1", "m2", "l2", "o2"}, one_key{"s", "v", "m_old", "l_old", "o_old"};
+  blank.names = merges ? parts : one_key;
+  if (blank.target != "m") blank.names.emplace_back("m");
+  row.algorithm = Algorithm::flash2;
+  for (const auto& [question, where] : both(row)) {
+    const std::size_t n = question.scores.size();
+    const RowState all = state_of(question, 0, n);
+    for (std::size_t j = merges ? 1 : 0; j < n; ++j) {
+      const RowState read = state_of(question, 0, j), whole = merges ? all : state_of(question, 0, j + 1),
+                     rest = merges ? state_of(question, j, n) : RowState{};
+      const double s = question.scores[j], v = question.values[j];
+      blank.cases.push_back(
+          {.place = where + (merges ? fmt::format("the split after key {}", j) : fmt::format("step {} (s = {:.4g})", j + 1, s)),
+           .values = merges ? std::vector{read.m, read.l, read.O[0], rest.m, rest.l, rest.O[0], whole.m}
+                            : std::vector{s, v, read.m, read.l, read.O[0], whole.m},
+           .right = blank.target == "m"   ? whole.m
+                    : blank.target == "l" ? whole.l
+                                          : whole.O[0]});
+    }
+  }
+}
+
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
 /// A line of code that assigns a name.
@@ -86,8 +196,8 @@ std::optional<Statement> statement_of(const std::vector<CodeLine>& code, const s
   return std::nullopt;
 }
 
-/// The algorithm's lines with one key a tile: without signs of sums over a tile.
-std::vector<CodeLine> code_of(Algorithm algorithm) {
+/// The algorithm's lines with one key a tile: what is summed over a tile is one number.
+std::vector<CodeLine> one_key_code(Algorithm algorithm) {
   constexpr std::string_view sum = "Σ ";
   std::vector<CodeLine> code = pseudo_code(algorithm);
   for (CodeLine& line : code)
@@ -111,12 +221,12 @@ Blank code_blank(Exercise& x, const std::vector<CodeLine>& code, const std::stri
 Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
-  Blank blank{.target = std::string(without_blanks(text.substr(0, equals))),
-              .solution = std::string(without_blanks(text.substr(equals + 1))),
+  Blank blank{.target = std::string(trimmed(text.substr(0, equals))),
+              .solution = std::string(trimmed(text.substr(equals + 1))),
               .truth = merges ? "the whole row" : "the recurrence"};
   if (blank.target != "m" && blank.target != "l" && blank.target != "o") refuse("blank", blank.target, "m, l or o before =");
   x.lines.push_back({blank.target + " = ", "", static_cast<int>(x.blanks.size())});
-  merges ? add_merge_cases(blank, x.row) : add_recurrence_cases(blank, x.row);
+  add_equation_cases(blank, x.row, merges);
   return blank;
 }
 
@@ -134,8 +244,7 @@ void take_mistake(Exercise& x, std::string_view text) {
   const std::size_t bar = text.find('|');
   if (bar == std::string_view::npos || x.blanks.empty() || x.blanks.back().mistakes.size() == most_mistakes)
     refuse("mistake", text, "a blank before it, then an expression, | and a sentence, at most 8 for each blank");
-  x.blanks.back().mistakes.push_back(
-      {std::string(without_blanks(text.substr(0, bar))), std::string(without_blanks(text.substr(bar + 1)))});
+  x.blanks.back().mistakes.push_back({std::string(trimmed(text.substr(0, bar))), std::string(trimmed(text.substr(bar + 1)))});
 }
 
 void take_blanks(Exercise& x, const LessonView& view) {
@@ -143,7 +252,7 @@ void take_blanks(Exercise& x, const LessonView& view) {
   const std::string_view of = written(view, "of");
   if (of != "code" && of != "recurrence" && of != "merge") refuse("of", of, "code, recurrence or merge");
   x.is_code = of == "code";
-  const std::vector<CodeLine> code = x.is_code ? code_of(x.row.algorithm) : std::vector<CodeLine>{};
+  const std::vector<CodeLine> code = x.is_code ? one_key_code(x.row.algorithm) : std::vector<CodeLine>{};
   for (const CodeLine& line : code) x.lines.push_back({line.text});
   for (const LessonParameter& p : view.parameters) {
     if (p.key == "mistake") take_mistake(x, p.value);
@@ -170,7 +279,7 @@ void take_order(Exercise& x, const LessonView& view) {
 
 void take_formats(Exercise& x, const LessonView& view) {
   x.row = row_of(view, 2, max_step_scores);
-  for (const std::string& word : words_of(written(view, "formats"))) x.formats.push_back(parse_format(word));
+  for (const std::string& word : listed_words(written(view, "formats"))) x.formats.push_back(parse_format(word));
   if (x.formats.size() < 2 || x.formats.size() > most_formats) refuse("formats", written(view, "formats"), "2 to 8 formats");
   if (least_formats(x).empty()) refuse("formats", written(view, "formats"), "a format that loses no number");
 }

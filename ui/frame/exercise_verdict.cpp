@@ -9,7 +9,6 @@
 
 #include "kernels/experiment/text.h"
 #include "kernels/questions/expression.h"
-#include "kernels/questions/lost_numbers.h"
 #include "ui/frame/exercise.h"
 
 namespace attoscope {
@@ -42,9 +41,8 @@ std::string as_sentence(std::string text) {
 }
 
 std::vector<double> values_of(const Blank& blank, std::string_view expression) {
-  const Expression e(expression, blank.names);
   std::vector<double> values;
-  for (const BlankCase& c : blank.cases) values.push_back(e(c.values));
+  for (const BlankCase& c : blank.cases) values.push_back(evaluated(expression, blank.names, c.values));
   return values;
 }
 
@@ -57,28 +55,44 @@ std::string told(const Blank& blank, const std::vector<double>& mine) {
 
 int bits_of(const Format& f) { return 1 + f.exponent_bits + f.mantissa_bits; }
 
+/// Numbers that a row's run rounds in a format: those beyond the largest number, whatever that gives, and those that become 0.
+struct LostNumbers {
+  int rounded = 0;
+  std::vector<RoundedNumber> overflowed, underflowed;
+
+  bool survives() const { return overflowed.empty() && underflowed.empty(); }
+};
+
 LostNumbers lost_in(const Exercise& x, const Format& format) {
   StepQuestion q = x.row;
   q.format = format;
-  return lost_numbers(q);
+  const Steps row = steps(q);
+  LostNumbers all;
+  const auto count = [&](const RoundedNumber& n) {
+    ++all.rounded;
+    if (std::isfinite(n.before) && std::fabs(n.before) > largest(format_of(q.precision[n.step], format)))
+      all.overflowed.push_back(n);
+    else if (n.before != 0 && n.after == 0)
+      all.underflowed.push_back(n);
+  };
+  for (std::size_t j = 0; q.precision[Step::S] != exact && j < row.S.size(); ++j)
+    count({.step = Step::S, .key = static_cast<int>(j), .before = q.scores[j], .after = row.S[j]});
+  for (const RowStep& step : row.steps)
+    for (const RoundedNumber& n : step.numbers)
+      if (n.rounds) count(n);
+  return all;
 }
 
-/// "S = 500 of key 1".
-std::string lost_text(const LostNumber& lost) {
-  return fmt::format("{} = {}{}", name(lost.step), number(lost.before, 4),
-                     lost.key < 0 ? "" : fmt::format(" of key {}", lost.key + 1));
-}
-
-std::string lost_sentences(const Format& format, const LostNumbers& lost) {
-  std::string text;
-  if (lost.overflow)
-    text = fmt::format("In {} {} of {} rounded numbers overflow: the first is {}, the largest number is {}.", name(format),
-                       lost.overflowed, lost.rounded, lost_text(*lost.overflow), number(largest(format), 4));
-  if (lost.underflow)
-    text += fmt::format("{}In {} {} of {} rounded numbers become 0: the first is {}, the smallest number is {}.",
-                        text.empty() ? "" : " ", name(format), lost.underflowed, lost.rounded, lost_text(*lost.underflow),
-                        number(smallest_subnormal(format), 2));
-  return text;
+/// "In e4m3 4 of 8 rounded numbers overflow: the first is S = 500 of key 1, the largest number is 448."; "" where none is lost.
+std::string lost_sentence(const Format& format, const LostNumbers& all, bool overflows) {
+  const std::vector<RoundedNumber>& lost = overflows ? all.overflowed : all.underflowed;
+  if (lost.empty()) return "";
+  const RoundedNumber& first = lost.front();
+  return fmt::format("In {} {} of {} rounded numbers {}: the first is {} = {}{}, the {}.", name(format), lost.size(),
+                     all.rounded, overflows ? "overflow" : "become 0", name(first.step), number(first.before, 4),
+                     first.key < 0 ? "" : fmt::format(" of key {}", first.key + 1),
+                     overflows ? "largest number is " + number(largest(format), 4)
+                               : "smallest number is " + number(smallest_subnormal(format), 2));
 }
 
 }  // namespace
@@ -132,7 +146,10 @@ AnswerVerdict judge_format(const Exercise& x, std::string_view answer) {
   const auto chosen = std::ranges::find_if(x.formats, [&](const Format& f) { return name(f) == answer; });
   if (chosen == x.formats.end()) return {false, as_sentence(in_quotes(answer) + " is no choice here")};
   const LostNumbers lost = lost_in(x, *chosen);
-  if (!lost.survives()) return {false, lost_sentences(*chosen, lost)};
+  if (!lost.survives()) {
+    const std::string over = lost_sentence(*chosen, lost, true), under = lost_sentence(*chosen, lost, false);
+    return {false, over + (over.empty() || under.empty() ? "" : " ") + under};
+  }
   const Format least = least_formats(x).front();
   const std::string all = fmt::format("All {} rounded numbers survive in {}", lost.rounded, answer);
   if (bits_of(least) < bits_of(*chosen))

@@ -3,45 +3,30 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 6> recurrence_keys{"scores", "values", "algorithms", "follow", "height", "at"};
-constexpr std::array<std::string_view, 1> code_keys{"at"};
-constexpr std::array<std::string_view, 9> bits_keys{"value",   "format",  "formats", "show", "height",
-                                                    "storage", "numbers", "outlier", "head"};
-constexpr std::array<std::string_view, 3> heatmap_keys{"field", "controls", "height"};
-constexpr std::array<std::string_view, 4> policy_keys{"controls", "height", "tile", "hidden"};
-constexpr std::array<std::string_view, 16> plot_keys{"kind",     "vary",   "vary2",  "measure", "seeds", "over",
-                                                     "controls", "height", "memory", "formats", "value", "from",
-                                                     "to",       "tile",   "hidden", "at"};
-constexpr std::array<std::string_view, 10> quiz_keys{"question", "vary",  "measure",   "best",        "ask",
-                                                     "equals",   "seeds", "tolerance", "explanation", "answer"};
-constexpr std::array<std::string_view, 14> exercise_keys{"question", "kind",    "of",        "scores",     "values",
-                                                         "blank",    "mistake", "formats",   "answer",     "answer2",
-                                                         "answer3",  "answer4", "tolerance", "explanation"};
-constexpr std::array<std::string_view, 7> sum_keys{"gpu", "format", "result", "a", "b", "c", "block"};
+/// The keys of each kind of view, a blank before and after each.
+constexpr std::array<std::string_view, lesson_view_names.size()> own_keys{
+    " scores values algorithms follow height at ",
+    " at ",
+    " value format formats show height storage numbers outlier head ",
+    " field controls height ",
+    " controls height tile hidden ",
+    " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at ",
+    " question vary measure best ask equals seeds tolerance explanation answer ",
+    " gpu format result a b c block ",
+    " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation "};
 
 /// Languages of blocks that are plain code.
 constexpr std::array<std::string_view, 9> plain_languages{"", "text", "c", "cpp", "cuda", "python", "sh", "json", "markdown"};
 
 /// Beginning of a live number's target, after the text in brackets.
 constexpr std::string_view live = "](live:";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
-
-std::string quoted(std::string_view text) {
-  std::string result("'");
-  result += text;
-  result += '\'';
-  return result;
-}
 
 /// The lines of a text, without their ends.
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -181,7 +166,7 @@ class LessonReader {
     view.line = line_number();
     if (found == lesson_view_names.end()) {
       view.index = -1;
-      view.problem = quoted(fence.language) + " is no live view, expected " + listed_views();
+      view.problem = in_quotes(fence.language) + " is no live view, expected " + listed(lesson_view_names);
     } else {
       view.kind = static_cast<LessonViewKind>(found - lesson_view_names.begin());
       view.index = views_++;
@@ -210,11 +195,11 @@ class LessonReader {
       std::string_view key = trimmed(line.substr(0, colon));
       if (key == "vary" && !written(view, key).empty()) key = "vary2";
       if (colon == std::string_view::npos || key.empty()) {
-        complain(quoted(line) + " has no key, expected 'key: value'");
+        complain(in_quotes(line) + " has no key, expected 'key: value'");
       } else if (!written(view, key).empty() && !may_repeat(view.kind, key)) {
-        complain(quoted(key) + " is given twice, expected once");
+        complain(in_quotes(key) + " is given twice, expected once");
       } else if (const std::string_view value = trimmed(line.substr(colon + 1)); value.empty()) {
-        complain(quoted(key) + " has no value, expected 'key: value'");
+        complain(in_quotes(key) + " has no value, expected 'key: value'");
       } else {
         view.parameters.push_back({std::string(key), std::string(value)});
       }
@@ -223,11 +208,6 @@ class LessonReader {
   }
   static bool may_repeat(LessonViewKind kind, std::string_view key) {
     return kind == LessonViewKind::exercise && (key == "blank" || key == "mistake");
-  }
-  static std::string listed_views() {
-    std::string text;
-    for (const std::string_view known : lesson_view_names) text += (text.empty() ? "" : ", ") + std::string(known);
-    return text;
   }
 
   Lesson lesson_;
@@ -239,33 +219,40 @@ class LessonReader {
 
 }  // namespace
 
-std::span<const std::string_view> own_keys(LessonViewKind kind) {
-  switch (kind) {
-    case LessonViewKind::recurrence:
-      return recurrence_keys;
-    case LessonViewKind::code:
-      return code_keys;
-    case LessonViewKind::bits:
-      return bits_keys;
-    case LessonViewKind::heatmap:
-      return heatmap_keys;
-    case LessonViewKind::policy:
-      return policy_keys;
-    case LessonViewKind::plot:
-      return plot_keys;
-    case LessonViewKind::quiz:
-      return quiz_keys;
-    case LessonViewKind::exercise:
-      return exercise_keys;
-    case LessonViewKind::sum:
-      break;
-  }
-  return sum_keys;
+bool is_own_key(LessonViewKind kind, std::string_view key) {
+  const bool one_word = key.find(' ') == std::string_view::npos;
+  return one_word && own_keys[static_cast<std::size_t>(kind)].find(" " + std::string(key) + " ") != std::string_view::npos;
 }
 
-bool is_own_key(LessonViewKind kind, std::string_view key) {
-  const auto keys = own_keys(kind);
-  return std::ranges::find(keys, key) != keys.end();
+LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& question) {
+  if (answers == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(*answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
+  return found == answers->end() ? nullptr : *found;
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at)
+      parts.emplace_back();
+    else
+      parts.back().push_back(c);
+  }
+  return parts;
+}
+
+std::vector<std::string> listed_words(std::string_view text) {
+  std::string plain(text);
+  std::ranges::replace(plain, ',', ' ');
+  std::vector<std::string> words = split(plain, ' ');
+  std::erase(words, "");
+  return words;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
 Lesson parse_lesson(std::string name, std::string_view text) { return LessonReader(std::move(name), text).read(); }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +21,7 @@ inline constexpr std::array<std::string_view, 9> lesson_view_names{"recurrence",
 constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
 /// True if the view asks the reader something: it stands in the text, and a page shows it as text.
 constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
-/// Keys of a kind; all other keys of a view belong to the experiment (`attoscope sweep --vary`).
-std::span<const std::string_view> own_keys(LessonViewKind kind);
+/// True of the keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
 bool is_own_key(LessonViewKind kind, std::string_view key);
 
 /// A live view as written.
@@ -71,6 +69,8 @@ struct LessonAnswer {
 };
 using LessonAnswerPtr = std::shared_ptr<const LessonAnswer>;
 using LessonAnswers = std::vector<LessonAnswerPtr>;
+/// The answer to a question among those that are known; none yet: null.
+LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& question);
 
 /// A live number of the text: `[written](live:measure?key=value&key=value)`.
 struct LessonNumber {
@@ -109,7 +109,12 @@ Lesson parse_lesson(std::string name, std::string_view text);
 /// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.
 Experiment lesson_experiment();
 
-/// Value of a key as written; empty if absent.
+/// The parts of a text between these signs, and its words between blanks and commas.
+std::vector<std::string> split(std::string_view text, char at);
+std::vector<std::string> listed_words(std::string_view text);
+/// The text without blanks at its ends.
+std::string_view trimmed(std::string_view text);
+/// The value of a key as written; empty where it is not.
 std::string_view written(const LessonView& view, std::string_view key);
 
 }  // namespace attoscope

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "ui/frame/followed_row.h"
 #include "ui/frame/head_verdict.h"
 #include "ui/frame/panel_input.h"
 #include "ui/session/session.h"
@@ -70,18 +72,40 @@ inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelIn
   return known ? input.side.slip_output : nullptr;
 }
 
-/// True if a is loaded and b's recurrence can be shown instead.
-inline bool follows_b(const PanelInput& input) {
-  const Result* const result = input.answer.result.get();
-  return result != nullptr && result->experiment.a.algorithm == Algorithm::loaded &&
-         is_emulated(result->experiment.b.algorithm);
+/// True if a method runs over tiles of keys with a running max.
+constexpr bool has_recurrence(const Method& m) { return is_emulated(m.algorithm) && m.algorithm != Algorithm::three_pass; }
+
+/// The question whose a is followed tile by tile beside a loaded output: the other method, or, where that has no recurrence,
+/// FlashAttention 2 as GPUs round it with the same tiles; b is the output.
+inline Experiment followed_beside(Experiment e) {
+  if (e.a.algorithm == Algorithm::loaded) e = exchanged(e);
+  if (has_recurrence(e.a)) return e;
+  Method flash = default_experiment().a;
+  flash.block_q = e.a.block_q, flash.block_k = e.a.block_k;
+  e.a = flash;
+  return e;
 }
 
-/// The answer whose a is traced: that on screen, or the one with a and b exchanged if a is loaded.
+/// True if what is followed is not a of the answer on screen, since that has no tiles and a or b is a loaded output.
+inline bool follows_another(const Experiment& e) { return has_loaded(e) && !has_recurrence(e.a); }
+
+/// "a" or "b", or what is followed where neither has a recurrence.
+inline std::string_view followed_name(const Experiment& e) {
+  return has_recurrence(e.a) ? "a" : has_recurrence(e.b) ? "b" : "flash2";
+}
+
+/// What is followed beside the loaded output on screen; null: there is none, or it is not known yet.
+inline const FollowedRow* shown_followed(const PanelInput& input) {
+  const Result* const result = input.answer.result.get();
+  const bool known = result != nullptr && has_loaded(result->experiment) && input.side.followed &&
+                     input.side.followed->answer->experiment == followed_beside(result->experiment);
+  return known ? input.side.followed.get() : nullptr;
+}
+
+/// The answer whose a is followed tile by tile: that on screen, or the one with what is followed beside a loaded output.
 inline std::shared_ptr<const Result> recurrence_answer(const PanelInput& input) {
-  const bool exchanged_known =
-      follows_b(input) && input.side.b_as_a && input.side.b_as_a->experiment == exchanged(input.answer.result->experiment);
-  return exchanged_known ? input.side.b_as_a : input.answer.result;
+  const FollowedRow* const followed = shown_followed(input);
+  return followed != nullptr && follows_another(input.answer.result->experiment) ? followed->answer : input.answer.result;
 }
 
 }  // namespace attoscope

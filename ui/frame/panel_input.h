@@ -23,6 +23,7 @@ namespace attoscope {
 struct Clipping;
 struct Colouring;
 struct Experiment;
+struct FollowedRow;
 struct GpuCheck;
 struct HeadVerdict;
 struct Invariance;
@@ -81,11 +82,11 @@ struct SideInput {
   std::shared_ptr<const HeadVerdict> verdict;    ///< of a loaded output
   /// The answer with the output of the slip `SideRequests::slip_output` in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;
-  std::string slip_text;                 ///< text of that slip
-  std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged if a is loaded, for b's recurrence
-  HeadsView heads;                       ///< heads of the input's file so far
-  KvView kv;                             ///< the same heads with K and V in fewer bits
-  JudgedView judged;                     ///< verdicts on the heads of a loaded output so far
+  std::string slip_text;                        ///< which slip that is
+  std::shared_ptr<const FollowedRow> followed;  ///< what is followed tile by tile beside a loaded output
+  HeadsView heads;                              ///< of the input's file, as far as they are found
+  KvView kv;                                    ///< the same heads with K and V in fewer bits
+  JudgedView judged;                            ///< the verdicts on the heads of a loaded output, as far as they are found
   GalleryView gallery;
 };
 

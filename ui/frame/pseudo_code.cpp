@@ -1,7 +1,7 @@
 #include "ui/frame/pseudo_code.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <span>
 
 namespace attoscope {
@@ -54,56 +54,37 @@ constexpr Line flash2[] = {
     {"  P = exp(S_t - m)", StepKind::weights},      {"  l = α·l + Σ P", StepKind::sum},
     {"  O = α·O + P · V_t", StepKind::output},      {"return O / l", StepKind::finish},
 };
-constexpr Line flash4[] = {
-    {"m = -∞;  l = 0;  O = 0", StepKind::start}, {"for each tile t", {}, 0},
-    {"  m = m' or max(m', S_t)", StepKind::max}, {"  α = exp(m' - m)", StepKind::alpha},
-    {"  P = exp(S_t - m)", StepKind::weights},   {"  l = α·l + Σ P", StepKind::sum},
-    {"  O = α·O + P · V_t", StepKind::output},   {"return O / l", StepKind::finish},
+/// The algorithms whose code is written here.
+struct Code {
+  Algorithm algorithm;
+  std::string_view title;
+  std::span<const Line> lines;
 };
+constexpr std::array<Code, 5> codes{{
+    {Algorithm::three_pass, "three_pass: safe softmax", three_pass},
+    {Algorithm::two_pass, "two_pass: online softmax", two_pass},
+    {Algorithm::flash1, "flash1: one pass, O normalised at every tile", flash1},
+    {Algorithm::flash2, "flash2: one pass, O divided once", flash2},
+    {Algorithm::flash4, "flash4: flash2 with a max that stays while the new one exceeds it by little", flash2},
+}};
+static_assert(std::ranges::all_of(codes, [](const Code& c) { return c.lines.size() <= most_code_lines; }));
 
-static_assert(std::max({std::size(three_pass), std::size(two_pass), std::size(flash1), std::size(flash2), std::size(flash4)}) ==
-              most_code_lines);
-
-std::span<const Line> lines_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::three_pass:
-      return three_pass;
-    case Algorithm::two_pass:
-      return two_pass;
-    case Algorithm::flash1:
-      return flash1;
-    case Algorithm::flash2:
-      return flash2;
-    case Algorithm::flash4:
-      return flash4;
-    default:
-      return {};
-  }
+/// An algorithm's code; without lines where there is none.
+Code code_of(Algorithm algorithm) {
+  const auto* const found = std::ranges::find(codes, algorithm, &Code::algorithm);
+  return found == codes.end() ? Code{} : *found;
 }
 
 }  // namespace
 
 std::vector<CodeLine> pseudo_code(Algorithm algorithm) {
   std::vector<CodeLine> lines;
-  for (const Line& line : lines_of(algorithm)) lines.push_back({std::string(line.text), line.kind, line.pass});
+  for (const Line& line : code_of(algorithm).lines) lines.push_back({std::string(line.text), line.kind, line.pass});
+  if (algorithm == Algorithm::flash4)
+    std::ranges::find(lines, StepKind::max, &CodeLine::kind)->text = "  m = m' or max(m', S_t)";
   return lines;
 }
 
-std::string_view code_title(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::three_pass:
-      return "three_pass: safe softmax";
-    case Algorithm::two_pass:
-      return "two_pass: online softmax";
-    case Algorithm::flash1:
-      return "flash1: one pass, O normalised at every tile";
-    case Algorithm::flash2:
-      return "flash2: one pass, O divided once";
-    case Algorithm::flash4:
-      return "flash4: flash2 with a max that stays while the new one exceeds it by little";
-    default:
-      return "";
-  }
-}
+std::string_view code_title(Algorithm algorithm) { return code_of(algorithm).title; }
 
 }  // namespace attoscope

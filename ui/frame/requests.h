@@ -45,7 +45,7 @@ struct SideRequests {
   bool gpu_check = false;                 ///< `SideInput::gpu_check`
   bool verdict = false;                   ///< `SideInput::verdict` of the answer on screen
   std::optional<Slip> slip_output;        ///< `SideInput::slip_output` of this slip
-  bool b_as_a = false;                    ///< `SideInput::b_as_a`
+  bool followed = false;                  ///< `SideInput::followed`
   bool heads = false;                     ///< `SideInput::heads`
   bool kv = false;                        ///< `SideInput::kv`
   bool judged = false;                    ///< `SideInput::judged`

@@ -154,9 +154,10 @@ struct StripState {
   StripRows rows;
   double P_limit = 0;              ///< largest number of P's format; 0: P is not rounded
   double b_error = 0;              ///< largest error of b in the traced row; 0: not computed
-  bool of_b = false;               ///< a and b are exchanged in `result`: b is traced
-  std::vector<double> run_begins;  ///< begins of split_kv's runs but the first, as half a tile before the run's first tile
-  unsigned hidden = 0;             ///< curves that the axes ignore
+  bool of_b = false;               ///< what is followed is not a of the answer on screen, and b of `result` is a loaded output
+  int parts_at = -1;               ///< the tile in which a loaded output's row parts from what is followed; -1: not known
+  std::vector<double> run_begins;  ///< of split_kv, but the first: half a tile before the one that it begins with
+  unsigned hidden = 0;             ///< the curves that the axes leave out
   StripAxes axes;
   bool has_axes = false;  ///< the axes belong to `result`
 };

@@ -9,7 +9,6 @@
 #include "imgui.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
-#include "ui/learn/page.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

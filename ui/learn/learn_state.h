@@ -1,4 +1,4 @@
-/// What the Learn workspace remembers between frames.
+/// The page of the Learn workspace, text beside its view or one below the other, and what it remembers between frames.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/learn/lesson_steps.h"
 #include "ui/learn/markdown.h"
 #include "ui/learn/views/views.h"
 
@@ -33,5 +34,9 @@ struct LearnState {
   std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not kept as a picture
   bool was_kept = false;              ///< the last frame was
 };
+
+/// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
+float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, const Palette& colours,
+                Requests& requests, ImVec2 size);
 
 }  // namespace attoscope

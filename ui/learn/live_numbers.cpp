@@ -61,10 +61,4 @@ std::string live_text(std::string_view written, double value) {
   return text.append(n.unit);
 }
 
-const LessonAnswer* answer_of(const LessonAnswers* answers, const LessonQuestion& question) {
-  if (answers == nullptr) return nullptr;
-  const auto found = std::ranges::find_if(*answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
-  return found == answers->end() ? nullptr : found->get();
-}
-
 }  // namespace attoscope

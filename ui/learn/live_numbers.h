@@ -13,7 +13,4 @@ namespace attoscope {
 /// "1.5 MB" (of a value in bytes).
 std::string live_text(std::string_view written, double value);
 
-/// The answer to a live number's question among those that are known; none yet: null.
-const LessonAnswer* answer_of(const LessonAnswers* answers, const LessonQuestion& question);
-
 }  // namespace attoscope

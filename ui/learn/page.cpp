@@ -1,8 +1,7 @@
-#include "ui/learn/page.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "ui/learn/learn_state.h"
 #include "ui/learn/live_numbers.h"
 #include "ui/widgets/widgets.h"
 
@@ -31,9 +30,7 @@ void draw_problem(Page& page, const std::string& sentence) {
   page.state.problems.push_back(sentence);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Indent(px(12));
-  ImGui::PushStyleColor(ImGuiCol_Text, page.colours.bad);
-  wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
-  ImGui::PopStyleColor();
+  wrapped(Face::label, page.colours.bad, sentence, ImGui::GetContentRegionAvail().x);
   ImGui::Unindent(px(12));
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(2), ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y},
                                             page.colours.bad);
@@ -55,7 +52,7 @@ void draw_number(Page& page, const LessonNumber& number) {
     return;
   }
   page.requests.lesson.push_back(number.question);
-  const LessonAnswer* answer = answer_of(page.input.learn.answers.get(), number.question);
+  const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
   std::string text = number.written, what = "This number is being computed.";
   Colour colour = page.colours.faint;
   if (answer != nullptr && !answer->points.empty()) {
@@ -85,7 +82,7 @@ void draw_text_block(Page& page, const LessonBlock& block) {
     ImGui::PopID();
   });
   for (const LessonNumber& number : block.numbers) {
-    const LessonAnswer* answer = answer_of(page.input.learn.answers.get(), number.question);
+    const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
     if (!number.problem.empty())
       draw_problem(page, number.problem);
     else if (answer != nullptr && !answer->problem.empty())
@@ -109,27 +106,10 @@ const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& e
 }
 
 std::string draw_view(LessonScene& scene) {
-  switch (scene.view.kind) {
-    case LessonViewKind::recurrence:
-      return draw_recurrence_view(scene);
-    case LessonViewKind::code:
-      return draw_code_view(scene);
-    case LessonViewKind::bits:
-      return draw_bits_view(scene);
-    case LessonViewKind::heatmap:
-      return draw_heatmap_view(scene);
-    case LessonViewKind::policy:
-      return draw_policy_view(scene);
-    case LessonViewKind::plot:
-      return draw_plot_view(scene);
-    case LessonViewKind::quiz:
-      return draw_quiz_view(scene);
-    case LessonViewKind::exercise:
-      return draw_exercise_view(scene);
-    case LessonViewKind::sum:
-      break;
-  }
-  return draw_sum_view(scene);
+  constexpr std::array<std::string (*)(LessonScene&), lesson_view_names.size()> views{
+      draw_recurrence_view, draw_code_view, draw_bits_view, draw_heatmap_view, draw_policy_view,
+      draw_plot_view,       draw_quiz_view, draw_sum_view,  draw_exercise_view};
+  return views[static_cast<std::size_t>(scene.view.kind)](scene);
 }
 
 /// The reader's changes to a view, or none.
@@ -219,9 +199,7 @@ void draw_title(const Page& page) {
   }
   ImGui::PopFont();
   if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, page.colours.secondary);
-    wrapped(Face::label, needs, ImGui::GetContentRegionAvail().x);
-    ImGui::PopStyleColor();
+    wrapped(Face::label, page.colours.secondary, needs, ImGui::GetContentRegionAvail().x);
   }
   ImGui::Dummy({0, 0});
 }

@@ -22,12 +22,8 @@ namespace attoscope {
 
 namespace {
 
-/// A sentence, wrapped at the width of the window.
-void say(Colour colour, const std::string& text) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  wrapped(Face::label, text, ImGui::GetContentRegionAvail().x);
-  ImGui::PopStyleColor();
-}
+/// A sentence in lines as wide as the window.
+void say(Colour colour, const std::string& text) { wrapped(Face::label, colour, text, ImGui::GetContentRegionAvail().x); }
 
 /// Choice of method and product; a method whose sums are unknown is replaced by the other.
 void choose(CellSumState& s, const Experiment& e, const Palette& colours) {

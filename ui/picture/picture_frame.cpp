@@ -208,9 +208,7 @@ void draw_instead(const Places& p, const std::string& sentence, const Palette& c
   }
   ImGui::SetCursorScreenPos({(p.min.x + p.max.x - width) / 2, (p.min.y + p.max.y) / 2 - lines * px(9)});
   ImGui::BeginGroup();
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
-  wrapped(Face::label, sentence, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::label, colours.secondary, sentence, width);
   ImGui::EndGroup();
 }
 

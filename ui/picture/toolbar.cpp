@@ -107,8 +107,7 @@ void kind_switch(View& view, float width, const Palette& colours) {
        "Every head of the input's file: how far a is off as a small picture, and its numbers, worst first. A click opens a "
        "head. "
        "Key M: the next picture."}};
-  int kind = static_cast<int>(view.picture);
-  if (segmented("kind", colours, kinds, kind, px(width))) view.picture = static_cast<PictureKind>(kind);
+  segmented("kind", colours, kinds, view.picture, px(width));
 }
 
 /// The key that shows a field; "": none.

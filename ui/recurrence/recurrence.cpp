@@ -93,20 +93,24 @@ std::string why_none(const Result& r) {
 std::string why_no_recurrence(const PanelInput& input) {
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   if (!shown) return input.answer.computing ? "computing" : "no answer yet";
-  const std::string why = why_none(*shown);
-  const bool of_b = shown != input.answer.result;
-  return of_b && !why.empty() ? "A loaded output has no recurrence, and b has none to show instead. " + why : why;
+  return why_none(*shown);
 }
 
 namespace {
 
-/// Tooltip: b's recurrence stands for a loaded output's, and the output's verdict in this row.
-std::string words_for_b(const PanelInput& input, const Result& shown) {
-  const std::string name = method_names(input.answer.result->experiment).b;
-  const CallJudgement* const found = shown_verdict(input);
-  const bool fails = found != nullptr && std::ranges::binary_search(found->worst_row().found.wrong_rows, shown.trace.row);
-  return fmt::format("b's recurrence ({}), in b's colour: a is your kernel's output, which has none.", name) +
-         (fails ? fmt::format(" In row {} your kernel is wrong.", shown.trace.row) : "");
+/// What tells the tile in which the row of a wrong output parts from what is followed.
+std::string parting_words(const CallJudgement& call, const Result& followed, const Parting& parting) {
+  const int row = followed.trace.row;
+  if (!std::ranges::binary_search(call.worst_row().found.wrong_rows, row))
+    return fmt::format("Row {} is rounded", row) +
+           (call.worst_row().found.first_row < 0
+                ? "."
+                : fmt::format("; the first wrong one is {}.", call.worst_row().found.first_row));
+  if (parting.by == Parting::By::keys)
+    return fmt::format("Row {} parts in tile {}: it holds key {}, the first wrong one.", row, parting.tile, parting.key);
+  if (parting.by == Parting::By::prefix)
+    return fmt::format("Row {} parts in tile {}: O is what the tiles before it give.", row, parting.tile);
+  return fmt::format("Row {} is wrong; its O alone does not tell in which tile.", row);
 }
 
 /// A sentence instead of the plots, and below it the numbers of a single tile or of three passes.
@@ -128,37 +132,14 @@ bool awaits_kernel_rows(const PanelInput& input) {
   return input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
 }
 
-/// True if the other method than the loaded output has no recurrence, so that only a sentence stands beside its rows.
-bool rows_stand_alone(const PanelInput& input) {
-  if (!input.answer.result) return false;
-  const Experiment& e = input.answer.result->experiment;
-  const Algorithm followed = e.a.algorithm == Algorithm::loaded ? e.b.algorithm : e.a.algorithm;
-  return followed == Algorithm::three_pass || !is_emulated(followed);
-}
-
-/// A button that makes b flash2, if a is loaded and b has no recurrence.
-void offer_flash(Session& session, const PanelInput& input, ImVec2 at, ImVec2 room, const Palette& colours) {
-  if (!is_a_loaded(input) || !rows_stand_alone(input)) return;
-  Method& b = session.experiment.b;
-  const float width = px(150);
-  ImGui::SetCursorScreenPos({at.x + std::max(0.0f, (room.x - width) / 2), at.y + room.y - px(control_height + 8)});
-  if (push_button("follow flash2 as b###follow flash", colours, false, {width, 0})) {
-    Method flash = default_experiment().a;
-    flash.block_q = b.block_q, flash.block_k = b.block_k;
-    b = flash;
-  }
-  explain("Makes b FlashAttention 2 as GPUs round it: the recurrence of the traced row then stands here, tile by tile.");
-}
-
-/// Draws the rows of a loaded output at the right; returns the remaining size.
+/// The rows of a loaded output at the right; returns what is left of the room.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
                           const Palette& colours) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
   KernelRows& rows = *state.kernel_rows;
   const bool awaited = awaits_kernel_rows(input);
   if (!refresh_kernel_rows(rows, input) && !awaited) return room;
-  const float width = std::floor(rows_stand_alone(input) ? room.x * 0.6f : std::clamp(room.x * 0.22f, px(120), px(320))),
-              left = room.x - width - px(16);
+  const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
   const ImVec2 right{at.x + left + px(16), at.y};
   if (rows.found && (!awaited || rows.found->experiment.loaded == input.answer.result->experiment.loaded))
     draw_kernel_rows(session, rows, right, {width, room.y}, colours);
@@ -167,43 +148,66 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   return {left, room.y};
 }
 
-/// Name of b, over the top of the first plot so that nothing below moves.
-void draw_words_for_b(const PanelInput& input, const Result& shown, ImVec2 at, float width, const Palette& colours) {
-  const std::string words = "b: " + method_names(input.answer.result->experiment).b;
-  const std::string text = fitted(Face::small, words, width - px(8));
-  const ImVec2 size{text_width(Face::small, text) + px(8), line_height(Face::small) + px(4)};
+/// Whose recurrence it is, and where the output's row parts from it, over the first plots' top: what stands below does not
+/// move.
+void draw_whose(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width,
+                const Palette& colours) {
+  const CallJudgement* const call = shown_verdict(input);
+  const std::string_view name = followed_name(input.answer.result->experiment);
+  const bool is_meant = name == "flash2";
+  const std::string whose = (is_meant ? "" : std::string(name) + ": ") + method_names(shown.experiment).a;
+  const bool known = call != nullptr && call->incomparable().empty() && shown_followed(input) != nullptr;
+  const std::string words = known ? parting_words(*call, shown, parting) : "";
+  const float inner = width - px(8), line = line_height(Face::small);
+  const ImVec2 size{width, line + (words.empty() ? 0 : wrapped_height(Face::small, words, inner)) + px(4)};
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours.background, 0.9f), px(3));
-  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours.b, text);
+  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours.a, fitted(Face::small, whose, inner));
+  ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
+  ImGui::PushStyleColor(ImGuiCol_Text, parting.tile >= 0 ? colours.bad : colours.secondary);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  ImGui::BeginGroup();
+  wrapped(Face::small, words, inner);
+  ImGui::EndGroup();
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(size);
-  explain(words_for_b(input, shown));
+  explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
+          ", which your kernel is meant to be: a loaded output has none. " + words);
 }
 
 }  // namespace
 
 float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
-  const bool of_b = shown != input.answer.result;
-  requests.side.b_as_a |= follows_b(input) && !of_b;
+  const bool of_b = shown != input.answer.result, loaded = input.answer.result && has_loaded(input.answer.result->experiment);
+  const FollowedRow* const followed = shown_followed(input);
+  requests.side.followed |= loaded && followed == nullptr;
   refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
+  const CallJudgement* const call = shown_verdict(input);
+  const Parting parting = call != nullptr && followed != nullptr ? parting_of(*call, *shown, followed->prefix) : Parting{};
+  state.strip.parts_at = parting.tile;
   requests.animate |= advance(state.playback, session.view, shown.get(), ImGui::GetTime());
-  const std::string why = follows_b(input) && !of_b ? "b's recurrence is being computed." : why_no_recurrence(input);
+  const bool awaited = loaded && followed == nullptr && follows_another(input.answer.result->experiment);
+  const std::string why = awaited ? "Its recurrence is being computed." : why_no_recurrence(input);
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float scrubber = scrubber_height(all.x), foot = why.empty() ? scrubber + px(8) : 0;
   const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot}, colours);
   if (!why.empty()) {
     draw_why_none(why, shown.get(), at, room, colours);
-    offer_flash(session, input, at, room, colours);
     dim_if_stale(input, colours);
     return room.x;
   }
   Palette theirs = colours;
-  if (of_b) std::swap(theirs.a, theirs.b);
+  if (of_b) {
+    std::swap(theirs.a, theirs.b);
+    if (followed_name(input.answer.result->experiment) == "flash2") theirs.a = colours.text;
+  }
   show_axes(state.strip, shown_tiles(*shown, session.view));
   ImGui::SetCursorScreenPos(at);
   draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs, &state.strip_mouse);
   draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs, true);
-  if (of_b) draw_words_for_b(input, *shown, {at.x + px(48), at.y + px(42)}, room.x / 5, colours);
+  if (loaded) draw_whose(input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56), theirs);
   dim_if_stale(input, colours);
   return room.x;
 }

@@ -134,6 +134,7 @@ bool navigate(Strip& s, double tile) {
 /// Shades the scrubbed tile and the selection, and handles the mouse.
 void shade(Strip& s, bool names_runs = false) {
   mark_runs(s, names_runs);
+  if (s.state.parts_at >= 0) shade_tiles(s.state.parts_at - 0.5, s.state.parts_at + 0.5, faded(s.colours.bad, 0.28f));
   shade_tiles(s.scrubbed - 0.5, s.scrubbed + 0.5, faded(s.colours.accent, 0.22f));
   if (s.mouse != nullptr && s.mouse->selects) {
     const auto [from, to] = std::minmax(s.mouse->from, s.mouse->to);

@@ -171,7 +171,7 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input) {
       return input.side.why ? why_csv(input.side.why->attribution) : std::string();
     case Detail::same_bits:
       if (view.bits_show == BitsShow::schedules)
-        return input.side.invariance ? invariance_csv(*input.side.invariance) : std::string();
+        return input.side.invariance ? csv_text(invariance_table(*input.side.invariance)) : std::string();
       return input.side.same_bits ? bits_csv(*input.side.same_bits) : std::string();
     case Detail::traffic:
       return traffic_csv(input.answer.result->traffic);

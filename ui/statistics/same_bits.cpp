@@ -195,9 +195,7 @@ void show_switch(View& view, const Palette& colours) {
        "a with other splits, tiles of keys and order of keys, which serving engines choose by the size of the batch: does the "
        "traced row keep its bits?"},
   }};
-  int shown = static_cast<int>(view.bits_show);
-  if (segmented("bits show", colours, shows, shown, ImGui::GetContentRegionAvail().x - px(48)))
-    view.bits_show = static_cast<BitsShow>(shown);
+  segmented("bits show", colours, shows, view.bits_show, ImGui::GetContentRegionAvail().x - px(48));
 }
 
 }  // namespace

@@ -182,33 +182,31 @@ void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& 
   ImGui::SetCursorScreenPos(next);
 }
 
-/// Answer for a loaded output: its verdict, buttons that lead to wrong elements, and bars of the largest errors.
-void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, int lines, const Palette& colours,
+/// A loaded output: its verdict, and ways from it to the picture.
+void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, float height, const Palette& colours,
                            Requests& requests) {
-  const Result& result = *input.answer.result;
   if (has_several_outputs(session.experiment, input.choices))
     draw_heads_headline(session, input, heads, colours, requests);
   else
-    draw_verdict_headline(verdict(result), colours);
+    draw_verdict_headline(verdict(*input.answer.result), colours);
   ImGui::Dummy({0, px(2)});
-  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, lines);
+  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, height - px(28 + 2 + 4 + control_height));
   const Line ways = next_line(px(control_height));
   ImGui::SetCursorScreenPos(ways.at);
   const float taken = first_wrong_button(session, input, colours);
   draw_bits_badge(session.view, input, session.experiment, {ways.at.x + taken, ways.at.y + px(4)}, ways.width - taken, colours);
-  ImGui::SetCursorScreenPos({ways.at.x, ways.at.y + px(control_height + 2)});
-  draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
 }
 
 /// The answer above the table. Its height depends on the panel alone, so that the table does not move with outputs or verdicts.
 void draw_answer(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool high = ImGui::GetContentRegionAvail().y >= px(590);
+  const float height = px(high ? 140 : 123);
   if (has_loaded(input.answer.result->experiment))
-    draw_answer_of_output(session, input, state.heads, high ? 3 : 2, colours, requests);
+    draw_answer_of_output(session, input, state.heads, height, colours, requests);
   else
     draw_answer_of_methods(session, input, high ? px(12) : 0, colours);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(high ? 140 : 123)});
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
 using Form = DeviationMeasure::Form;
@@ -413,8 +411,7 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
   }};
   if (ImGui::GetContentRegionAvail().y < px(72)) return;
   ImGui::Dummy({0, px(6)});
-  int chosen = static_cast<int>(session.view.detail);
-  if (segmented("detail", colours, choices, chosen)) session.view.detail = static_cast<Detail>(chosen);
+  segmented("detail", colours, choices, session.view.detail);
   constexpr float plot_height = 310;
   const Detail shown = session.view.detail;
   const std::optional<Detail> under = plot_under(shown);

@@ -85,9 +85,7 @@ void draw_suspects(Session& session, const PanelInput& input, const Palette& col
   const float width = ImGui::GetContentRegionAvail().x;
   const CallJudgement* const call = shown_verdict(input);
   const auto say = [&](std::string_view text) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
-    wrapped(Face::label, text, width);
-    ImGui::PopStyleColor();
+    wrapped(Face::label, colours.secondary, text, width);
     ImGui::Dummy({0, px(4)});
   };
   if (call == nullptr) return say("The output is being judged ...");

@@ -107,9 +107,7 @@ void draw_loop(TrafficState& state, const Result& r, const View& view, const Pal
   refresh_loop(picture, r.experiment, loop_order(r.experiment.a.algorithm));
   const int at = loop_step_of(picture, r, view);
   ImGui::Dummy({0, px(4)});
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
-  wrapped(Face::small, loop_sentence(picture, at), ImGui::GetContentRegionAvail().x);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, colours.secondary, loop_sentence(picture, at), ImGui::GetContentRegionAvail().x);
   const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   if (room.y < px(72)) return;
   const float height = std::min(room.y - px(4), px(360));

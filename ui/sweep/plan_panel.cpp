@@ -40,9 +40,7 @@ constexpr std::array<Choice, 2> shapes{{
 
 void complain(const std::string& sentence, const Palette& colours, float width) {
   if (sentence.empty()) return;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
-  wrapped(Face::small, sentence, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, colours.bad, sentence, width);
 }
 
 /// The values as text, taken on Enter or when the field loses the focus.
@@ -135,8 +133,7 @@ std::string count_text(const SweepProgress& p, int asked_seeds) {
 /// Method of the measure, and its divisor.
 void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette& colours, float width) {
   ImGui::BeginDisabled(!of_method || plan.relation == SweepRelation::ratio);
-  int subject = static_cast<int>(plan.subject);
-  if (segmented("subject", colours, subjects, subject, width)) plan.subject = static_cast<SweepSubject>(subject);
+  segmented("subject", colours, subjects, plan.subject, width);
   ImGui::EndDisabled();
   std::vector<std::pair<SweepRelation, Choice>> relations{
       {SweepRelation::absolute, {"absolute", "The value itself, in the output's unit or in ulps."}}};
@@ -179,9 +176,8 @@ void edit_measure(const SweepScene& s, float width) {
 
 void edit_drawing(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
-  int spread = static_cast<int>(plan.spread);
   ImGui::BeginDisabled(plan.seeds == 1 || !s.sweep().progress.no_seeds.empty());
-  if (segmented("spread", s.colours, spreads, spread, width)) plan.spread = static_cast<SeedSpread>(spread);
+  segmented("spread", s.colours, spreads, plan.spread, width);
   ImGui::EndDisabled();
   const float half = (width - px(8)) / 2;
   toggle("log x", s.colours, plan.log_x, half);
@@ -189,9 +185,8 @@ void edit_drawing(const SweepScene& s, float width) {
   ImGui::SameLine(0, px(8));
   toggle("log y", s.colours, plan.log_y, half);
   explain("A logarithmic axis, or colour map, of what is measured, where all of it is above 0.");
-  int shape = plan.heat_map ? 1 : 0;
   ImGui::BeginDisabled(plan.second.key.empty());
-  if (segmented("shape", s.colours, shapes, shape, width)) plan.heat_map = shape == 1;
+  segmented("shape", s.colours, shapes, plan.heat_map, width);
   ImGui::EndDisabled();
 }
 
@@ -220,9 +215,7 @@ void edit_seeds(const SweepScene& s, float width) {
                 "mean and spread."
               : none);
   if (none.empty()) return;
-  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
-  wrapped(Face::small, none, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, s.colours.secondary, none, width);
 }
 
 }  // namespace
@@ -243,9 +236,7 @@ void draw_sweep_plan(const SweepScene& s) {
   section(s.colours, "DRAW");
   edit_drawing(s, width);
   section(s.colours, "FIXED");
-  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
-  wrapped(Face::small, fixed_text(s.session.experiment, plan), width);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, s.colours.secondary, fixed_text(s.session.experiment, plan), width);
   if (push_button("edit in Explore###edit experiment", s.colours, false, {width, 0}))
     s.session.view.workspace = Workspace::explore;
   explain("The experiment that is varied is the one in Explore; edit it there.");

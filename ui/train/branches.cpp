@@ -1,8 +1,8 @@
-#include "ui/train/branches.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "ui/train/train_state.h"
 
 namespace attoscope {
 

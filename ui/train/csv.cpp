@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kernels/experiment/csv_text.h"
-#include "kernels/train/record_fields.h"
+#include "kernels/train/record.h"
 #include "ui/train/series.h"
 #include "ui/train/words.h"
 #include "ui/words/numbers.h"

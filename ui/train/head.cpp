@@ -217,9 +217,7 @@ void draw_train_invitation(const TrainScene& s, const Box& box) {
                                     "trained, and you can pause, go back and fork at any time.";
   ImGui::SetCursorScreenPos({middle - width / 2, top});
   ImGui::BeginGroup();
-  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
-  wrapped(Face::label, text, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::label, s.colours.secondary, text, width);
   ImGui::EndGroup();
 }
 

@@ -10,7 +10,6 @@
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"
-#include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -78,10 +77,7 @@ void draw_row(const TrainScene& s, const Healths& healths, int index, float widt
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(2 * line_step + row_gap)};
   if (ImGui::InvisibleButton(fmt::format("##layer {} head {}", layer, head).c_str(), size))
     s.look().layer = layer, s.look().head = head, s.look().worst = false;
-  const bool chosen = s.look().layer == layer && s.look().head == head, hot = ImGui::IsItemHovered();
-  if (chosen || hot)
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
-                                              faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
+  light_row(at, size, s.look().layer == layer && s.look().head == head, s.colours);
   explain(fmt::format("Layer {}, head {}. A click chooses it for the curves of the runs, and for Explore.", layer, head));
   draw_text({at.x, at.y + px(line_step + row_gap) / 2}, Face::mono_small, s.colours.text, fmt::format("{}.{}", layer, head));
   const float step = (width - names) / static_cast<float>(columns.size()), y = at.y + px(row_gap) / 2 + px(1);
@@ -123,20 +119,10 @@ void draw_train_heads(const TrainScene& s, float height) {
     draw_text({at.x + names + static_cast<float>(i + 1) * step, at.y + px(20)}, Face::small, s.colours.faint,
               fitted(Face::small, columns[i].title, step - px(3)), 1);
   }
-  ImGui::SetCursorScreenPos({at.x, at.y + px(38)});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild("heads", {0, whole_rows(height - px(38), px(2 * line_step + row_gap))}, ImGuiChildFlags_NavFlattened)) {
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(healths.count()), px(2 * line_step + row_gap));
-    while (clipper.Step())
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) draw_row(s, healths, i, width, names);
-  }
-  ImGui::EndChild();
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
-  ImGui::Dummy({0, 0});
-  ImGui::PopStyleVar();
-  offer_export({Plot::window, "heads", at, {at.x + width, at.y + height}, [&] { return heads_csv(r, s.look().step); }},
-               s.session.view, s.colours, s.requests);
+  draw_rows(
+      s, "heads", at, {width, height}, px(38), px(2 * line_step + row_gap), healths.count(),
+      [&](std::size_t i) { draw_row(s, healths, static_cast<int>(i), width, names); },
+      [&] { return heads_csv(r, s.look().step); });
 }
 
 void draw_train_explore(const TrainScene& s) {

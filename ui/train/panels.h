@@ -1,4 +1,4 @@
-/// The panels of the Train workspace.
+/// The Train workspace and its panels.
 #pragma once
 
 #include <array>
@@ -10,9 +10,10 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/train_answer.h"
+#include "ui/frame/ui_state.h"
 #include "ui/picture/colour_bar.h"
 #include "ui/session/session.h"
-#include "ui/train/curve_panels.h"
+#include "ui/train/series.h"
 #include "ui/train/train_state.h"
 #include "ui/widgets/theme.h"
 
@@ -109,6 +110,12 @@ void draw_train_picture(const TrainScene& scene, const Box& box);
 void draw_train_numbers(const TrainScene& scene);
 /// As much of a height as whole rows fill, one at least: no row is cut.
 float whole_rows(float height, float row);
+/// Rows of a table at a place, so large with its head: as many as fit whole, one at least, the others behind a scroll bar. The
+/// button that keeps the table as a picture saves `csv`.
+void draw_rows(const TrainScene& scene, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
+               const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv);
+/// Lights a row that is chosen or under the mouse, the item before.
+void light_row(ImVec2 at, ImVec2 size, bool chosen, const Palette& colours);
 /// The parts of these.
 void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);
@@ -121,5 +128,8 @@ void draw_train_explore(const TrainScene& scene);
 TrainRequest::Act next_train_act(const TrainView& train);
 /// The kept step at or before the picked one, else the newest; -1: nothing is kept.
 int kept_step(const TrainProgress& progress, const TrainLook& look);
+
+/// Plan, curves, picture of the weights and numbers, between the bars.
+void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

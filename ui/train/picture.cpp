@@ -153,8 +153,7 @@ void draw_title(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(box.min);
   const float width = box.max.x - box.min.x, kind = px(150), rest = width - kind - px(16),
               tensor = std::min(px(180), rest * 0.55f);
-  int picture = static_cast<int>(s.look().picture);
-  if (segmented("picture", s.colours, pictures, picture, kind)) s.look().picture = static_cast<WeightPicture>(picture);
+  segmented("picture", s.colours, pictures, s.look().picture, kind);
   ImGui::SameLine(0, px(8));
   pick_tensor(s, tensor);
   ImGui::SameLine(0, px(8));

@@ -35,14 +35,6 @@ constexpr std::array<Choice, norm_names.size()> norms{{
     {"RMSNorm", "x / √(mean of x² + ε) · gain"},
 }};
 
-template <class E, std::size_t N>
-bool choose(const char* id, const Palette& colours, const std::array<Choice, N>& choices, E& value, float width) {
-  int chosen = static_cast<int>(value);
-  if (!segmented(id, colours, choices, chosen, width)) return false;
-  value = static_cast<E>(chosen);
-  return true;
-}
-
 /// The models that a plan trains without exact attention.
 std::size_t other_runs(TrainPlan plan) {
   plan.with_exact = false;
@@ -71,14 +63,12 @@ std::string runs_text(const TrainPlan& plan) {
 
 void edit_kind(const TrainScene& s, float width) {
   TrainPlan& plan = s.plan();
-  choose("kind", s.colours, kinds, plan.kind, width);
-  if (plan.kind == TrainKind::bisect) choose("bisect", s.colours, pieces, plan.bisect, width);
+  segmented("kind", s.colours, kinds, plan.kind, width);
+  if (plan.kind == TrainKind::bisect) segmented("bisect", s.colours, pieces, plan.bisect, width);
   if (may_add_exact(plan.kind)) edit_exact(s);
-  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
-  wrapped(Face::small, kind_words(plan.kind), width);
+  wrapped(Face::small, s.colours.secondary, kind_words(plan.kind), width);
   ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
   ImGui::Dummy({0, px(1)});
   label(Face::mono_small, s.colours.faint, runs_text(plan));
   complain(s, PlanPart::kind, width);
@@ -97,7 +87,7 @@ void edit_model(const TrainScene& s, float width) {
   slider({"context", 16, max_context, 8, max_context, true}, s.colours, m.context);
   explain("The largest number of characters that attention sees: its N, with a causal mask.");
   ImGui::PopStyleVar();
-  choose("norm", s.colours, norms, m.norm, width);
+  segmented("norm", s.colours, norms, m.norm, width);
   complain(s, PlanPart::model, width);
 }
 
@@ -242,9 +232,7 @@ void edit_text(const TrainScene& s, float width) {
   ImGui::SameLine(0, px(8));
   if (push_button("embedded###embedded text", s.colours, text.file.empty(), {button, 0}) && !text.file.empty()) text = {};
   explain("The text that comes with the program: the chronicle of an invented country, the same on every machine.");
-  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
-  wrapped(Face::small, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, s.colours.secondary, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
   complain(s, PlanPart::text, width);
 }
 
@@ -265,9 +253,7 @@ PlanPart part_of(std::string_view wrong) {
 void complain(const TrainScene& s, PlanPart part, float width) {
   const std::string& wrong = s.progress().wrong;
   if (wrong.empty() || part_of(wrong) != part) return;
-  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.bad);
-  wrapped(Face::small, wrong, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, s.colours.bad, wrong, width);
 }
 
 void draw_train_plan(const TrainScene& s) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/train/record_fields.h"
+#include "kernels/train/record.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
 

@@ -1,4 +1,4 @@
-/// A training record as what is drawn: curves over steps, ranges, colours. No drawing.
+/// A training record as what is drawn: curves over steps, ranges, colours, the panels of the window and of figures. No drawing.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/train/record.h"
+#include "ui/frame/figure_panel.h"
 #include "ui/session/train_look.h"
 #include "ui/widgets/legend.h"
 #include "ui/widgets/plot.h"
@@ -121,5 +122,15 @@ struct TrainAxis {
 };
 TrainAxis axis_of(const std::vector<const GrowingCurve*>& curves, bool log);
 TrainAxis axis_of(const std::vector<GrowingCurve>& curves, std::uint64_t hidden, bool log);
+
+/// Steps that are shown, and how finely: about two points of a curve on each of `pixels`.
+struct StepView {
+  double from, to, pixels;
+};
+
+/// The comparisons that `look` does not hide, in order; it may differ from the drawing's own in what is hidden and in its axes.
+FigurePanel deviation_panel(TrainDrawing& drawing, const TrainLook& look, const StepView& view);
+/// A number of each run that `look` does not hide, in order.
+FigurePanel run_panel(TrainDrawing& drawing, const TrainLook& look, const StepView& view);
 
 }  // namespace attoscope

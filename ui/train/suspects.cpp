@@ -1,5 +1,7 @@
-// Bisection: what is left of the deviation without each suspect. Replay: the direct effect beside what adds up.
+// Bisection: what is left of the deviation without each suspect. Replay: the direct effect beside what adds up. Seeds: the
+// skipped steps and the held-out loss that each ended with.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -15,6 +17,8 @@ namespace attoscope {
 namespace {
 
 constexpr float row_height = 18;
+constexpr std::array<const char*, 4> seed_columns{"skipped a", "b", "held-out a", "b"};
+constexpr std::array<float, 4> seed_column_ends{0.5f, 0.6f, 0.86f, 1};  ///< right edges, as shares of the width
 
 /// The name, a bar as long as what is left, and the share; a dashed line stands at 1, where the piece makes no difference.
 void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, double longest) {
@@ -22,11 +26,8 @@ void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, do
   const std::string piece = name.substr(0, name.rfind(" exact"));
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(row_height)};
   if (ImGui::InvisibleButton(("##suspect " + name).c_str(), size)) s.look().pair = static_cast<int>(suspect.pair);
-  const bool chosen = s.look().pair == static_cast<int>(suspect.pair), hot = ImGui::IsItemHovered();
+  light_row(at, size, s.look().pair == static_cast<int>(suspect.pair), s.colours);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (chosen || hot)
-    list->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
-                        faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
   const std::string share = std::isfinite(suspect.share) ? times(suspect.share) : "–";
   const bool a_stopped = !s.record()->runs[0].stopped.empty();
   const char* const fate = !a_stopped      ? ""
@@ -59,6 +60,17 @@ void draw_number(const TrainScene& s, const char* name, const std::string& numbe
   explain(what);
   draw_text({at.x, at.y + px(2)}, Face::label, s.colours.secondary, name);
   draw_text({at.x + width, at.y + px(3)}, Face::mono_small, s.colours.text, number, 1);
+}
+
+void draw_seed(const TrainScene& s, const TrainRecord& r, float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string seed = std::to_string(r.plan.recipe.seed);
+  ImGui::InvisibleButton(("##seed " + seed).c_str(), {width, px(row_height)});
+  explain("Seed " + seed + ": " + runs_text(r) + ".", "loss = -mean log P(next character)");
+  const std::array<std::string, 4> cells = seed_cells(r);
+  draw_text({at.x, at.y + px(3)}, Face::mono_small, s.colours.text, fitted(Face::mono_small, seed, 0.2f * width));
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    draw_text({at.x + seed_column_ends[i] * width, at.y + px(3)}, Face::mono_small, s.colours.secondary, cells[i], 1);
 }
 
 }  // namespace
@@ -113,6 +125,20 @@ void draw_train_replay(const TrainScene& s) {
   draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
               "The sum if the measured steps had random directions: the root of the sum of squares.", width);
   ImGui::PopStyleVar();
+}
+
+void draw_train_seeds(const TrainScene& s, float height) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x - px(10);
+  draw_text(at, Face::label, s.colours.text, "Seed");
+  for (std::size_t i = 0; i < seed_columns.size(); ++i)
+    draw_text({at.x + seed_column_ends[i] * width, at.y + px(2)}, Face::small, s.colours.faint, seed_columns[i], 1);
+  const auto& further = s.state.drawing.seeds;
+  draw_rows(
+      s, "seeds", at, {width, height}, px(20), px(row_height), 1 + further.size(),
+      [&](std::size_t i) { draw_seed(s, i == 0 ? *s.record() : *further[i - 1], width); },
+      [&] { return seeds_csv(s.state.drawing); });
+  ImGui::Dummy({0, 0});
 }
 
 }  // namespace attoscope

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "imgui.h"
-#include "kernels/train/record_fields.h"
+#include "kernels/train/record.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -73,10 +72,7 @@ void draw_row(const TrainScene& s, const Columns& c, const WeightDeviation& d, i
   const std::string text = t != nullptr ? short_name(*t) : "all", id = "##tensor " + (t != nullptr ? t->name : "all");
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{c.right - c.left, px(row_height)};
   if (ImGui::InvisibleButton(id.c_str(), size)) s.look().tensor = tensor;
-  const bool chosen = s.look().tensor == tensor, hot = ImGui::IsItemHovered();
-  if (chosen || hot)
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
-                                              faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
+  light_row(at, size, s.look().tensor == tensor, s.colours);
   explain(t != nullptr ? t->name + fmt::format(", {} × {}. A click shows its curves and its picture.", t->rows, t->cols)
                        : "Over all tensors. A click shows their curves and picture.");
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
@@ -104,30 +100,16 @@ void draw_train_tensors(const TrainScene& s, float height) {
   draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
   const Columns c{at.x, std::floor(std::min(px(50), (width - px(80)) / columns)), at.x + width - px(10)};
   draw_heads(s, c, at.y + px(19));
-  ImGui::SetCursorScreenPos({at.x, at.y + px(38)});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild("tensors", {0, whole_rows(height - px(38), px(row_height))}, ImGuiChildFlags_NavFlattened) &&
-      point != nullptr && !point->deviations.empty()) {
-    draw_row(s, c, point->deviations[0], -1);
-    const std::vector<std::size_t> order = order_of(*point, s.state.sorted_by);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(std::min(order.size(), r.parameters.tensors.size())), px(row_height));
-    while (clipper.Step())
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-        const std::size_t t = order[static_cast<std::size_t>(i)];
-        draw_row(s, c, point->deviations[t + 1], static_cast<int>(t));
-      }
-  }
-  ImGui::EndChild();
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
-  ImGui::Dummy({0, 0});
-  ImGui::PopStyleVar();
-  offer_export({Plot::window,
-                "tensors",
-                at,
-                {at.x + width, at.y + height},
-                [&] { return tensors_csv(r, s.look().pair, s.look().step); }},
-               s.session.view, s.colours, s.requests);
+  const bool known = point != nullptr && !point->deviations.empty();
+  const std::vector<std::size_t> order = known ? order_of(*point, s.state.sorted_by) : std::vector<std::size_t>{};
+  draw_rows(
+      s, "tensors", at, {width, height}, px(38), px(row_height),
+      known ? 1 + std::min(order.size(), r.parameters.tensors.size()) : 0,
+      [&](std::size_t i) {
+        const std::size_t place = i == 0 ? 0 : 1 + order[i - 1];  // first all of them together
+        draw_row(s, c, point->deviations[place], static_cast<int>(place) - 1);
+      },
+      [&] { return tensors_csv(r, s.look().pair, s.look().step); });
 }
 
 }  // namespace attoscope

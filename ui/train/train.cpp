@@ -1,4 +1,3 @@
-#include "ui/train/train.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +7,7 @@
 #include "implot.h"
 #include "ui/picture/still_panel.h"
 #include "ui/train/panels.h"
+#include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -56,8 +56,7 @@ void draw_pictures(const TrainScene& s) {
 void draw_tabs(const TrainScene& s) {
   constexpr std::array<Choice, 2> tabs{
       {{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the selected step."}}};
-  int shown = s.state.shows_numbers ? 1 : 0;
-  if (segmented("plan or numbers", s.colours, tabs, shown)) s.state.shows_numbers = shown == 1;
+  segmented("plan or numbers", s.colours, tabs, s.state.shows_numbers);
 }
 
 /// The curves of what was left, and steps enough to see them.
@@ -81,12 +80,34 @@ void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Ac
 
 float whole_rows(float height, float row) { return std::max(1.0f, std::floor(height / row)) * row; }
 
+void draw_rows(const TrainScene& s, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
+               const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv) {
+  ImGui::SetCursorScreenPos({at.x, at.y + head});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  if (ImGui::BeginChild(name, {0, whole_rows(size.y - head, row)}, ImGuiChildFlags_NavFlattened)) {
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(count), row);
+    while (clipper.Step())
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) draw(static_cast<std::size_t>(i));
+  }
+  ImGui::EndChild();
+  ImGui::SetCursorScreenPos({at.x, at.y + size.y});
+  ImGui::Dummy({0, 0});
+  ImGui::PopStyleVar();
+  offer_export({Plot::window, name, at, {at.x + size.x, at.y + size.y}, csv}, s.session.view, s.colours, s.requests);
+}
+
+void light_row(ImVec2 at, ImVec2 size, bool chosen, const Palette& colours) {
+  if (chosen || ImGui::IsItemHovered())
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
+                                              faded(colours.raised, chosen ? 1 : 0.6f), px(2));
+}
+
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
-    ImGui::PushStyleColor(ImGuiCol_Text, s.colours.faint);
-    wrapped(Face::label, "The numbers of every tensor and head at the step selected in the curves appear here.",
+    wrapped(Face::label, s.colours.faint,
+            "The numbers of every tensor and head at the step selected in the curves appear here.",
             ImGui::GetContentRegionAvail().x);
-    ImGui::PopStyleColor();
     return;
   }
   const TrainRecord& r = *s.record();

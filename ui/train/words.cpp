@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/train/ending.h"
+#include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/train/series.h"
 #include "ui/words/numbers.h"

@@ -39,9 +39,7 @@ bool path_field(const char* id, const char* hint, PathPrompt& prompt, float widt
 
 void path_error(const PathPrompt& prompt, const PanelInput& input, float width, const Palette& colours) {
   if (!prompt.failed || input.messages.error.empty()) return;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
-  wrapped(Face::small, input.messages.error, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::small, colours.bad, input.messages.error, width);
 }
 
 }  // namespace attoscope

@@ -46,9 +46,7 @@ bool type_format(Format& format, std::string& typed, const Palette& colours) {
       "e8m7 = bf16, e5m10 = fp16");
   const std::string wrong = complaint(typed);
   if (!wrong.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
-    wrapped(Face::small, wrong, px(220));
-    ImGui::PopStyleColor();
+    wrapped(Face::small, colours.bad, wrong, px(220));
   }
   if (!entered || typed.empty() || !wrong.empty()) return false;
   format = parse_format(typed);

@@ -126,6 +126,12 @@ void wrapped(Face face, std::string_view text, float width) {
   }
 }
 
+void wrapped(Face face, Colour colour, std::string_view text, float width) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  wrapped(face, text, width);
+  ImGui::PopStyleColor();
+}
+
 float wrapped_height(Face face, std::string_view text, float width) {
   const WithFace f(face);
   return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;

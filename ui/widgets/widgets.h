@@ -1,9 +1,11 @@
 /// Controls and text of all panels, in one style.
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "imgui.h"
 #include "ui/widgets/theme.h"
@@ -62,6 +64,7 @@ class WithWidth {
 
 /// Text in lines of at most `width`.
 void wrapped(Face face, std::string_view text, float width);
+void wrapped(Face face, Colour colour, std::string_view text, float width);
 
 /// Height of a text in lines of at most `width`.
 float wrapped_height(Face face, std::string_view text, float width);
@@ -82,7 +85,16 @@ struct Choice {
 };
 /// A row of buttons of which one (or none, -1) is pressed; `width` 0: the available width.
 bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, int& chosen, float width = 0);
-/// A push button, highlighted while `on`.
+/// The same of an enumeration whose values are the choices, or of false and true.
+template <class E>
+  requires std::is_enum_v<E> || std::same_as<E, bool>
+bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, E& value, float width = 0) {
+  int chosen = static_cast<int>(value);
+  const bool pressed = segmented(id, colours, choices, chosen, width);
+  if (pressed) value = static_cast<E>(chosen);
+  return pressed;
+}
+/// A push button, lit while `on`.
 bool push_button(const char* label, const Palette& colours, bool on = false, ImVec2 size = {0, 0});
 /// A button without a box, for the top bar.
 bool quiet_button(const char* label, const Palette& colours, float width);

@@ -10,7 +10,7 @@ from .program import is_file_name, json_of, options_of, run_program, temporary_f
 from .progress import in_notebook
 from .tensors import check_attention, remove, save_safetensors, tensor_of
 from .verdict import Verdict
-from .words import OF_HEADS, heads_last, in_words
+from .words import OF_HEADS, PROBLEM, heads_last, in_words
 
 WRONG = 3  #: exit code of `attoscope judge`
 
@@ -59,11 +59,11 @@ def judge(
 
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion or CouldNotRun, all of them AttoscopeError.
     """
-    given = {"q": q, "k": k, "v": v, "o": o}
+    typed = locals()
+    given = {name: typed[name] for name in "qkvo"}
     multipliers = _scales_of(scales or {})
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
-    options = in_words({"mask": mask, "scale": scale, "softcap": softcap, "alibi": alibi, "sink": sink, "format": format,
-                        "policy": policy, "like": like, "head": head, "layout": layout, "threads": threads}, in_memory)
+    options = in_words({name: typed[name] for name in (*PROBLEM, "policy", "like", "head", "threads")}, in_memory)
     check_attention({name: in_memory[name] for name in given if name in in_memory}, heads_last(options["layout"]))
     if options["layout"] is None and "q" in in_memory:
         options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # what these shapes mean here, whatever else they fit
@@ -173,7 +173,7 @@ def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any],
     from .window import view
 
     head = int(max(found["table"], key=_ratio)["head"])
-    problem = {key: options[key] for key in ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")}
+    problem = {key: options[key] for key in PROBLEM}
     problem.update({key: problem[key][head % len(problem[key])] for key in OF_HEADS if isinstance(problem[key], list)})
     return view(given["q"], given["k"], given["v"], given["o"], head=head, **problem)
 

@@ -53,7 +53,8 @@ class Verdict:
 
     @property
     def table(self) -> List[Dict[str, Any]]:
-        """One row for each head: verdict, ratio (the largest error over its tolerance), suspects, where they lie, slip, ..."""
+        """One row for each head: verdict, ratio (the largest error over its tolerance), suspects, where they lie, slip,
+        `keys` (first and last of each run of keys that are wrong, where the slip tells them), ..."""
         return [_with_numbers(row) for row in self.json["table"]]
 
     @property
@@ -92,7 +93,7 @@ def _with_numbers(row: Dict[str, Any]) -> Dict[str, Any]:
     return {**found, "ratio": float("nan" if found["ratio"] is None else found["ratio"])} if "ratio" in found else found
 
 
-_COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "where", "slip")
+_COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "where", "keys", "slip")
 
 
 def _in_python(sentence: str) -> str:
@@ -114,7 +115,19 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, dict):
         return str(value.get("text", value.get("kind", "")))
+    if isinstance(value, list):
+        return _runs(value)
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _runs(runs: List[List[int]]) -> str:
+    """As pages of print number their pages.
+
+    >>> _runs([[0, 15], [40, 40]])
+    '0-15, 40'
+    """
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs[:4])
+    return shown + (", ..." if len(runs) > 4 else "")
 
 
 __all__ = ("Verdict",)

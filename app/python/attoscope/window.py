@@ -8,7 +8,7 @@ from typing import Any, Optional
 from .errors import BadOption, CouldNotRun, DeadLink, in_one_frame
 from .program import options_of, run_program
 from .tensors import Tensor, check_attention, save_safetensors, tensor_of
-from .words import heads_last, in_words
+from .words import PROBLEM, heads_last, in_words
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
 
@@ -37,9 +37,9 @@ def view(
 
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink where no window takes them.
     """
-    tensors = {key: tensor_of(value, key) for key, value in {"q": q, "k": k, "v": v, "o": o}.items() if value is not None}
-    words = in_words({"mask": mask, "scale": scale, "softcap": softcap, "alibi": alibi, "sink": sink, "format": format, "layout": layout},
-                     tensors)
+    given = locals()
+    tensors = {key: tensor_of(given[key], key) for key in "qkvo" if given[key] is not None}
+    words = in_words({key: given[key] for key in PROBLEM}, tensors)
     check_attention(tensors, heads_last(words["layout"]))
     if heads_last(words["layout"]):
         tensors = {key: _heads_first(t) if key != "o" or t.shape[:-1] == tensors["q"].shape[:-1] else t for key, t in tensors.items()}

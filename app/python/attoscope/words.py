@@ -9,6 +9,8 @@ from .tensors import Tensor
 #: The program's formats by the names that torch, NumPy and ml_dtypes give them.
 _FORMATS = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16",
             "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
+#: Options that say what a kernel computes: those of `view`, and some of `judge`.
+PROBLEM = ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")
 _NUMBERS = ("scale", "softcap", "alibi", "sink")
 #: Those that may be one number for each head.
 OF_HEADS = ("alibi", "sink")

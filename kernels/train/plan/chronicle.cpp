@@ -79,22 +79,19 @@ class Chronicler {
   std::string_view one_of(const List& list) {
     return list[below(list.size())];
   }
-  std::string name() {
+  /// A name of three syllables, the last one of these.
+  template <class List>
+  std::string name_on(const List& last) {
     std::string made(one_of(first_syllables));
     made += one_of(middle_syllables);
-    return made += one_of(last_syllables);
-  }
-  std::string town() {
-    std::string made(one_of(first_syllables));
-    made += one_of(middle_syllables);
-    return made += one_of(town_endings);
+    return made += one_of(last);
   }
 
   /// A new person, perhaps in the town of a known one.
   Person newcomer() {
     Person p;
-    p.name = name();
-    p.town = people_.empty() || below(3) > 0 ? town() : people_[below(people_.size())].town;
+    p.name = name_on(last_syllables);
+    p.town = people_.empty() || below(3) > 0 ? name_on(town_endings) : people_[below(people_.size())].town;
     p.trade = one_of(trades);
     p.quality = one_of(qualities);
     p.thing = one_of(things);
@@ -106,26 +103,11 @@ class Chronicler {
   std::string value(char key) const {
     const bool of_guest = key >= 'A' && key <= 'Z';
     const Person& p = of_guest ? guest_ : host_;
-    switch (of_guest ? static_cast<char>(key - 'A' + 'a') : key) {
-      case 'n':
-        return p.name;
-      case 't':
-        return p.town;
-      case 'k':
-        return std::string(p.trade);
-      case 'q':
-        return std::string(p.quality);
-      case 'b':
-        return std::string(p.thing);
-      case 'p':
-        return std::string(p.place);
-      case 'y':
-        return std::to_string(p.year);
-      case 'c':
-        return std::string(numerals[count_]);
-      default:
-        return std::to_string(p.year + 2 + static_cast<int>(count_));
-    }
+    const std::array<std::string_view, 6> words{p.name, p.town, p.trade, p.quality, p.thing, p.place};
+    const char letter = of_guest ? static_cast<char>(key - 'A' + 'a') : key;
+    if (const std::size_t word = std::string_view("ntkqbp").find(letter); word < words.size()) return std::string(words[word]);
+    if (letter == 'c') return std::string(numerals[count_]);
+    return std::to_string(letter == 'y' ? p.year : p.year + 2 + static_cast<int>(count_));
   }
 
   /// `sentence` with the values of its keys.

@@ -34,10 +34,7 @@ class PlanTexts {
     put(key, std::string(names.data()[static_cast<std::size_t>(x)]));
   }
   void format(std::string_view key, const Format& x) { put(key, name(x)); }
-  void rounding(std::string_view key, const Rounding& x) {
-    if (x.kind == Rounding::Kind::exact) return put(key, "exact");
-    put(key, (x.kind == Rounding::Kind::main ? "main" : name(x.format)) + (x.stochastic ? "/stochastic" : ""));
-  }
+  void rounding(std::string_view key, const Rounding& x) { put(key, rounding_text(x)); }
   void scaling(std::string_view key, const Scaling& x) { put(key, scaling_text(x)); }
   void policy(std::string_view key, const Precision& x) { put(key, std::string(policy_name(x, algorithm_))); }
   template <class F>

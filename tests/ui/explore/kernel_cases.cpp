@@ -23,6 +23,23 @@ namespace {
 
 const std::string kernel = controls + "##kernel", place = controls + "kernel as/";
 
+/// The exact output of a row whose keys count so often each.
+template <class Count>
+std::vector<double> exact_row(const Tensors& t, const Problem& p, int row, const Count& count) {
+  std::vector<double> o(static_cast<std::size_t>(t.d_v));
+  double l = 0;
+  const auto at = [](int i, int columns, int c) { return static_cast<std::size_t>(i * columns + c); };
+  for (int key = 0; key < t.n_k; ++key) {
+    double s = 0;
+    for (int c = 0; c < t.d; ++c) s += t.q[at(row, t.d, c)] * t.k[at(key, t.d, c)];
+    const double P = std::exp(s * scale_of(p)) * count(key);
+    l += P;
+    for (int c = 0; c < t.d_v; ++c) o[static_cast<std::size_t>(c)] += P * t.v[at(key, t.d_v, c)];
+  }
+  for (double& x : o) x /= l;
+  return o;
+}
+
 /// A right output for the small session, or one that `edit` made of its problem.
 template <class F>
 std::string output_file(const TemporaryDirectory& folder, const char* name, F edit) {
@@ -376,10 +393,53 @@ void b_followed(Hand& hand) {
   hand.changes(
       "a click on the marked tile traces row 37", [&] { hand.press(hand.place(strip + "kernel rows", 0.45f)); },
       [](Session& s) { s.experiment.problem.traced_row = 37; });
-  hand.experiment().b.algorithm = Algorithm::three_pass;
-  verdict(hand);
-  wait(hand, "three passes have none",
-       [&] { return why_no_recurrence(hand.stage.panel_input()).find("b has none to show instead") != std::string::npos; });
+}
+
+/// Beside three passes, which have none, the recurrence of flash2 stands there by itself, with the tile in which the traced row
+/// parts: where the named slip knows keys the tile of the first of them, else where the row ends early, else none.
+void flash_followed(Hand& hand) {
+  const TemporaryDirectory folder;
+  Session s = small_session();
+  s.experiment.b = with_algorithm(s.experiment.b, Algorithm::three_pass);
+  s.experiment.problem.traced_row = 40;
+  hand.open(s);
+  const Experiment e = hand.experiment();
+  const Result r = compute(e);
+  const auto exact = [&](int row, const auto& count) { return exact_row(*r.inputs, e.problem, row, count); };
+  const auto opened = [&](const char* name, const auto& output_of_row) {
+    std::vector<double> o = r.a.values;
+    for (int row = 0; row < 96; ++row) {
+      const std::vector<double> values = output_of_row(row);
+      if (!values.empty()) std::ranges::copy(values, o.begin() + static_cast<std::ptrdiff_t>(row) * 16);
+    }
+    write_file(folder / name, npy_bytes(96, 16, o.data()));
+    hand.stage.explorer().open_dropped(hand.session(), {folder / name});
+    verdict(hand);
+    wait(hand, "flash2 is followed", [&] {
+      const PanelInput input = hand.stage.panel_input();
+      return shown_followed(input) != nullptr && recurrence_answer(input) != input.answer.result;
+    });
+    hand.frames(3);
+    return hand.stage.state->strip.parts_at;
+  };
+  const auto said = [&] { return shown_verdict(hand.stage.panel_input())->sentences[0]; };
+  const int twice = opened("twice.npy", [&](int row) { return exact(row, [](int key) { return key / 16 == 2 ? 2 : 1; }); });
+  hand.check(twice == 2, "keys 32 to 47 count twice: tile 2, not " + std::to_string(twice) + ": " + said());
+  Method flash = default_experiment().a;
+  flash.block_q = s.experiment.b.block_q, flash.block_k = s.experiment.b.block_k;
+  hand.check(recurrence_answer(hand.stage.panel_input())->experiment.a == flash, "flash2 in D with b's tiles");
+  hand.check(hand.experiment().b == s.experiment.b, "b stays");
+  const int early = opened("early.npy", [&](int row) {
+    return row == 40 ? exact(row, [](int key) { return key < 64 ? 1 : 0; }) : std::vector<double>();
+  });
+  hand.check(early == 4, "row 40 ends after four tiles, not " + std::to_string(early));
+  const int unknown =
+      opened("spoilt.npy", [&](int row) { return row == 40 ? std::vector<double>(16, 3.0) : std::vector<double>(); });
+  hand.check(unknown == -1, "nothing tells it, not " + std::to_string(unknown));
+  hand.experiment().problem.traced_row = 3;
+  hand.settle();
+  hand.frames(3);
+  hand.check(hand.stage.state->strip.parts_at == -1, "a right row parts nowhere");
 }
 
 /// Exports of the strip have the numbers that it shows: b's, beside the pixels of its plots alone.
@@ -535,6 +595,7 @@ constexpr std::array cases{
     Case{"kernel", "shown", shown},
     Case{"kernel", "slip shown", slip_shown},
     Case{"kernel", "b followed", b_followed},
+    Case{"kernel", "flash2 followed, with the tile where the row parts", flash_followed},
     Case{"kernel", "b exported", b_exported},
     Case{"kernel", "rows as b", rows_as_b},
     Case{"kernel", "failed load", failed_load},

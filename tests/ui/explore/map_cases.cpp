@@ -416,7 +416,7 @@ KvView await_kv(Hand& hand) {
 }
 
 std::string kv_row(int head) { return heatmap + "**/##kv head " + std::to_string(head); }
-std::string kv_head(std::size_t storage) { return heatmap + "**/##kv by " + std::string(kv_storages[storage].key); }
+std::string kv_head(std::size_t storage) { return heatmap + "**/###" + std::string(kv_storages[storage].key); }
 
 /// True if the rows are in this order from the top down.
 bool stand_so(Hand& hand, const std::vector<KvRow>& rows) {
@@ -477,9 +477,9 @@ void kv_is_as_the_command(Hand& hand) {
   if (!hand.check(shown.size() == expected.size(), "as many heads")) return;
   for (std::size_t i = 0; i < shown.size(); ++i)
     hand.check(shown[i].head == expected[i].head && shown[i].errors == expected[i].errors, "the numbers of the command");
-  hand.check(
-      kv_table_csv(hand.stage.state->heads, hand.stage.panel_input().choices.tensors).size() == kv_csv(expected, files).size(),
-      "and its lines");
+  hand.check(csv_text(shown_kv_table(hand.stage.state->heads, hand.stage.panel_input().choices.tensors)).size() ==
+                 csv_text(kv_table(expected, files)).size(),
+             "and its lines");
 }
 
 /// Some heads are found, others are pending; one has no number.

@@ -49,7 +49,7 @@ class Elsewhere {
   explicit Elsewhere(Hand& hand) : hand_(hand), before_(std::filesystem::current_path()) {
     std::filesystem::current_path(folder / "");
     hand.stage.exporter = PlotExporter(folder / "pictures");
-    hand.stage.places = {folder / "session.json", folder / "recent.json"};
+    hand.stage.places = {std::make_shared<const Autosave>(folder / "session.json"), folder / "recent.json"};
     hand.stage.points_directory = folder / "points";
     hand.stage.data_directory = folder / "data";
   }

@@ -54,7 +54,7 @@ void as_asked_alone(Hand& hand) {
   if (!await_answer(hand)) return;
   const PanelInput input = hand.stage.panel_input();
   const std::string csv = detail_csv(hand.view(), input);
-  hand.check(csv == invariance_csv(invariance(hand.experiment())), "the table of the command");
+  hand.check(csv == csv_text(invariance_table(invariance(hand.experiment()))), "the table of the command");
   hand.check(std::ranges::count(csv, '\n') > 5, "with several schedules");
   for (const std::size_t i : {0u, 1u}) hand.check(hand.explained(hand.id(row_of(i))), "a line is explained");
 }

@@ -197,7 +197,7 @@ void first_answer_comes(Hand& hand) {
 /// A window whose files lie in a directory of the test's own.
 struct Office {
   explicit Office(Hand& h) : hand(h) {
-    hand.stage.places = {folder / "session.json", folder / "recent.json"};
+    hand.stage.places = {std::make_shared<const Autosave>(folder / "session.json"), folder / "recent.json"};
     hand.open(small_session());
   }
   ~Office() { hand.stage.places = {}; }

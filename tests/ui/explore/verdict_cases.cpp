@@ -272,17 +272,10 @@ void suspects(Hand& hand) {
   hand.stage.resize(1600, 1000);
   hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
   await(hand, "it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
-  hand.changes(
-      "b becomes flash2", [&] { hand.click(strip + "###follow flash"); },
-      [](Session& s) {
-        s.experiment.b = default_experiment().a;
-        s.experiment.b.block_q = s.experiment.b.block_k = 16;
-      });
   await(hand, "its recurrence is shown", [&] {
     const PanelInput input = hand.stage.panel_input();
     return recurrence_answer(input) != input.answer.result && why_no_recurrence(input).empty();
   });
-  hand.check(shown_verdict(hand.stage.panel_input()) != nullptr, "the verdict is that of before, whatever b is");
   hand.click(statistics + "detail/why");
   hand.frames(3);
   const CallJudgement& call = *shown_verdict(hand.stage.panel_input());

@@ -131,7 +131,7 @@ void bars(Hand& hand) {
 
 void pinned(Hand& hand) {
   open_stepper(hand, "scores: pinned\nalgorithms: flash2\n");
-  const auto& state = hand.stage.state->learn->views.at(0).recurrence;
+  const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
   const Result& result = *hand.stage.panel_input().answer.result;
   hand.check(state->rows.size() == 1 && state->rows[0].question.scores == scores_of_row(result, result.trace.row, 64),
              "the traced row's scores");
@@ -250,7 +250,7 @@ std::string told_at(const std::vector<Steps>& rows, int at) {
 /// A tile with scales, walked by hand: 3 over 4/127 is 95.25, stored as 95.
 void scales(Hand& hand) {
   open_stepper(hand, scaled);
-  const auto& state = hand.stage.state->learn->views.at(0).recurrence;
+  const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
   hand.check(state->rows.size() == 1 && state->rows[0].same_bits, "the kernel's own bits");
   const auto expect_told = [&](const std::string& expected) {
     const std::size_t at =
@@ -321,7 +321,7 @@ void pinned_scales(Hand& hand) {
   open_view(hand, "recurrence\nscores: pinned\nalgorithms: two_pass, flash2\n", session);  // two_pass cannot scale P
   hand.settle();
   hand.frames(3);
-  const auto& state = hand.stage.state->learn->views.at(0).recurrence;
+  const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
   const Result& result = *hand.stage.panel_input().answer.result;
   if (!hand.check(state->rows.size() == 1 && state->rows[0].same_bits, "stepped with the kernel's bits: " + state->problem))
     return;

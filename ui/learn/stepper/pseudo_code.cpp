@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -114,6 +115,15 @@ void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> ru
               fitted(Face::mono, lines[i].text, size.x - px(number_width + 2 * padding)));
   }
   ImGui::Dummy(size);
+}
+
+std::string draw_code_view(LessonScene& scene) {
+  const Algorithm algorithm = scene.experiment.a.algorithm;
+  const std::vector<CodeLine> lines = pseudo_code(algorithm);
+  if (lines.empty()) return refusal("algorithm", name(algorithm), "three_pass, two_pass, flash1, flash2 or flash4");
+  label(Face::label, scene.colours.secondary, code_title(algorithm));
+  draw_pseudo_code(lines, {}, scene.width, scene.colours);
+  return "";
 }
 
 }  // namespace attoscope

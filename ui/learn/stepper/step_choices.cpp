@@ -98,10 +98,9 @@ void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   const float width = px(source_width);
   flow.next(width);
   const WithField field(Face::label);
-  const bool open = begin_combo("##source", std::string(source_names[static_cast<std::size_t>(source)]), width);
-  if (!open)
-    explain("Where the scores come from. They are S itself, one for each key of a single query: q·k is done.", "S_j = q·k_j");
-  if (!open) return;
+  if (!begin_combo("##source", std::string(source_names[static_cast<std::size_t>(source)]), width))
+    return explain("Where the scores come from. They are S itself, one for each key of a single query: q·k is done.",
+                   "S_j = q·k_j");
   for (std::size_t i = 0; i < source_names.size(); ++i) {
     const bool missing = static_cast<Source>(i) == Source::pinned && !scene.input.answer.result;
     ImGui::BeginDisabled(missing);
@@ -202,9 +201,8 @@ void choose_format(LessonScene& scene, Flow& flow) {
   flow.next(width);
   const WithField field(Face::mono);
   const Format& format = scene.experiment.format;
-  const bool open = begin_combo("##format", name(format), width);
-  if (!open) explain("D, the main format: what the steps that the policy names round to.", "x <- round(D, x)");
-  if (!open) return;
+  if (!begin_combo("##format", name(format), width))
+    return explain("D, the main format: what the steps that the policy names round to.", "x <- round(D, x)");
   const auto offer = [&](const std::string& text) {
     if (ImGui::Selectable(text.c_str(), parse_format(text) == format)) change(scene, "format", text);
   };
@@ -220,9 +218,8 @@ void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   const WithField field(Face::mono);
   std::string_view chosen = policy_name(scene.experiment.a.precision, Algorithm::flash2);
   if (chosen.empty()) chosen = policy_name(scene.experiment.a.precision, Algorithm::three_pass);
-  const bool open = begin_combo("##policy", chosen.empty() ? "its own" : std::string(chosen), width);
-  if (!open) explain("Where all of these algorithms round. The scores are used as given: `input` is not rounded here.");
-  if (!open) return;
+  if (!begin_combo("##policy", chosen.empty() ? "its own" : std::string(chosen), width))
+    return explain("Where all of these algorithms round. The scores are used as given: `input` is not rounded here.");
   for (const Policy& p : policies()) {
     if (p.algorithm != Algorithm::flash2) continue;
     const bool sums_P = p.precision.sum_rounded_P && state.asked.front().scaling.P.is_on();  // l sums e, P is stored later

@@ -24,22 +24,22 @@ std::string number(double x) {
 /// With brackets where it is negative and follows a sign.
 std::string term(double x) { return x < 0 ? fmt::format("({})", number(x)) : number(x); }
 
-std::string vector(const std::vector<double>& x) {
+/// "1, 2, 3, 4, …": the first of these numbers, at most so many.
+std::string listing(const std::vector<double>& x, const char* between, std::size_t most = written_terms) {
   std::string text;
-  for (const double c : x) text += (text.empty() ? "(" : ", ") + number(c);
-  return text + ")";
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i == most) return text + between + "…";
+    text += (i == 0 ? "" : between) + number(x[i]);
+  }
+  return text;
 }
+
+std::string vector(const std::vector<double>& x) { return "(" + listing(x, ", ", x.size()) + ")"; }
 
 /// "{1, 2, 3, 4, …}", or the number itself where there is one; with `may_join` also where all are the same.
 std::string some(const std::vector<double>& x, bool may_join = false, std::size_t most = written_terms) {
   const bool same = std::ranges::all_of(x, [&](double y) { return y == x.front(); });
-  if (x.size() == 1 || (may_join && same)) return number(x.front());
-  std::string text;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (i == most) return "{" + text + ", …}";
-    text += (text.empty() ? "" : ", ") + number(x[i]);
-  }
-  return "{" + text + "}";
+  return x.size() == 1 || (may_join && same) ? number(x.front()) : "{" + listing(x, ", ", most) + "}";
 }
 
 /// A step among its neighbours.
@@ -63,7 +63,7 @@ class Worked {
         return alpha();
       case StepKind::weights:
         return {(stores_P() ? "e_j = " : "P_j = ") + weight(flash1() ? "m~" : "m"), exponents(),
-                "= " + (stores_P() ? joined(made_of_keys(Step::e)) : listed(row_.P, ",  "))};
+                "= " + (stores_P() ? listing(made_of_keys(Step::e), ",  ") : listed(row_.P, ",  "))};
       case StepKind::scores:
         return scores();
       case StepKind::store:
@@ -98,34 +98,21 @@ class Worked {
       if (step_.numbers[i].step == step) return step_.numbers[i].after;
     return std::numeric_limits<double>::quiet_NaN();
   }
-  /// m before the tile or score that this step belongs to.
-  double old_max() const {
+  /// The latest step of a kind up to this one; the first step where there is none.
+  std::size_t latest(StepKind kind) const {
     std::size_t i = index_;
-    while (i > 0 && row_.steps[i].kind != StepKind::max) --i;
-    return row_.steps[i > 0 ? i - 1 : 0].state.m;
+    while (i > 0 && row_.steps[i].kind != kind) --i;
+    return i;
   }
+  /// m, l and O before the latest step of a kind.
+  const RowState& before(StepKind kind) const { return row_.steps[std::max<std::size_t>(1, latest(kind)) - 1].state; }
   /// The m that exponents are measured from: of flash1's tiles their own.
   double measured_from() const {
-    if (!flash1()) return step_.state.m;
-    std::size_t i = index_;
-    while (i > 0 && row_.steps[i].kind != StepKind::tile_max) --i;
-    return row_.steps[i].numbers.back().after;
-  }
-  /// l before the tile was added to it.
-  double old_l() const {
-    std::size_t i = index_;
-    while (i > 0 && row_.steps[i].kind != StepKind::sum) --i;
-    return row_.steps[i > 0 ? i - 1 : 0].state.l;
+    return flash1() ? row_.steps[latest(StepKind::tile_max)].numbers.back().after : step_.state.m;
   }
 
-  std::string listed(const std::vector<double>& x, const char* between) const {
-    std::string text;
-    for (int j = step_.keys.first; j < step_.keys.end; ++j) {
-      if (j - step_.keys.first == static_cast<int>(written_terms)) return text + between + "…";
-      text += (text.empty() ? "" : between) + number(x[static_cast<std::size_t>(j)]);
-    }
-    return text;
-  }
+  /// The numbers of the step's keys.
+  std::string listed(const std::vector<double>& x, const char* between) const { return listing(of_keys(x), between); }
   /// exp(S_j - m) as this row's method takes it.
   std::string weight(const std::string& m) const {
     return exp2() ? "2^(c·S_j - c·" + m + shift() + "),  c = " + number(row_.exponent_factor) : lift() + "exp(S_j - " + m + ")";
@@ -151,14 +138,6 @@ class Worked {
     for (const RoundedNumber& m : step_.numbers)
       if (m.step == step && m.key >= 0) all.push_back(before ? m.before : m.after);
     return all;
-  }
-  static std::string joined(const std::vector<double>& x) {
-    std::string text;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (i == written_terms) return text + ",  …";
-      text += (text.empty() ? "" : ",  ") + number(x[i]);
-    }
-    return text;
   }
 
   // --- lines that scales add ------------------------------------------------------------------------------------------
@@ -200,7 +179,8 @@ class Worked {
     if (P.granularity == Granularity::block)
       return {"P_j = s_p·" + element + "(" + e + " / s_p)",
               "= " + some(of_keys(row_.storage.P_scales), true, 2) + "·" + some(of_keys(row_.storage.P_elements)), result};
-    return {"P_j = " + element + "(" + e + ")", "= " + element + "(" + joined(made_of_keys(Step::P, true)) + ")", result};
+    return {"P_j = " + element + "(" + e + ")", "= " + element + "(" + listing(made_of_keys(Step::P, true), ",  ") + ")",
+            result};
   }
 
   std::vector<std::string> finish() const {
@@ -243,7 +223,7 @@ class Worked {
   }
 
   std::vector<std::string> alpha() const {
-    const double old = old_max();
+    const double old = before(StepKind::max).m;
     const std::string power = exp2() ? "2^(c·(" : "exp(", end = exp2() ? "))" : ")";
     const std::string beta =
         flash1() ? ",  β = " + power + number(measured_from()) + " - " + term(step_.state.m) + end + " = " + number(step_.share)
@@ -281,8 +261,8 @@ class Worked {
     switch (row_.question.algorithm) {
       case Algorithm::flash1:
         return {"O = (α·l'·O + β·P·V) / l",
-                "= (" + number(step_.alpha * old_l()) + "·" + vector(before_.O) + " + " + number(step_.share) + "·" + added +
-                    ") / " + number(step_.state.l),
+                "= (" + number(step_.alpha * before(StepKind::sum).l) + "·" + vector(before_.O) + " + " + number(step_.share) +
+                    "·" + added + ") / " + number(step_.state.l),
                 result};
       case Algorithm::flash2:
       case Algorithm::flash4:

@@ -19,18 +19,6 @@ constexpr std::string_view scores_expected = "1 to 64 numbers, random:COUNT:SEED
 /// Between the lowest and the highest of scores in order.
 constexpr double ordered_range = 6;
 
-/// The parts between the colons.
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ':')
-      parts.emplace_back();
-    else
-      parts.back().push_back(c);
-  }
-  return parts;
-}
-
 /// A whole number within [least, most], or -1.
 long whole(const std::string& text, long least, long most) {
   if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) return -1;
@@ -60,17 +48,10 @@ std::vector<double> ordered_scores(int count, bool ascending) {
 
 std::vector<double> listed_scores(const std::string& text) {
   std::vector<double> scores;
-  std::string word;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ' ';
-    if (c != ' ' && c != ',') {
-      word.push_back(c);
-    } else if (!word.empty()) {
-      const std::optional<double> x = real_of(word);
-      if (!x || !(std::fabs(*x) <= max_step_score)) return {};
-      scores.push_back(*x);
-      word.clear();
-    }
+  for (const std::string& word : listed_words(text)) {
+    const std::optional<double> x = real_of(word);
+    if (!x || !(std::fabs(*x) <= max_step_score)) return {};
+    scores.push_back(*x);
   }
   return scores.size() <= max_step_scores ? scores : std::vector<double>{};
 }
@@ -82,7 +63,7 @@ std::vector<double> scores_of(const std::string& text, const Result* result, std
     if (!result || !result->inputs) problem = "No row is traced yet, so there are no scores to show.";
     return problem.empty() ? scores_of_row(*result, result->trace.row, max_step_scores) : std::vector<double>{};
   }
-  const std::vector<std::string> parts = parts_of(text);
+  const std::vector<std::string> parts = split(text, ':');
   std::vector<double> scores;
   if (parts.size() == 1) {
     scores = listed_scores(text);

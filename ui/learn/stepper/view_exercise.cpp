@@ -28,16 +28,6 @@ struct ExerciseViewState {
 
 namespace {
 
-std::vector<std::string> answers_of(const LessonScene& scene, std::size_t count) {
-  std::vector<std::string> answers;
-  for (std::size_t i = 0; i < count; ++i) answers.push_back(value_of(scene, answer_key(i)));
-  return answers;
-}
-
-void draw_verdict(const LessonScene& scene, const AnswerVerdict& verdict, float width) {
-  if (!verdict.sentence.empty()) draw_sentence(verdict.right ? scene.colours.good : scene.colours.bad, verdict.sentence, width);
-}
-
 /// Names and signs that the reader may write.
 void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, float width) {
   std::string text;
@@ -47,9 +37,7 @@ void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, floa
     for (std::size_t i = 0; i < blank.names.size(); ++i)
       text += (i == 0 ? "" : ", ") + blank.names[i] + (blank.names[i] == "α" ? " (or alpha)" : "");
   }
-  ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.faint);
-  wrapped(Face::label, text + "; with + - * / max exp and parentheses.", width);
-  ImGui::PopStyleColor();
+  wrapped(Face::label, scene.colours.faint, text + "; with + - * / max exp and parentheses.", width);
   ImGui::Dummy({0, px(2)});
 }
 
@@ -80,9 +68,8 @@ bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine&
   return entered;
 }
 
-void draw_blanks(LessonScene& scene, ExerciseViewState& state, float width) {
+void draw_blanks(LessonScene& scene, ExerciseViewState& state, const std::vector<std::string>& answers, float width) {
   const Exercise& x = *state.exercise;
-  const std::vector<std::string> answers = answers_of(scene, x.blanks.size());
   if (state.shown != answers) state.typed = state.shown = answers;
   state.typed.resize(x.blanks.size());
   bool runs = false;
@@ -94,12 +81,6 @@ void draw_blanks(LessonScene& scene, ExerciseViewState& state, float width) {
   explain(
       "Runs what stands in the fields at every step of the row, and tells the first step where it parts from the right one.");
   for (std::size_t i = 0; runs && i < x.blanks.size(); ++i) change(scene, answer_key(i), state.typed[i]);
-  if (state.judged != answers) {
-    state.verdicts.assign(answers.size(), {});
-    for (std::size_t i = 0; i < answers.size(); ++i)
-      if (!answers[i].empty()) state.verdicts[i] = judge_blank(x.blanks[i], answers[i]);
-    state.judged = answers;
-  }
   draw_names(scene, x.blanks, width);
 }
 
@@ -154,11 +135,10 @@ void draw_moves(LessonScene& scene, const ExerciseViewState& state, const std::v
   }
 }
 
-void draw_order(LessonScene& scene, ExerciseViewState& state, float width) {
+void draw_order(LessonScene& scene, ExerciseViewState& state, const std::string& answer, float width) {
   const Exercise& x = *state.exercise;
   const std::size_t keys = x.row.scores.size();
-  const std::vector<std::string> answers = answers_of(scene, 1);
-  std::vector<int> order = order_of(answers[0], keys);
+  std::vector<int> order = order_of(answer, keys);
   const bool answered = !order.empty();
   if (!answered) {
     order.resize(keys);
@@ -172,7 +152,7 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, float width) {
   state.verdicts.clear();
   if (!worst->points.empty()) state.verdicts = {judge_order(x, state.row, worst->points[0].mean)};
   if (!answered && !state.verdicts.empty() && !state.verdicts[0].right) {
-    draw_sentence(scene.colours.secondary, state.verdicts[0].sentence, width);  // nothing was answered yet
+    wrapped(Face::body, scene.colours.secondary, state.verdicts[0].sentence, width);  // nothing was answered yet
     state.verdicts.clear();
   }
 }
@@ -183,14 +163,10 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, float width) {
 void draw_row(const LessonScene& scene, const Exercise& x, float width) {
   std::string scores;
   for (const double s : x.row.scores) scores += fmt::format("{}{:.6g}", scores.empty() ? "" : ", ", s);
-  ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.secondary);
-  wrapped(Face::mono, "scores " + scores, width);
-  ImGui::PopStyleColor();
+  wrapped(Face::mono, scene.colours.secondary, "scores " + scores, width);
 }
 
-void draw_formats(LessonScene& scene, ExerciseViewState& state, float width) {
-  const Exercise& x = *state.exercise;
-  const std::vector<std::string> answers = answers_of(scene, 1);
+void draw_formats(LessonScene& scene, const Exercise& x, const std::string& answer, float width) {
   draw_row(scene, x, width);
   const float left = ImGui::GetCursorScreenPos().x;
   for (std::size_t i = 0; i < x.formats.size(); ++i) {
@@ -198,37 +174,46 @@ void draw_formats(LessonScene& scene, ExerciseViewState& state, float width) {
     const float size = std::max(px(56), text_width(Face::label, format) + px(20));
     if (i > 0) ImGui::SameLine(0, px(8));
     if (ImGui::GetCursorScreenPos().x + size > left + width) ImGui::NewLine();
-    if (push_button((format + "###choice " + format).c_str(), on_card(scene.colours), format == answers[0], {size, px(28)}))
+    if (push_button((format + "###choice " + format).c_str(), on_card(scene.colours), format == answer, {size, px(28)}))
       change(scene, answer_key(0), format);
     explain("Your answer: " + format + ". The row is run in it, and in every other choice.");
   }
+}
+
+/// Runs the answers to blanks or to a choice of formats, where they are other ones than before.
+void run_answers(ExerciseViewState& state, const std::vector<std::string>& answers) {
   if (state.judged == answers) return;
-  state.verdicts.clear();
-  if (!answers[0].empty()) state.verdicts = {judge_format(x, answers[0])};
+  const Exercise& x = *state.exercise;
   state.judged = answers;
+  state.verdicts.assign(answers.size(), {});
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    if (!answers[i].empty())
+      state.verdicts[i] = x.blanks.empty() ? judge_format(x, answers[i]) : judge_blank(x.blanks[i], answers[i]);
 }
 
 void draw_on_card(LessonScene& scene, ExerciseViewState& state, float width) {
   const Exercise& x = *state.exercise;
-  draw_sentence(scene.colours.text, x.question, width);
-  if (x.kind == ExerciseKind::blanks)
-    draw_blanks(scene, state, width);
-  else
-    x.kind == ExerciseKind::order ? draw_order(scene, state, width) : draw_formats(scene, state, width);
+  std::vector<std::string> answers;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, x.blanks.size()); ++i) answers.push_back(value_of(scene, answer_key(i)));
+  if (x.kind != ExerciseKind::order) run_answers(state, answers);
+  wrapped(Face::body, scene.colours.text, x.question, width);
+  if (x.kind == ExerciseKind::blanks) draw_blanks(scene, state, answers, width);
+  if (x.kind == ExerciseKind::order) draw_order(scene, state, answers[0], width);
+  if (x.kind == ExerciseKind::format) draw_formats(scene, x, answers[0], width);
   for (std::size_t i = 0; i < state.verdicts.size(); ++i) {
-    AnswerVerdict verdict = state.verdicts[i];
-    if (x.blanks.size() > 1 && !verdict.sentence.empty()) verdict.sentence = x.blanks[i].target + ": " + verdict.sentence;
-    draw_verdict(scene, verdict, width);
+    const AnswerVerdict& verdict = state.verdicts[i];
+    const std::string target = x.blanks.size() > 1 ? x.blanks[i].target + ": " : "";
+    if (!verdict.sentence.empty())
+      wrapped(Face::body, verdict.right ? scene.colours.good : scene.colours.bad, target + verdict.sentence, width);
   }
   const bool solved = !state.verdicts.empty() && std::ranges::all_of(state.verdicts, &AnswerVerdict::right);
-  if (solved && !x.explanation.empty()) draw_sentence(scene.colours.secondary, x.explanation, width);
+  if (solved && !x.explanation.empty()) wrapped(Face::body, scene.colours.secondary, x.explanation, width);
 }
 
 }  // namespace
 
 std::string draw_exercise_view(LessonScene& scene) {
-  if (!scene.state.exercise) scene.state.exercise = std::make_shared<ExerciseViewState>();
-  ExerciseViewState& state = *scene.state.exercise;
+  auto& state = own_state<ExerciseViewState>(scene);
   try {
     if (!state.exercise) state.exercise = exercise_of(scene.view);
   } catch (const std::exception& error) {

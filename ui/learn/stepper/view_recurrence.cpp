@@ -52,8 +52,7 @@ void play(LessonScene& scene, RecurrenceViewState& state, int tick) {
 }  // namespace
 
 std::string draw_recurrence_view(LessonScene& scene) {
-  if (!scene.state.recurrence) scene.state.recurrence = std::make_shared<RecurrenceViewState>();
-  RecurrenceViewState& state = *scene.state.recurrence;
+  auto& state = own_state<RecurrenceViewState>(scene);
   std::string problem;
   std::vector<StepQuestion> questions = step_questions(scene, state, problem);
   const int at = whole_of(scene, "at", 0, 0, max_lesson_tick, problem);

@@ -52,13 +52,10 @@ struct Asked {
 
 std::vector<float> numbers_of(const std::vector<std::string>& words, std::string& problem) {
   std::vector<float> numbers;
-  for (const std::string& word : words) {
-    const auto x = real_of(word);
-    if (!x || !std::isfinite(*x)) problem = refusal("numbers", word, real_expected);
-    numbers.push_back(static_cast<float>(x.value_or(0)));
+  for (const double x : reals_of("numbers", words, most_numbers, problem)) {
+    if (!std::isfinite(x)) problem = refusal("numbers", words[numbers.size()], real_expected);
+    numbers.push_back(static_cast<float>(x));
   }
-  if (numbers.empty() || numbers.size() > most_numbers)
-    problem = refusal("numbers", std::to_string(numbers.size()) + " numbers", "1 to 32, with commas between them");
   return numbers;
 }
 
@@ -112,16 +109,9 @@ void type_numbers(LessonScene& scene) {
   explain("The numbers that share a scale, with commas between them: 1 to 32. Enter sets them.",
           "x -> scale * round(x / scale)");
   if (!entered) return;
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= typed.size();) {
-    const std::size_t end = std::min(typed.find(',', at), typed.size());
-    words.push_back(typed.substr(at, end - at));
-    std::erase(words.back(), ' ');
-    at = end + 1;
-  }
-  std::string& complaint = scene.state.bits->complaint;
+  std::string& complaint = scene.state.complaint;
   complaint.clear();
-  numbers_of(words, complaint);
+  numbers_of(typed_list(typed), complaint);
   if (complaint.empty()) change(scene, "numbers", typed);
 }
 
@@ -258,7 +248,7 @@ std::string draw_block_bits(LessonScene& scene) {
     type_numbers(scene);
     choose_outlier(scene);
   }
-  if (!scene.state.bits->complaint.empty()) label(Face::label, scene.colours.bad, scene.state.bits->complaint);
+  if (!scene.state.complaint.empty()) label(Face::label, scene.colours.bad, scene.state.complaint);
   draw_said(scene, scene.colours.secondary, sentence(q, block));
   draw_scale(scene, q, block);
   draw_elements(scene, q, block);

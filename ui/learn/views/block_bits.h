@@ -8,11 +8,6 @@
 
 namespace attoscope {
 
-/// What a `bits` view remembers.
-struct BitsViewState {
-  std::string complaint;  ///< why what was typed is no number
-};
-
 /// The bits of an element, or of a scale's code, from the left: a float's sign, exponent and significand, an integer in two's
 /// complement, e8m0's exponent alone.
 std::string element_digits(const Element& element, double x);

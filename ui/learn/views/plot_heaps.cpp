@@ -82,13 +82,11 @@ std::string draw_heaps_plot(LessonScene& scene, HeapsState& state, float height)
   for (const auto& [value, align] : {std::pair{low, 0.0f}, {high, 1.0f}})
     draw_text({room.at(value), room.bottom + px(4)}, Face::small, scene.colours.faint, scientific(value, 2), align);
   ImGui::Dummy({scene.width, height});
-  ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.secondary);
   wrapped(
-      Face::small,
+      Face::small, scene.colours.secondary,
       "Wasserstein-1 is the mean length of the lines. It sorts, so it does not see which weight moved; and it depends on the "
       "number of weights.",
       scene.width);
-  ImGui::PopStyleColor();
   return "";
 }
 

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ui/frame/ui_state.h"
 #include "ui/learn/views/view_parts.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/statistics/loop_picture.h"
 
 namespace attoscope {
@@ -35,6 +39,17 @@ struct HeapsState {
   std::vector<float> x, y;
   double distance = 0;  ///< Wasserstein-1
 };
+
+/// The recurrence of the traced row in a lesson: the strip's plots, and the step of the scrubbed tile.
+struct RowPlots {
+  StripState strip;
+  Playback playback;
+};
+
+/// Fills `size`. The scrubbed tile and the hidden curves are the scene's `tile` and `hidden`; returns a sentence where these
+/// are impossible. Where there is no recurrence, a sentence in its place says why.
+std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
+                           std::span<const StripPlot> plots, ImVec2 size);
 
 /// A measure of a sweep: curves over numbers, or a line of dots for each name.
 std::string draw_sweep_plot(LessonScene& scene, float height);

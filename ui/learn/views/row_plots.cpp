@@ -1,9 +1,8 @@
-#include "ui/learn/views/row_plots.h"
-
 #include <fmt/format.h>
 
 #include <string>
 
+#include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
 

@@ -237,7 +237,6 @@ std::string sentence(const std::vector<Stored>& all, double x) {
 }  // namespace
 
 std::string draw_bits_view(LessonScene& scene) {
-  if (!scene.state.bits) scene.state.bits = std::make_shared<BitsViewState>();
   if (!value_of(scene, "storage").empty()) return draw_block_bits(scene);
   std::string problem;
   const std::vector<Format> formats = formats_of(scene, "fp16", problem);
@@ -247,7 +246,7 @@ std::string draw_bits_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   const auto shows = [&](std::string_view part) { return std::ranges::find(parts, part) != parts.end(); };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  bool changed = !is_on_page(scene) && edit_value(scene, scene.state.bits->complaint, x, formats);
+  bool changed = !is_on_page(scene) && edit_value(scene, scene.state.complaint, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back(stored_in(f, x));
   draw_said(scene, scene.colours.secondary, sentence(all, x));

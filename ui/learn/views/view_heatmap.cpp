@@ -15,10 +15,6 @@
 
 namespace attoscope {
 
-struct HeatmapViewState {
-  HeatState heat;
-};
-
 namespace {
 
 std::array<std::string_view, field_count> field_names() {
@@ -104,7 +100,6 @@ void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
 }  // namespace
 
 std::string draw_heatmap_view(LessonScene& scene) {
-  if (!scene.state.heatmap) scene.state.heatmap = std::make_shared<HeatmapViewState>();
   const auto names = field_names();
   const std::string wanted = value_of(scene, "field", "a_error");
   std::string problem = unknown_word("field", {wanted}, names);
@@ -115,7 +110,7 @@ std::string draw_heatmap_view(LessonScene& scene) {
   const auto field = static_cast<Field>(std::ranges::find(names, wanted) - names.begin());
   const auto result = answered(scene, {scene.width, height + 2 * px(28)});
   if (!result) return "";
-  HeatState& heat = scene.state.heatmap->heat;
+  auto& heat = own_state<HeatState>(scene);
   refresh_values(heat, result, field);
   if (!is_on_page(scene)) switch_field(scene, field);
   draw_verdict(scene, *result);

@@ -62,6 +62,25 @@ double real_of(const LessonScene& scene, std::string_view key, double otherwise,
   return x.value_or(otherwise);
 }
 
+std::vector<double> reals_of(std::string_view key, const std::vector<std::string>& words, std::size_t most,
+                             std::string& problem) {
+  std::vector<double> numbers;
+  for (const std::string& word : words) {
+    const auto x = real_of(word);
+    if (!x) problem = refusal(key, word, real_expected);
+    numbers.push_back(x.value_or(0));
+  }
+  if (numbers.empty() || numbers.size() > most)
+    problem = refusal(key, std::to_string(numbers.size()) + " numbers",
+                      "1 to " + std::to_string(most) + ", with commas between them");
+  return numbers;
+}
+
+std::vector<std::string> typed_list(std::string typed) {
+  std::erase(typed, ' ');
+  return split(typed, ',');
+}
+
 std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherwise, std::string& problem) {
   constexpr std::size_t most = 6;
   const std::string_view key = value_of(scene, "formats").empty() ? "format" : "formats";
@@ -93,11 +112,9 @@ void draw_said(LessonScene& scene, Colour colour, std::string_view text) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float lines = scene.width < px(680) ? 2 : 1;
   ImGui::SetCursorScreenPos({at.x, at.y + px(3)});
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
-  wrapped(Face::label, fitted(Face::label, text, scene.width * (lines - (lines > 1 ? 0.15f : 0))), scene.width);
+  wrapped(Face::label, colour, fitted(Face::label, text, scene.width * (lines - (lines > 1 ? 0.15f : 0))), scene.width);
   ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({scene.width, px(6) + px(18) * lines});
 }
@@ -110,12 +127,6 @@ void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view senten
   draw_instead(room, std::string(sentence), scene.colours);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(size);
-}
-
-void draw_sentence(Colour colour, std::string_view text, float width) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  wrapped(Face::body, text, width);
-  ImGui::PopStyleColor();
 }
 
 Palette on_card(const Palette& colours) {

@@ -19,6 +19,12 @@ inline constexpr std::string_view real_expected = "a number such as 0.1, 1/3, 2^
 /// The value of a key as such a number; where it is none, `problem` says so in a sentence and `otherwise` stands.
 double real_of(const LessonScene& scene, std::string_view key, double otherwise, std::string& problem);
 
+/// The numbers of a list, one to `most`; `problem` says which word is none, or how many there are.
+std::vector<double> reals_of(std::string_view key, const std::vector<std::string>& words, std::size_t most,
+                             std::string& problem);
+/// The words between the commas of what was typed, without blanks.
+std::vector<std::string> typed_list(std::string typed);
+
 /// The formats that `formats`, or else `format`, lists: 1 to 6 of them; where one is none, `problem` says so.
 std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherwise, std::string& problem);
 
@@ -31,8 +37,6 @@ void change_to(LessonScene& scene, const Experiment& edited);
 /// What a view says about itself, in a line, or two where it is narrow: the same height for every text.
 void draw_said(LessonScene& scene, Colour colour, std::string_view text);
 
-/// A sentence in lines of at most `width`.
-void draw_sentence(Colour colour, std::string_view text, float width);
 /// The colours of controls on a card, which is as raised as they usually are.
 Palette on_card(const Palette& colours);
 /// A card as wide as the scene, with what `draw` draws within `width`.

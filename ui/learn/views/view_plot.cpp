@@ -8,7 +8,6 @@
 
 #include "implot.h"
 #include "ui/learn/views/plots.h"
-#include "ui/learn/views/row_plots.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -113,8 +112,7 @@ constexpr std::array<std::string_view, 10> kinds{"trace", "error",  "rescales", 
 }  // namespace
 
 std::string draw_plot_view(LessonScene& scene) {
-  if (!scene.state.plot) scene.state.plot = std::make_shared<PlotViewState>();
-  PlotViewState& state = *scene.state.plot;
+  auto& state = own_state<PlotViewState>(scene);
   const std::string kind = value_of(scene, "kind");
   std::string problem = unknown_word("kind", {kind}, kinds);
   const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));

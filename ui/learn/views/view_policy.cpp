@@ -6,7 +6,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
-#include "ui/learn/views/row_plots.h"
+#include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
@@ -120,7 +120,7 @@ void draw_roundings(const LessonScene& scene, float width) {
 }
 
 /// The view on a page: the outcome stands beside the roundings, or below them where there is little room.
-std::string draw_policy_page(LessonScene& scene, float height) {
+std::string draw_policy_page(LessonScene& scene, RowPlots& plots, float height) {
   const bool beside = scene.width >= px(520);
   const float gap = px(24), left = beside ? std::floor(scene.width * 0.42f) : scene.width;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -128,7 +128,7 @@ std::string draw_policy_page(LessonScene& scene, float height) {
   const ImVec2 to = beside ? ImVec2{at.x + left + gap, at.y} : ImVec2{at.x, ImGui::GetCursorScreenPos().y + px(16)};
   ImGui::SetCursorScreenPos(to);
   ImGui::BeginGroup();
-  std::string problem = draw_outcome(scene, scene.state.policy->plots, beside ? scene.width - left - gap : left, height);
+  std::string problem = draw_outcome(scene, plots, beside ? scene.width - left - gap : left, height);
   ImGui::EndGroup();
   return problem;
 }
@@ -136,22 +136,22 @@ std::string draw_policy_page(LessonScene& scene, float height) {
 }  // namespace
 
 std::string draw_policy_view(LessonScene& scene) {
-  if (!scene.state.policy) scene.state.policy = std::make_shared<PolicyViewState>();
+  auto& state = own_state<PolicyViewState>(scene);
   std::string problem;
   const float height = px(static_cast<float>(whole_of(scene, "height", 520, 400, 1000, problem)));
   if (problem.empty()) problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
-  if (is_on_page(scene)) return draw_policy_page(scene, height);
+  if (is_on_page(scene)) return draw_policy_page(scene, state.plots, height);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float left = std::floor(std::min(px(316), scene.width * 0.46f)), gap = px(24);
   Experiment edited = scene.experiment;
   ImGui::BeginChild("steps", {left, height});
-  const bool changed = edit_precision(edited, scene.input, scene.colours, scene.state.policy->typed_format);
+  const bool changed = edit_precision(edited, scene.input, scene.colours, state.typed_format);
   ImGui::EndChild();
   if (changed) change_to(scene, edited);
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
   ImGui::BeginGroup();
-  problem = draw_outcome(scene, scene.state.policy->plots, scene.width - left - gap, height);
+  problem = draw_outcome(scene, state.plots, scene.width - left - gap, height);
   ImGui::EndGroup();
   ImGui::SetCursorScreenPos({at.x, at.y + height});
   ImGui::Dummy({scene.width, 0});

@@ -126,16 +126,14 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
   ImGui::EndGroup();
   if (!answered || !best) return;
   const bool right = choices[*best] == quiz.answer;
-  draw_sentence(
-      right ? scene.colours.good : scene.colours.bad,
-      (right ? "Yes. " : "No: " + choices[*best] + ". ") + "Below each choice, as computed just now: " + answer.title + ".",
-      width);
+  wrapped(Face::body, right ? scene.colours.good : scene.colours.bad,
+          (right ? "Yes. " : "No: " + choices[*best] + ". ") + "Below each choice, as computed just now: " + answer.title + ".",
+          width);
 }
 
 /// A field for the number, and how far it is from the truth, which is called `title`.
 void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::string& title, float width) {
-  if (!scene.state.quiz) scene.state.quiz = std::make_shared<QuizViewState>();
-  QuizViewState& state = *scene.state.quiz;
+  auto& state = own_state<QuizViewState>(scene);
   if (state.shown != quiz.answer) state.typed = state.shown = quiz.answer;
   {
     const WithField field(Face::mono);
@@ -149,8 +147,8 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::s
   const std::optional<double> given = number_of(quiz.answer);
   if (!given || std::isnan(truth)) return;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
-  draw_sentence(right ? scene.colours.good : scene.colours.bad,
-                fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
+  wrapped(Face::body, right ? scene.colours.good : scene.colours.bad,
+          fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
 }
 
 /// What stands below the question. One sentence where there is no right answer.
@@ -178,9 +176,10 @@ std::string draw_quiz_view(LessonScene& scene) {
   const Quiz quiz = quiz_of(scene, problem);
   if (!problem.empty()) return problem;
   draw_card(scene, [&](float width) {
-    draw_sentence(scene.colours.text, quiz.question, width);
+    wrapped(Face::body, scene.colours.text, quiz.question, width);
     problem = draw_answer(scene, quiz, width);
-    if (!quiz.answer.empty() && !quiz.explanation.empty()) draw_sentence(scene.colours.secondary, quiz.explanation, width);
+    if (!quiz.answer.empty() && !quiz.explanation.empty())
+      wrapped(Face::body, scene.colours.secondary, quiz.explanation, width);
   });
   return problem;
 }

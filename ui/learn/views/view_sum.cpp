@@ -17,10 +17,6 @@
 
 namespace attoscope {
 
-struct SumViewState {
-  std::string complaint;  ///< why what was typed is no list of numbers
-};
-
 namespace {
 
 constexpr std::array<Format, 5> formats{fp16, bf16, tf32, e4m3, e5m2};
@@ -41,13 +37,7 @@ struct Asked {
 std::vector<float> numbers_of(std::string_view key, const std::vector<std::string>& words, const Format& f,
                               std::string& problem) {
   std::vector<float> numbers;
-  for (const std::string& word : words) {
-    const auto x = real_of(word);
-    if (!x) problem = refusal(key, word, real_expected);
-    numbers.push_back(static_cast<float>(round(f, x.value_or(0))));
-  }
-  if (numbers.empty() || numbers.size() > most_numbers)
-    problem = refusal(key, std::to_string(numbers.size()) + " numbers", "1 to 64, with commas between them");
+  for (const double x : reals_of(key, words, most_numbers, problem)) numbers.push_back(static_cast<float>(round(f, x)));
   return numbers;
 }
 
@@ -110,17 +100,10 @@ void type_numbers(LessonScene& scene, const char* key, std::string_view otherwis
               : "Factors, with commas between them; the shorter list is filled with zeros. Enter sets them.",
           "a . b + c");
   if (!entered) return;
-  std::string& complaint = scene.state.sum->complaint;
+  std::string& complaint = scene.state.complaint;
   complaint.clear();
-  std::vector<std::string> words;
-  for (std::size_t at_word = 0; at_word <= typed.size();) {
-    const std::size_t end = std::min(typed.find(',', at_word), typed.size());
-    std::string word = typed.substr(at_word, end - at_word);
-    std::erase(word, ' ');
-    words.push_back(std::move(word));
-    at_word = end + 1;
-  }
-  numbers_of(key, words, fp32, complaint);
+  const std::vector<std::string> words = typed_list(typed);
+  reals_of(key, words, most_numbers, complaint);
   if (complaint.empty() && std::string(key) == "c" && words.size() > 1) complaint = refusal(key, typed, "one number");
   if (complaint.empty()) change(scene, key, typed);
 }
@@ -185,21 +168,18 @@ void draw_sum(LessonScene& scene, Asked q) {
       rule.carry == CarryPlace::after_the_halves ? " in halves, products 0 and 1 of every four first" : "";
   const std::string rule_text = fmt::format("blocks of {}{}, {} bits below the largest exponent, rounded {}; {}", rule.block,
                                             halves, rule.aligned_bits, text(rule.rounding), text(rule.evidence));
-  ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.faint);
-  wrapped(Face::label, rule_text, scene.width);
-  ImGui::PopStyleColor();
+  wrapped(Face::label, scene.colours.faint, rule_text, scene.width);
 }
 
 }  // namespace
 
 std::string draw_sum_view(LessonScene& scene) {
-  if (!scene.state.sum) scene.state.sum = std::make_shared<SumViewState>();
   std::string problem;
   const Asked q = asked_of(scene, problem);
   if (!problem.empty()) return problem;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   if (!is_on_page(scene)) choose_all(scene, q);
-  if (!scene.state.sum->complaint.empty()) label(Face::label, scene.colours.bad, scene.state.sum->complaint);
+  if (!scene.state.complaint.empty()) label(Face::label, scene.colours.bad, scene.state.complaint);
   if (const std::string why = why_no_tensor_core(q.gpu, q.format, q.sums); !why.empty())
     draw_said(scene, scene.colours.bad, why + ".");
   else

@@ -31,14 +31,8 @@ int whole_of(const LessonScene& scene, std::string_view key, int otherwise, int 
 
 std::vector<std::string> list_of(const LessonScene& scene, std::string_view key, std::string_view otherwise) {
   std::vector<std::string> words;
-  const std::string text = value_of(scene, key, otherwise);
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    std::size_t first = text.find_first_not_of(' ', at), last = end;
-    while (last > at && text[last - 1] == ' ') --last;
-    if (first < last) words.push_back(text.substr(first, last - first));
-    at = end + 1;
-  }
+  for (const std::string& part : split(value_of(scene, key, otherwise), ','))
+    if (const std::string_view word = trimmed(part); !word.empty()) words.emplace_back(word);
   return words;
 }
 
@@ -64,11 +58,7 @@ std::string refusal(std::string_view key, std::string_view value, std::string_vi
 
 LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot) {
   scene.requests.lesson.push_back(question);
-  if (scene.input.learn.answers) {
-    const auto found =
-        std::ranges::find_if(*scene.input.learn.answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
-    if (found != scene.input.learn.answers->end()) scene.state.latest[slot] = *found;
-  }
+  if (LessonAnswerPtr answer = answer_of(scene.input.learn.answers.get(), question)) scene.state.latest[slot] = answer;
   const auto latest = scene.state.latest.find(slot);
   return latest == scene.state.latest.end() ? nullptr : latest->second;
 }

@@ -16,25 +16,10 @@
 
 namespace attoscope {
 
-struct RecurrenceViewState;
-struct BitsViewState;
-struct HeatmapViewState;
-struct PolicyViewState;
-struct PlotViewState;
-struct QuizViewState;
-struct SumViewState;
-struct ExerciseViewState;
-
-/// What one view remembers between frames; each kind makes its own where its file defines it.
+/// What one view remembers between frames.
 struct LessonViewState {
-  std::shared_ptr<RecurrenceViewState> recurrence;
-  std::shared_ptr<BitsViewState> bits;
-  std::shared_ptr<HeatmapViewState> heatmap;
-  std::shared_ptr<PolicyViewState> policy;
-  std::shared_ptr<PlotViewState> plot;
-  std::shared_ptr<QuizViewState> quiz;
-  std::shared_ptr<SumViewState> sum;
-  std::shared_ptr<ExerciseViewState> exercise;
+  std::shared_ptr<void> own;              ///< what its kind remembers, as `own_state` made it
+  std::string complaint;                  ///< why what was typed is no number
   std::string said;                       ///< the line that the view says about itself, with its numbers
   std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
 
@@ -55,6 +40,13 @@ struct LessonScene {
   Requests& requests;
   float width;  ///< that it may fill, in pixels
 };
+
+/// What a view of a kind remembers, a value that the kind's file defines.
+template <class State>
+State& own_state(LessonScene& scene) {
+  if (!scene.state.own) scene.state.own = std::make_shared<State>();
+  return *static_cast<State*>(scene.state.own.get());
+}
 
 /// True on a page without a program: a view then draws no control.
 bool is_on_page(const LessonScene& scene);

@@ -1,0 +1,89 @@
+#include "kernels/judge/parting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/slips/softmax_variant.h"
+
+namespace attoscope {
+namespace {
+
+std::size_t place(int i) { return static_cast<std::size_t>(i); }
+
+/// Keys of one tile of a.
+int keys_of_a_tile(const Experiment& e) { return tile_keys(e.a, key_count(e.problem)); }
+
+bool meets(const Trace& trace, int tile) { return std::ranges::find(trace.tiles, tile, &TraceTile::tile) != trace.tiles.end(); }
+
+/// Of the wrong keys the first in a tile that the row goes through; the first of all where it goes through none of theirs.
+int first_key(const std::vector<Keys>& wrong, const Trace& trace, int tile) {
+  for (const Keys& run : wrong)
+    for (int key = run.first; key < run.end; key = (key / tile + 1) * tile)
+      if (meets(trace, key / tile)) return key;
+  return wrong.front().first;
+}
+
+/// Where another mask shows or hides a key of the row, the first such key.
+std::vector<Keys> masked_otherwise(Problem p, const Mask& mask, int row) {
+  const Keys right = visible_keys(p, row);
+  p.mask = mask;
+  const Keys other = visible_keys(p, row);
+  const int first = right.first != other.first ? std::min(right.first, other.first) : std::min(right.end, other.end);
+  if (right.first == other.first && right.end == other.end) return {};
+  return {{first, first + 1}};
+}
+
+}  // namespace
+
+RowPrefix nearest_prefix(const Result& r) {
+  const Experiment& e = r.experiment;
+  RowPrefix nearest{.row = r.trace.row};
+  if (!r.inputs || !e.loaded.values || r.trace.tiles.size() < 2) return nearest;
+  const VariantHead head = variant_head(*r.inputs);
+  const SoftmaxVariant right = right_softmax(e.problem);
+  const std::vector<double> s = scores(head, right, nearest.row);
+  const Keys keys = right.keys(nearest.row);
+  const int columns = head.shape.d_v, tile = keys_of_a_tile(e);
+  const double m = *std::max_element(s.begin() + keys.first, s.begin() + keys.end), *const output =
+                                                                                        e.loaded.values->data() +
+                                                                                        place(nearest.row) * place(columns);
+  double l = right.sink ? std::exp(*right.sink - m) : 0, least = std::numeric_limits<double>::infinity();
+  std::vector<double> sum(place(columns));
+  for (int j = keys.first; j < keys.end; ++j) {
+    if (j % tile == 0 && j > keys.first) {
+      double square = 0;
+      for (int c = 0; c < columns; ++c) square += std::pow(sum[place(c)] / l - output[c], 2);
+      if (square < least) {
+        least = square, nearest.tiles = j / tile, nearest.output = sum;
+        for (double& x : nearest.output) x /= l;
+      }
+    }
+    const double P = std::exp(s[place(j)] - m);
+    l += P;
+    for (int c = 0; c < columns; ++c) sum[place(c)] += P * head.v[place(j) * place(columns) + place(c)];
+  }
+  return nearest;
+}
+
+Parting parting_of(const CallJudgement& call, const Result& followed, const RowPrefix& prefix) {
+  const int row = followed.trace.row, tile = keys_of_a_tile(followed.experiment);
+  const JudgedRow& judged = call.worst_row();
+  if (followed.trace.tiles.empty() || !std::ranges::binary_search(judged.found.wrong_rows, row)) return {};
+  std::vector<Keys> wrong;
+  if (judged.slip) wrong = judged.slip->keys;
+  if (judged.slip && judged.slip->mask) wrong = masked_otherwise(followed.experiment.problem, *judged.slip->mask, row);
+  if (!wrong.empty()) {
+    const int key = first_key(wrong, followed.trace, tile);
+    return {.by = Parting::By::keys, .tile = key / tile, .key = key};
+  }
+  if (prefix.row != row || prefix.output.empty()) return {};
+  const std::vector<double> slack(prefix.output.size());
+  const double* const output = call.output.data() + place(row) * place(call.shape.d_v);
+  if (row_ratio(call.detail.tolerance, row, output, prefix.output.data(), slack.data()) > 1) return {};
+  return {.by = Parting::By::prefix, .tile = prefix.tiles, .key = -1};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,151 @@
+#include "ui/widgets/table_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+namespace {
+
+constexpr float bar_height = 3;
+
+/// The places of the columns for people.
+std::vector<std::size_t> shown_columns(const Table& table) {
+  std::vector<std::size_t> shown;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (table.columns[c].shown != ColumnFor::files) shown.push_back(c);
+  return shown;
+}
+
+/// Words by the alphabet; what is no number stands behind all numbers.
+bool is_less(const TableCell& x, const TableCell& y) {
+  const auto number = [](const TableCell& cell) {
+    if (const auto* const count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
+    const auto* const value = std::get_if<double>(&cell);
+    return value != nullptr && !std::isnan(*value) ? *value : HUGE_VAL;
+  };
+  const auto *const a = std::get_if<std::string>(&x), *const b = std::get_if<std::string>(&y);
+  return a != nullptr && b != nullptr ? *a < *b : number(x) < number(y);
+}
+
+/// The rows in the order that the headings ask for.
+std::vector<std::size_t> order_of(const Table& table, const std::vector<std::size_t>& columns) {
+  std::vector<std::size_t> order(table.rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const ImGuiTableSortSpecs* const specs = ImGui::TableGetSortSpecs();
+  if (specs == nullptr || specs->SpecsCount == 0) return order;
+  const std::size_t by = columns[static_cast<std::size_t>(specs->Specs[0].ColumnIndex)];
+  const bool descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+  std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
+    const TableCell &a = table.rows[x][by], &b = table.rows[y][by];
+    return descending ? is_less(b, a) : is_less(a, b);
+  });
+  return order;
+}
+
+/// The title, and the key as its test label.
+std::string label_of(const ColumnHeading& heading) { return title_of(heading) + "###" + heading.key; }
+
+void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const Palette& colours) {
+  for (const std::size_t c : columns) {
+    const bool words = has_words(table, c);
+    ImGui::TableSetupColumn(label_of(table.columns[c]).c_str(),
+                            (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
+                                (table.columns[c].minor ? ImGuiTableColumnFlags_DefaultHide : 0));
+  }
+  ImGui::TableSetupScrollFreeze(0, 1);
+  const WithFace face(Face::small);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    ImGui::TableSetColumnIndex(static_cast<int>(i));
+    ImGui::TableHeader(label_of(table.columns[columns[i]]).c_str());
+    if (const std::string& meaning = table.columns[columns[i]].meaning; !meaning.empty()) explain(meaning);
+  }
+  ImGui::PopStyleColor();
+}
+
+/// At the foot of the cell that the cursor is in.
+void draw_bar(float share, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({at.x, top}, {at.x + width, top + px(bar_height)}, colours.raised);
+  list->AddRectFilled({at.x, top}, {at.x + share * width, top + px(bar_height)}, faded(colours.accent, 0.7f));
+}
+
+void draw_cell(const std::string& text, bool words, Colour colour) {
+  const float width = text_width(Face::mono_small, text), room = ImGui::GetContentRegionAvail().x;
+  if (!words && width < room) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+  label(Face::mono_small, colour, text);
+}
+
+/// True if the row was clicked.
+bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look,
+              const Palette& colours) {
+  const TableRow about = look.row(row);
+  const float height = line_height(Face::mono_small) + px(look.bar ? bar_height + 4 : 2);
+  ImGui::TableNextRow();
+  ImGui::TableSetColumnIndex(0);
+  const bool clicked =
+      ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
+  if (!about.meaning.empty()) explain(about.meaning, about.formula);
+  ImGui::SameLine(0, 0);
+  if (about.mark) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + line_height(Face::mono_small) / 2}, px(3), *about.mark);
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
+    const std::size_t c = columns[i];
+    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, colours);
+    if (i == 0 && about.mark) ImGui::Indent(px(12));
+    draw_cell(text_of(table.columns[c], table.rows[row][c]), has_words(table, c),
+              about.chosen ? colours.text : colours.secondary);
+    if (i == 0 && about.mark) ImGui::Unindent(px(12));
+  }
+  return clicked;
+}
+
+/// True if the columns that are not hidden fit into the width, judged by the first rows.
+bool fits(const Table& table, const std::vector<std::size_t>& columns, float room) {
+  constexpr std::size_t looked_at = 64;
+  float sum = 0;
+  for (const std::size_t c : columns) {
+    if (table.columns[c].minor) continue;
+    float width = text_width(Face::small, title_of(table.columns[c])) + px(14);  // with the mark of the order
+    for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
+      width = std::max(width, text_width(Face::mono_small, text_of(table.columns[c], table.rows[row][c])));
+    sum += width + px(8);
+  }
+  return sum <= room;
+}
+
+}  // namespace
+
+std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look, const Palette& colours) {
+  const std::vector<std::size_t> columns = shown_columns(table);
+  constexpr ImGuiTableFlags always = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
+                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_NoBordersInBody;
+  const bool fills = fits(table, columns, ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize);
+  const ImGuiTableFlags sizes =
+      fills ? ImGuiTableFlags_SizingStretchProp : ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_ScrollX;
+  std::optional<std::size_t> clicked;
+  if (!ImGui::BeginTable(id, static_cast<int>(columns.size()), always | sizes)) return clicked;
+  draw_headings(table, columns, colours);
+  const std::vector<std::size_t> order = order_of(table, columns);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(order.size()));
+  while (clipper.Step())
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, colours))
+        clicked = row;
+  ImGui::EndTable();
+  return clicked;
+}
+
+}  // namespace attoscope
