@@ -15,10 +15,10 @@ namespace attoscope {
 
 /// A run of Markdown, made ready to be drawn.
 struct TextState {
-  float width = -1, scale = 0;           ///< what it was made for
+  float width = -1, scale = 0;           ///< that it was laid out for
   std::string text;                      ///< without the formulas that cannot be drawn
   std::vector<std::string> problems;     ///< one sentence for each of those
-  float formula = 0, formula_scale = 0;  ///< what its widest displayed formula needs, at which scale; 0: never
+  float formula = 0, formula_scale = 0;  ///< width and scale of its widest displayed formula; 0: never measured
 };
 
 /// The parts of a page that scroll separately.
@@ -26,7 +26,7 @@ enum class PageColumn { text, views };
 
 struct LearnState {
   MarkdownText markdown;
-  std::shared_ptr<const Lessons> lessons;  ///< what the rest is about
+  std::shared_ptr<const Lessons> lessons;  ///< the lessons that the other members refer to
   std::string lesson;                      ///< whose views and texts are remembered
   std::map<int, LessonViewState> views;    ///< by LessonView::index
   std::map<const LessonBlock*, TextState> texts;

@@ -21,7 +21,7 @@ void turn_page(LessonState& state, const Lessons* lessons, int by);
 /// The first or the last step of the open lesson.
 void turn_to_end(LessonState& state, const Lessons* lessons, bool last);
 
-/// How many steps of the lesson were on screen.
+/// The number of steps of the lesson that were on screen.
 int steps_seen(const LessonState& state, const Lesson& lesson);
 /// Notes that the step is on screen.
 void see_step(LessonState& state, const LessonPlace& place);

@@ -41,7 +41,7 @@ Notation notation_of(std::string_view text) {
   return n;
 }
 
-/// By how much a value counts for one of the unit.
+/// The factor that converts a value to the unit.
 double factor_of(std::string_view unit) {
   constexpr std::array<std::pair<std::string_view, double>, 4> units{{{"%", 100}, {"kB", 1e-3}, {"MB", 1e-6}, {"GB", 1e-9}}};
   while (unit.starts_with(' ')) unit.remove_prefix(1);

@@ -100,7 +100,7 @@ std::optional<RichMd::LatexBitmap> formula_picture(const std::string& formula, f
   return picture;
 }
 
-/// What MicroTeX says against a formula; empty: it can be drawn, and is `width` pixels wide.
+/// MicroTeX's objection to a formula; empty: it can be drawn, and is `width` pixels wide.
 std::string complaint_about(const FormulaPlace& f, float& width) {
   width = 0;
   for (const std::string_view refused : {"\\def", "\\newcommand", "\\renewcommand", "\\newenvironment", "\\renewenvironment"})
@@ -139,7 +139,7 @@ std::size_t behind_code(std::string_view text, std::size_t at) {
   return at + length;
 }
 
-/// Where the formula that opens at `at` with `signs` dollars closes; npos: it is none.
+/// The end of the formula that opens at `at` with `signs` dollars; npos: it is no formula.
 std::size_t closing(std::string_view text, std::size_t at, std::size_t signs) {
   const std::size_t first = at + signs;
   if (signs == 1 && (first >= text.size() || is_blank(text[first]))) return std::string_view::npos;
@@ -162,7 +162,7 @@ float width_of_word(std::string_view text) {
   return ImGui::CalcTextSize(word.data(), word.data() + word.size()).x;
 }
 
-/// What is so many pixels wide goes on the line, or begins another; what comes first in a line says where the line is.
+/// Begins a new line unless the next item, `width` pixels wide, fits. An empty item begins every line and fixes its place.
 void begin_in_line(float width) {
   const auto goes_on = [] { return ImGui::GetCurrentWindow()->DC.IsSameLine; };
   if (goes_on() && width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
@@ -250,7 +250,7 @@ struct MarkdownText::Renderer {
   }
 
   RichMd::Context* context = nullptr;
-  std::vector<ImFont*> own_fonts;  ///< what the context added to the atlas, and leaves there
+  std::vector<ImFont*> own_fonts;  ///< fonts that the context added to the atlas; it does not remove them
   const std::function<void(int)>* number = nullptr;
 };
 

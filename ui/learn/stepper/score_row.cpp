@@ -16,17 +16,17 @@ namespace attoscope {
 
 namespace {
 
-/// Of the bars: as high as the room allows, once what stands below them has `below` and a lane for each algorithm.
+/// Bar height: free height minus `below` and one lane per algorithm, within these limits.
 constexpr int low_bars = 88, high_bars = 156;
 constexpr float below = 444, stored_below = 134, weight_height = 44, number_room = 15;
 /// Scores are dragged in steps that every format holds.
 constexpr double drag_step = 0.25;
 
-/// Where the parts of the picture are.
+/// The places of the picture's parts.
 struct RowBox {
   ImVec2 at;
   float cell, top, base;  ///< width of a cell; y of the highest and of the lowest score
-  double low, high;       ///< what they stand for
+  double low, high;       ///< the scores at `base` and `top`
 
   float y(double score) const { return base + (top - base) * static_cast<float>((score - low) / (high - low)); }
   float left(int j) const { return at.x + cell * static_cast<float>(j); }
@@ -61,7 +61,7 @@ RowBox row_box(const RecurrenceViewState& state, const std::vector<double>& S, I
   return box;
 }
 
-/// What became of a score in the pass that runs.
+/// The state of a score in the current pass.
 enum class ReadState { waits, taken, in_hand };
 ReadState read_state(const Stepped& s, int key) {
   const RowStep& step = s.step();
@@ -158,7 +158,7 @@ void draw_weights(const Stepped& s, const RowBox& box, float bottom, const Palet
   const std::vector<double> P = weights_so_far(s);
   const float top = bottom - px(weight_height), floor = bottom - px(15), gap = std::min(px(5), box.cell * 0.12f);
   const bool all = text_width(Face::mono_small, "0.0000") + px(4) <= box.cell;
-  const double one = s.row().storage.lift * s.row().storage.P_factor;  // what the largest weight is stored as
+  const double one = s.row().storage.lift * s.row().storage.P_factor;  // the stored value of the largest weight
   list->AddLine({box.at.x, floor}, {box.left(static_cast<int>(P.size())), floor}, colours.line);
   for (int j = 0; j < static_cast<int>(P.size()); ++j) {
     const double p = P[static_cast<std::size_t>(j)];

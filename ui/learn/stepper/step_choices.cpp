@@ -23,7 +23,7 @@ class Flow {
  public:
   explicit Flow(float width)
       : left_(ImGui::GetCursorScreenPos().x), right_(left_ + width), y_(ImGui::GetCursorScreenPos().y), x_(left_) {}
-  /// Where the next item, so wide, begins; the cursor is put there.
+  /// Moves the cursor to the place of the next item, which is `width` wide, and returns it.
   ImVec2 next(float width) {
     if (x_ > left_ && x_ + width > right_) {
       x_ = left_;
@@ -99,7 +99,7 @@ void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   flow.next(width);
   const WithField field(Face::label);
   if (!begin_combo("##source", std::string(source_names[static_cast<std::size_t>(source)]), width))
-    return explain("Where the scores come from. They are S itself, one for each key of a single query: q·k is done.",
+    return explain("The source of the scores. They are S itself, one for each key of a single query: q·k is done.",
                    "S_j = q·k_j");
   for (std::size_t i = 0; i < source_names.size(); ++i) {
     const bool missing = static_cast<Source>(i) == Source::pinned && !scene.input.answer.result;
@@ -131,7 +131,7 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
       "type it.");
 }
 
-/// How many scores, and which: of those that are made, not typed.
+/// Number and seed of the scores, unless they are typed.
 void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
   const std::string text = value_of(scene, "scores", "random");
   const Source source = source_of(text);
@@ -143,7 +143,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   int count = count_of(state);
   if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", scene.colours, count))
     change(scene, "scores", name + ":" + std::to_string(count) + seed);
-  explain("How many scores the row has. The truth changes with them.", "l = Σ exp(S_j - m), j = 1 .. N");
+  explain("The number of scores in the row. The truth changes with it.", "l = Σ exp(S_j - m), j = 1 .. N");
   ImGui::EndDisabled();
   const float width = px(others_width);
   flow.next(width);
@@ -219,7 +219,7 @@ void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   std::string_view chosen = policy_name(scene.experiment.a.precision, Algorithm::flash2);
   if (chosen.empty()) chosen = policy_name(scene.experiment.a.precision, Algorithm::three_pass);
   if (!begin_combo("##policy", chosen.empty() ? "its own" : std::string(chosen), width))
-    return explain("Where all of these algorithms round. The scores are used as given: `input` is not rounded here.");
+    return explain("The rounding policy of all these algorithms. The scores are used as given: `input` is not rounded here.");
   for (const Policy& p : policies()) {
     if (p.algorithm != Algorithm::flash2) continue;
     const bool sums_P = p.precision.sum_rounded_P && state.asked.front().scaling.P.is_on();  // l sums e, P is stored later

@@ -1,4 +1,4 @@
-// What a step computes, with its numbers put in.
+// The formula of a step, with its numbers put in.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class Worked {
   }
   bool exp2() const { return row_.question.exponential == ExponentialKind::exp2; }
   bool stores_P() const { return row_.question.scaling.P.is_on(); }
-  /// What e carries, in the exponent or before it.
+  /// The shift of e's exponent; `lift` is the factor before exp.
   std::string shift() const { return row_.exponent_shift == 0 ? "" : " + " + number(row_.exponent_shift); }
   std::string lift() const { return exp2() || row_.storage.lift == 1 ? "" : number(row_.storage.lift) + "·"; }
   bool whole_tiles() const { return row_.question.algorithm != Algorithm::three_pass; }
@@ -132,7 +132,7 @@ class Worked {
   std::vector<double> of_keys(const std::vector<double>& x) const {
     return {x.begin() + step_.keys.first, x.begin() + step_.keys.end};
   }
-  /// What the step made of every key for a named rounding.
+  /// The results of a named rounding at this step, one a key.
   std::vector<double> made_of_keys(Step step, bool before = false) const {
     std::vector<double> all;
     for (const RoundedNumber& m : step_.numbers)

@@ -1,4 +1,4 @@
-// What a stepper asks, from what the lesson says and the reader changed.
+// The questions of a stepper, from the lesson's parameters and the reader's changes.
 #include <fmt/format.h>
 
 #include <algorithm>

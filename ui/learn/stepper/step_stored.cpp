@@ -1,5 +1,4 @@
-// What a step takes of tensors that are stored with scales: the numbers as given, their elements, the scales, what they stand
-// for.
+// The table of a step's numbers from tensors stored with scales: given numbers, their elements, scales and represented values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,7 +79,7 @@ std::vector<StoredLine> outputs(const Steps& row, const RowStep& step) {
   return lines;
 }
 
-/// Where the kernel applies the scales of a step, and the formula.
+/// The place where the kernel applies the scales of a step, in words and as a formula.
 struct Applied {
   std::string what, formula;
 };

@@ -12,7 +12,7 @@
 
 namespace attoscope {
 
-/// Where every algorithm stands at each tick of the clock that they share: the scores taken in, then the lines done with them.
+/// The position of every algorithm at each tick of a shared clock: the scores taken in, then the lines done with them.
 /// [tick][algorithm] is an index into its steps.
 using StepClock = std::vector<std::vector<int>>;
 StepClock step_clock(const std::vector<Steps>& rows);
@@ -21,8 +21,8 @@ struct RecurrenceViewState {
   std::vector<StepQuestion> asked;  ///< that `rows` answer
   std::vector<Steps> rows;          ///< one an algorithm
   StepClock clock;
-  std::string problem;      ///< why there are none
-  std::string scores_text;  ///< what `scores` were made of, with the result in which their row is traced
+  std::string problem;      ///< the reason if there are none
+  std::string scores_text;  ///< the source of `scores`, with the result that their row is traced in
   std::shared_ptr<const Result> scores_result;
   std::vector<double> scores;
   std::string typed_scores;   ///< the row as text, and what is typed in its place
@@ -40,18 +40,18 @@ std::vector<double> scores_of(const std::string& text, const Result* result, std
 /// The scores as they are typed.
 std::string typed(const std::vector<double>& scores);
 inline constexpr int usual_scores = 16, fewest_scores = 8;
-/// Where a clock may stand: beyond its end is its end.
+/// The largest tick that a lesson may name; one beyond the clock's end means its end.
 inline constexpr int max_lesson_tick = 100000;
 
 /// The tiles' keys unless the lesson or the reader says otherwise.
 inline constexpr int usual_step_tile = 4;
-/// What a scene asks, one question for each of its algorithms; `problem` says in a sentence why it cannot be.
+/// The questions of a scene, one for each of its algorithms; if there can be none, `problem` is a sentence with the reason.
 std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem);
 
-/// Why the question's scales do not go with an algorithm, one sentence without a full stop; "": they do.
+/// The reason why an algorithm cannot have the question's scales, a sentence without a full stop; "": it can.
 std::string why_no_scales(const StepQuestion& question, Algorithm algorithm);
 
-/// What the panels are drawn from.
+/// The data that the panels draw.
 struct Stepped {
   const std::vector<Steps>& rows;
   const std::vector<int>& at;  ///< each algorithm's step
@@ -82,18 +82,18 @@ struct StoredLine {
   std::string name;  ///< "k 3"
   std::vector<double> given, elements, scales, stands_for;
 };
-/// What a step takes of such tensors; empty where it takes nothing.
+/// The numbers of such tensors that a step reads; empty if it reads none.
 std::vector<StoredLine> stored_lines(const Stepped& stepped);
-/// How high their table is, at scale 1.
+/// The height of their table, at scale 1.
 inline constexpr float stored_height = 118;
 /// The same as a table at `at`; returns where it ends.
 float draw_stored(const Stepped& stepped, ImVec2 at, float width, const Palette& colours);
 
 /// The formula of a step: with letters, with numbers, what came out.
 std::vector<std::string> step_formula(const Steps& row, int index);
-/// Of one algorithm among the lanes, at scale 1.
+/// The height of one algorithm's lane, at scale 1.
 inline constexpr float step_lane_height = 24;
-/// Where it is: "pass 1, tile 3".
+/// The place of a step: "pass 1, tile 3".
 std::string step_place(const Steps& row, int index);
 /// "1.708694", always as wide; "-∞" before any score.
 std::string state_number(double x);

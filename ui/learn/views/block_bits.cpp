@@ -120,7 +120,7 @@ void choose_outlier(LessonScene& scene) {
   int outlier = whole_of(scene, "outlier", 1, 1, 4096, problem);
   const WithWidth width(std::min(scene.width, px(420)));
   if (slider({"outlier", 1, 256, 1, 4096, true}, scene.colours, outlier)) change(scene, "outlier", std::to_string(outlier));
-  explain("What the first number is multiplied by, before anything is stored.", "x_1 -> outlier * x_1");
+  explain("The factor of the first number, applied before anything is stored.", "x_1 -> outlier * x_1");
 }
 
 // --- what is drawn ----------------------------------------------------------------------------------------------------

@@ -138,8 +138,7 @@ constexpr std::array<std::string_view, 8> inputs{"normal", "uniform",   "outlier
 constexpr std::array<MenuControl, 6> menus{{
     {"algorithm", std::span(algorithm_names).first(emulated_count),
      [](const Experiment& e) { return std::string(name(e.a.algorithm)); }, "The order of a's operations."},
-    {"input", inputs, [](const Experiment& e) { return std::string(name(e.problem.input.kind)); },
-     "Where Q, K and V come from."},
+    {"input", inputs, [](const Experiment& e) { return std::string(name(e.problem.input.kind)); }, "The source of Q, K and V."},
     {"scaling.Q", storages_QK, text_of_storage<ScaledTensor::Q>, "The elements that Q is stored in, and which share a scale.",
      "Q stored"},
     {"scaling.K", storages_QK, text_of_storage<ScaledTensor::K>, "The elements that K is stored in, and which share a scale.",
@@ -164,7 +163,7 @@ std::optional<Step> step_called(std::string_view text) {
     if (name(static_cast<Step>(i)) == text) return static_cast<Step>(i);
   return {};
 }
-/// Whether a field of a method says where it rounds: what a policy sets.
+/// True if a field of a method belongs to its rounding policy.
 bool is_rounding(std::string_view field) {
   return step_called(field) || field == "sum_rounded_P" || field == "accumulate_in_O";
 }
@@ -215,7 +214,7 @@ void edit_flag(LessonScene& scene, const FlagControl& c) {
   explain(p.sentence, p.formula);
 }
 
-/// Where a method rounds, by name: `policy` is a's, `baseline` b's.
+/// A list of the named rounding policies: `policy` is a's, `baseline` b's.
 void edit_named_policy(LessonScene& scene, bool of_a) {
   put_name(scene, of_a ? "policy" : "baseline");
   const WithField f(Face::mono);
@@ -228,7 +227,7 @@ void edit_named_policy(LessonScene& scene, bool of_a) {
   change(scene, of_a ? "policy" : "baseline", std::string(policy_name(method.precision, method.algorithm)));
 }
 
-/// Whether one step of a method is rounded to D.
+/// A switch that rounds one step of a method to D.
 void edit_step(LessonScene& scene, const std::string& key) {
   const Step step = *step_called(std::string_view(key).substr(2));
   const Method& method = key[0] == 'a' ? scene.experiment.a : scene.experiment.b;

@@ -20,7 +20,7 @@ namespace attoscope {
 
 namespace {
 
-/// What the curves run over, in powers of two.
+/// The x axis of the curves, in powers of two.
 struct Over {
   std::string_view name;
   int first, last;  ///< exponents
@@ -143,7 +143,7 @@ std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height)
   if (!is_on_page(scene) && (over.set == nullptr || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
     if (slider({"M", 1 << over.first, 1 << 20, 1, 1 << 30, true}, scene.colours, M)) change(scene, "memory", std::to_string(M));
-    explain("How many elements fit on chip at once: FlashAttention's rule then makes the tiles as large as possible.",
+    explain("The number of elements that fit on chip: FlashAttention's rule then makes the tiles as large as possible.",
             "Bc = ceil(M / 4d), Br = min(Bc, d)");
   }
   const int value = over.get == nullptr ? M : over.get(scene.experiment);

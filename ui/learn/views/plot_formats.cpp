@@ -1,4 +1,4 @@
-// What a format makes of real numbers: rounding as a staircase, and exp against the limits.
+// Plots of a format's rounding as a staircase, and of exp against the limits of formats.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void draw_line(const char* id, const Points& p, const ImPlotSpec& spec) {
 
 // --- the staircase ----------------------------------------------------------------------------------------------------
 
-/// What the staircase shows.
+/// The format and the range of the staircase.
 struct Stairs {
   Format format;
   double from, to;
@@ -79,7 +79,7 @@ std::string said(const Stairs& s) {
 /// The scores over which exp is shown.
 constexpr int least_score = -110, most_score = 110;
 
-/// Where e^x reaches the format's largest number, and where half its smallest.
+/// The x at which e^x reaches the format's largest number, and half its smallest.
 double overflow_at(const Format& f) { return std::log(largest(f)); }
 double underflow_at(const Format& f) { return std::log(smallest_subnormal(f) / 2); }
 

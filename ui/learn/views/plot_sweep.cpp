@@ -24,7 +24,7 @@ struct SweepPlot {
   const LessonAnswer& answer;
   const Palette& colours;
   std::size_t across = 0, curves = 1;
-  double low = 0, high = 1;  ///< what the axis of the measure shows
+  double low = 0, high = 1;  ///< the ends of the measure's axis
   bool log = false;
   Colour colour = 0;  ///< of the measure
 
@@ -154,7 +154,7 @@ void draw_curves(const LessonScene& scene, const SweepPlot& s, float height) {
   const float names = s.curves > 1 ? px(88) : 0, width = scene.width - names;
   std::vector<double> ticks;
   std::vector<const char*> labels;
-  for (const std::size_t i : labelled(s.axis(), log_x, 0.85f * width))  // what the other axis leaves of it
+  for (const std::size_t i : labelled(s.axis(), log_x, 0.85f * width))
     ticks.push_back(x[i]), labels.push_back(s.axis().values[i].c_str());
   const std::vector<double> up = s.log ? fine_decades(s.low, s.high) : std::vector<double>{};
   const PlotFrame frame{"##sweep",
@@ -185,7 +185,7 @@ void draw_curves(const LessonScene& scene, const SweepPlot& s, float height) {
   end_plot();
 }
 
-/// Where a value of the measure lies on a row.
+/// The x coordinate of a value of the measure on a row.
 float place(const SweepPlot& s, double value, float left, float right) {
   const double t = s.log ? std::log(value / s.low) / std::log(s.high / s.low) : (value - s.low) / (s.high - s.low);
   return left + static_cast<float>(std::clamp(t, 0.0, 1.0)) * (right - left);
@@ -237,7 +237,7 @@ void draw_row_axis(const SweepPlot& s, float top, float left, float right) {
   }
 }
 
-/// Which dot is of which value of the second parameter.
+/// The legend: a dot for each value of the second parameter.
 void draw_row_legend(const SweepPlot& s, float width) {
   const LessonAxis& axis = s.answer.axes[1];
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -275,7 +275,7 @@ void draw_rows(const LessonScene& scene, const SweepPlot& s, float height) {
   if (s.curves > 1) draw_row_axis(s, first.y, first.x + names, first.x + scene.width - numbers);
 }
 
-/// Where the measure is least and greatest.
+/// A sentence with the least and the greatest mean, and their places.
 std::string said(const SweepPlot& s) {
   const LessonPoint *least = nullptr, *most = nullptr;
   int lost = 0;

@@ -19,7 +19,7 @@ namespace attoscope {
 /// Bytes between HBM and the chip along an axis.
 struct BytesState {
   Experiment experiment{};
-  std::string_view over;  ///< what `x` counts; empty: nothing yet
+  std::string_view over;  ///< the quantity on the x axis; empty: none yet
   int M = 0;              ///< that the tiles were made for; 0: they are the experiment's
   std::vector<double> x;
   std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
@@ -59,7 +59,7 @@ std::string draw_losses_plot(LessonScene& scene, float height);
 std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height);
 /// Blocks of queries times tiles of keys between HBM and the chip, moved by a slider.
 std::string draw_loop_plot(LessonScene& scene, LoopState& state, float height);
-/// What a format makes of each x, and how far off that is.
+/// The rounding of each x to a format, and its error.
 std::string draw_staircase(LessonScene& scene, float height);
 /// exp(x), and where formats overflow and underflow.
 std::string draw_exp_plot(LessonScene& scene, float height);

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 3> shown{"neighbours", "range", "overflow
 struct Stored {
   Format format;
   std::string name;
-  double value;  ///< what x becomes
+  double value;  ///< x, rounded
   BitText bits;
 };
 
@@ -127,7 +127,7 @@ bool edit_value(LessonScene& scene, std::string& complaint, double& x, const std
 
 // --- one format -------------------------------------------------------------------------------------------------------
 
-/// What rounding did to x, in a few words.
+/// The effect of rounding on x, in a few words.
 struct Loss {
   std::string text;
   bool bad = false;
@@ -213,7 +213,7 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   return true;
 }
 
-/// What the whole view says.
+/// The sentence of the whole view.
 std::string sentence(const std::vector<Stored>& all, double x) {
   if (std::isnan(x)) return "NaN stays NaN in every format.";
   const Stored* best = nullptr;

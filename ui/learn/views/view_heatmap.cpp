@@ -40,7 +40,7 @@ void switch_field(LessonScene& scene, Field shown) {
     change(scene, "field", std::string(text(offered[static_cast<std::size_t>(chosen)]).name));
 }
 
-/// What the picture says: the ratio of the errors, or what stands in the way.
+/// The verdict of the picture: the ratio of the errors, or the reason why there is none.
 void draw_verdict(LessonScene& scene, const Result& result) {
   const Verdict v = verdict(result);
   const bool bad = v.tone == Verdict::Tone::bad;

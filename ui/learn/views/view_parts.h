@@ -1,4 +1,4 @@
-/// What the views of lessons have in common.
+/// Parts that the views of lessons share.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ std::string unknown_word(std::string_view key, const std::vector<std::string>& w
 /// The reader's other experiment: every field in which it differs from the scene's.
 void change_to(LessonScene& scene, const Experiment& edited);
 
-/// What a view says about itself, in a line, or two where it is narrow: the same height for every text.
+/// A view's sentence about itself, in one line, or two if the view is narrow: the height is the same for every text.
 void draw_said(LessonScene& scene, Colour colour, std::string_view text);
 
 /// The colours of controls on a card, which is as raised as they usually are.

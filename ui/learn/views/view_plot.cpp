@@ -55,7 +55,7 @@ std::vector<double> fine_decades(double low, double high) {
 
 namespace {
 
-/// How often m of the traced row moved.
+/// The number of moves of m in the traced row.
 int moves(const Result& r) {
   return static_cast<int>(std::ranges::count_if(r.trace.tiles, [](const TraceTile& t) { return t.moved; }));
 }

@@ -1,4 +1,4 @@
-// Where rounding happens, step by step, and what it does: errors of both methods, and the error of a row tile by tile.
+// The rounding of both methods step by step, their errors, and the error of a row tile by tile.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,7 +33,7 @@ constexpr std::array<ErrorLine, 3> lines{{
     {"bias", "The signed mean: the part that does not average out.", "mean (a - golden)", &Deviation::bias},
 }};
 
-/// What tells a's name from b's, short enough for a column.
+/// The part of a's name that b's does not share, short enough for a column.
 std::string short_name_of_a(const MethodNames& names) { return names.a.substr(names.b.size() - names.b_after_a.size()); }
 
 /// A name and three texts right-aligned in columns, in a smaller face where one would not fit.

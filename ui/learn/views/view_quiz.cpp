@@ -151,7 +151,7 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::s
           fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
 }
 
-/// What stands below the question. One sentence where there is no right answer.
+/// The controls for the answer. Returns a sentence if there is no right answer.
 std::string draw_answer(LessonScene& scene, const Quiz& quiz, float width) {
   if (quiz.equals) {
     draw_field(scene, quiz, *quiz.equals, "the number", width);

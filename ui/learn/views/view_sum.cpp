@@ -23,7 +23,7 @@ constexpr std::array<Format, 5> formats{fp16, bf16, tf32, e4m3, e5m2};
 constexpr std::array<std::string_view, 5> format_names{"fp16", "bf16", "tf32", "e4m3", "e5m2"};
 constexpr std::size_t most_numbers = 64;
 
-/// What is added up, as the view's keys say it.
+/// The requested sum, read from the view's keys.
 struct Asked {
   TensorCore gpu = TensorCore::h100;
   Format format = fp16;
@@ -96,7 +96,7 @@ void type_numbers(LessonScene& scene, const char* key, std::string_view otherwis
   std::string typed = value_of(scene, key, otherwise);
   const bool entered = ImGui::InputText((std::string("##") + key).c_str(), &typed, ImGuiInputTextFlags_EnterReturnsTrue);
   explain(std::string(key) == "c"
-              ? "What the sum starts from; Enter sets it."
+              ? "The start value of the sum; Enter sets it."
               : "Factors, with commas between them; the shorter list is filled with zeros. Enter sets them.",
           "a . b + c");
   if (!entered) return;
@@ -116,7 +116,7 @@ void choose_all(LessonScene& scene, const Asked& q) {
   type_numbers(scene, "c", "0", px(240));
 }
 
-/// Which of several blocks is shown.
+/// Buttons for the shown block, if there are several.
 void choose_block(LessonScene& scene, int shown, int count) {
   if (count < 2) return;
   for (const bool next : {false, true}) {

@@ -45,7 +45,7 @@ void change(LessonScene& scene, std::string_view key, std::string value) {
   } else if (as_written) {
     changes.erase(changed);
   } else {
-    changes.erase(changed);  // what was changed last is set last
+    changes.erase(changed);  // the newest change is applied last
     changes.push_back({std::string(key), std::move(value)});
   }
 }

@@ -16,14 +16,14 @@
 
 namespace attoscope {
 
-/// What one view remembers between frames.
+/// The state of one view between frames.
 struct LessonViewState {
-  std::shared_ptr<void> own;              ///< what its kind remembers, as `own_state` made it
-  std::string complaint;                  ///< why what was typed is no number
+  std::shared_ptr<void> own;              ///< the state of its kind, made by `own_state`
+  std::string complaint;                  ///< the reason if the typed text is no number
   std::string said;                       ///< the line that the view says about itself, with its numbers
   std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
 
-  std::vector<LessonParameter> changes;  ///< what `experiment` was made of
+  std::vector<LessonParameter> changes;  ///< the changes that `experiment` contains
   std::optional<Experiment> experiment;
   std::string problem;
 };
@@ -41,7 +41,7 @@ struct LessonScene {
   float width;  ///< that it may fill, in pixels
 };
 
-/// What a view of a kind remembers, a value that the kind's file defines.
+/// The state of a view's kind, a type that the kind's file defines.
 template <class State>
 State& own_state(LessonScene& scene) {
   if (!scene.state.own) scene.state.own = std::make_shared<State>();
