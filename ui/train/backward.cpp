@@ -1,4 +1,4 @@
-// Where the backward pass rounds, and the heads that do not round at all.
+// The rounding of the backward pass, and the heads that do not round at all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void edit_policy(const MethodColumn& c) {
       begin_combo("##backward", short_policy(nearest) + (changed > 0 ? fmt::format(" +{}", changed) : ""), c.width);
   ImGui::PopStyleColor();
   if (!open)
-    return explain("Where attention's backward pass rounds. " + std::string(nearest.name) + ": " + std::string(nearest.what),
+    return explain("The rounding of attention's backward pass. " + std::string(nearest.name) + ": " + std::string(nearest.what),
                    steps_of(c.method.gradient));
   for (const GradPolicy& p : grad_policies()) {
     if (ImGui::Selectable((short_policy(p) + "###" + std::string(p.name)).c_str(), p.precision == c.method.gradient))
@@ -67,8 +67,8 @@ void edit_delta_from(const MethodColumn& c, const Palette& colours) {
     from = output ? DeltaFrom::probabilities : DeltaFrom::output;
   ImGui::PopStyleColor();
   explain(
-      "What delta sums: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; a "
-      "biased error of a rounded O affects only the first (arXiv 2510.04212). A click changes it.",
+      "The sum in delta: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; "
+      "a biased error of a rounded O affects only the first (arXiv 2510.04212). A click changes it.",
       output ? "delta = rowsum(dO * O)" : "delta = rowsum(P * dP)");
 }
 
@@ -96,7 +96,7 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
   }
 }
 
-/// Which heads are exact, [layer * heads + head].
+/// True for exact heads, [layer * heads + head].
 std::vector<bool> exact_heads(const TrainMethod& method, const ModelShape& shape) {
   std::vector<bool> is_exact;
   for (int layer = 0; layer < shape.layers; ++layer)

@@ -68,7 +68,7 @@ void draw_curve(const Series& p, const CurveStyle& style, double floor) {
   ImPlot::PlotLine("##curve", p.x.data(), p.y.data(), count, spec);
 }
 
-/// What was left, thin and pale, from the step on at which it was.
+/// Abandoned branches as thin pale curves, from the step at which each was left.
 void draw_ghosts(const CurvePlot& plot, const StepAxis& x, double pixels) {
   int id = 0;
   for (const GhostCurve& ghost : plot.ghosts) {
@@ -144,7 +144,7 @@ std::vector<EndLabel> end_labels(const CurvePlot& plot, double to) {
   return labels;
 }
 
-/// What is said of a step: all curves that are shown, the largest number first.
+/// The note at a step: all shown curves, the largest number first.
 std::vector<NoteLine> note_of(const TrainScene& s, const CurvePlot& plot, int step) {
   struct Read {
     double value;
@@ -299,7 +299,7 @@ void list_all(const TrainScene& s, const CurvePlot& plot, ImVec2 at, float width
   for (std::size_t i = 0; i < plot.curves.size() && i < 64; ++i) {
     bool shown = is_shown(plot.hidden, i);
     if (toggle(plot.names[i].c_str(), s.colours, shown, px(240))) plot.hidden ^= std::uint64_t{1} << i;
-    explain("Whether this curve is drawn.");
+    explain("Shows or hides this curve.");
   }
   ImGui::EndPopup();
 }

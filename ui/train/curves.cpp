@@ -48,7 +48,7 @@ void beside(const char* text, bool& on, bool possible, const TrainScene& s, cons
   explain(what);
 }
 
-/// What stands at the right of a plot's title, where there is room.
+/// A text at the right of a plot's title, if there is room.
 void draw_aside(const Box& box, const std::string& text, const Palette& colours) {
   const float left = ImGui::GetItemRectMax().x + px(12), room = box.max.x - left;
   if (room > px(40))
@@ -56,7 +56,7 @@ void draw_aside(const Box& box, const std::string& text, const Palette& colours)
               fitted(Face::small, text, room), 1);
 }
 
-/// Of what the comparisons are shown.
+/// The name of the compared tensor.
 std::string tensor_text(const TrainRecord& r, const TrainLook& look) {
   if (look.measure == TrainMeasure::loss_difference) return "";
   const auto i = static_cast<std::size_t>(look.tensor);
@@ -149,14 +149,14 @@ void draw_parts(const TrainScene& s, const CurvePlot& plot, const Box& box) {
 /// Curves of at most so many points show each of them.
 constexpr std::size_t few_points = 24;
 
-/// What tells a curve from the others.
+/// The label and look of a curve.
 struct CurveName {
   std::string label;
   Ink ink;
   bool dashed;
 };
 
-/// What is drawn of a curve; what a logarithmic axis cannot show is a gap.
+/// The visible points of a curve; numbers that a logarithmic axis cannot show are gaps.
 Series curve_series(GrowingCurve& curve, const StepView& view, bool log, CurveName name) {
   const Points& points = curve.drawn(view.from, view.to, view.pixels);
   Series s = series_of(std::move(name.label), name.ink, points.x.size() > few_points ? Shape::line : Shape::line_and_marks,
@@ -181,7 +181,7 @@ FigurePanel over_steps(std::string y, bool log) {
 
 std::string titled(const MeasureText& text) { return text.title + (*text.unit ? std::string(", ") + text.unit : ""); }
 
-/// What a run measure is called, and of which head it is.
+/// The title of a run measure, with its head.
 std::string run_title(const TrainLook& look) {
   const std::string title = titled(text_of(look.of_runs));
   if (!is_of_heads(look.of_runs)) return title;

@@ -1,4 +1,4 @@
-// What the record means, the buttons, how far it is, and the states that are kept.
+// The conclusion from the record, the buttons, the progress and the kept states.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ void checkpoint_popup(const TrainScene& s) {
   button("open###open checkpoint", named, {.act = Act::open, .file = typed}, "Opens a checkpoint, paused at its step.");
   if (s.progress().left_over.empty()) return;
   button("unsaved training###open left over", true, {.act = Act::open, .file = s.progress().left_over},
-         "What the previous window trained and did not save.");
+         "The training that the previous window did not save.");
 }
 
 void checkpoint_button(const TrainScene& s, float unit) {
@@ -113,7 +113,7 @@ void checkpoint_button(const TrainScene& s, float unit) {
   ImGui::PopStyleColor();
 }
 
-/// What happens now, or could not: in the place of what the numbers mean.
+/// A notice about the current work or a failure; it replaces the conclusion.
 struct Notice {
   std::string text;
   Colour colour;

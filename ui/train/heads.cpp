@@ -51,7 +51,7 @@ std::string number_text(const Column& c, double x) {
   return c.of == columns[1].of ? fmt::format("{:.2f}", x) : signed_scientific(x, 2);
 }
 
-/// What both runs know of a step.
+/// The head statistics of both runs at a step.
 struct Healths {
   const RunHealth *a = nullptr, *b = nullptr;
   std::size_t count() const { return std::max(a != nullptr ? a->heads.size() : 0, b != nullptr ? b->heads.size() : 0); }
@@ -141,7 +141,7 @@ void draw_train_explore(const TrainScene& s) {
   const float left = place + text_width(Face::label, "sequence") + px(8);
   ImGui::SetCursorScreenPos({at.x + left, at.y - px(1)});
   whole_field("##sequence", look.sequence, 0, std::max(0, r.plan.recipe.batch - 1), (width - run - px(10) - left) / px(1));
-  explain("Which sequence of the step's batch.");
+  explain("The sequence in the step's batch.");
   const int step = look.step >= 0 ? look.step : r.step;
   if (push_button(fmt::format("open its Q, K, V of step {} in Explore###open head", step).c_str(), s.colours, false,
                   {width, 0}))
@@ -152,7 +152,7 @@ void draw_train_explore(const TrainScene& s) {
                         .head = head,
                         .sequence = sequence};
   explain(
-      "What this head sees in the batch after the selected step: rounded inputs and a causal mask, with the methods of the "
+      "The input of this head in the batch after the selected step: rounded inputs and a causal mask, with the methods of the "
       "training. States in between are trained again from the last kept one, with the same bits.");
 }
 

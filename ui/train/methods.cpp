@@ -20,7 +20,7 @@ namespace {
 
 constexpr float row_height = 23, field_height = 21;
 
-/// What a training may not be asked: the lists of Explore say it with this frame and experiment.
+/// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
 struct Asked {
   PanelInput input;
   Experiment experiment;

@@ -33,7 +33,7 @@ struct TrainScene {
   const TrainProgress& progress() const { return input.train.progress; }
 };
 
-/// What is trained, how, and on what.
+/// The plan: models, methods, recipe and text.
 void draw_train_plan(const TrainScene& scene);
 /// The rows of both methods: format, algorithm, options, policies, the steps of the backward pass, exact heads.
 void edit_train_methods(const TrainScene& scene, float width);
@@ -56,10 +56,10 @@ void method_rows(const TrainScene& scene, const std::array<MethodColumn, 2>& col
 /// The part of the plan that `TrainProgress::wrong` is about.
 enum class PlanPart { kind, methods, model, recipe, text };
 PlanPart part_of(std::string_view wrong);
-/// That sentence where it is about this part.
+/// Draws `TrainProgress::wrong` if it is about this part.
 void complain(const TrainScene& scene, PlanPart part, float width);
 
-/// What the record means, buttons, how far it is, the states that are kept.
+/// The conclusion from the record, the buttons, the progress, the kept states.
 void draw_train_head(const TrainScene& scene);
 /// The steps that are shown.
 struct StepAxis {
@@ -94,7 +94,7 @@ struct CurvePlot {
 void draw_curve_plot(const TrainScene& scene, const CurvePlot& plot, const Box& box);
 /// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
 void draw_curve_legend(const TrainScene& scene, const CurvePlot& plot, ImVec2 at, float width);
-/// What the mouse does on a box whose x axis are the shown steps; true while it is over it.
+/// Handles the mouse on a box whose x axis is the shown steps; true while the mouse is over it.
 bool handle_steps(const TrainScene& scene, const char* id, const Box& box, bool snaps, const char* what);
 
 /// The invitation where nothing was trained.
@@ -124,7 +124,7 @@ void draw_train_tensors(const TrainScene& scene, float height);
 void draw_train_heads(const TrainScene& scene, float height);
 void draw_train_explore(const TrainScene& scene);
 
-/// What the run button does next; none where it cannot be pressed.
+/// The next action of the run button; none if it cannot be pressed.
 TrainRequest::Act next_train_act(const TrainView& train);
 /// The kept step at or before the picked one, else the newest; -1: nothing is kept.
 int kept_step(const TrainProgress& progress, const TrainLook& look);

@@ -167,7 +167,7 @@ void read_out(const TrainScene& s, const Box& map, const std::string& where, dou
             s.colours);
 }
 
-/// What the row of the picture under the mouse stands for.
+/// The name of the picture's row under the mouse: rows of the tensor, or a tensor.
 std::string row_text(const TrainScene& s, double share) {
   const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
   if (has_tensor(s)) {
@@ -181,7 +181,8 @@ std::string row_text(const TrainScene& s, double share) {
 }
 
 void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair) {
-  if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights diverge; a click selects the step.") ||
+  if (!handle_steps(s, "weights", map, true,
+                    "The divergence of the two models' weights by place and step; a click selects the step.") ||
       !s.state.pointing)
     return;
   const double share = std::clamp((ImGui::GetIO().MousePos.y - map.min.y) / (map.max.y - map.min.y), 0.0f, 0.9999f);

@@ -1,4 +1,4 @@
-// What is trained, how, and on what.
+// The panel of the plan: models, methods, recipe and text.
 #include <fmt/format.h>
 
 #include <array>
@@ -41,7 +41,7 @@ std::size_t other_runs(TrainPlan plan) {
   return runs_of(plan).runs.size();
 }
 
-/// Whether a third model with exact attention is trained, and what it costs.
+/// A switch that also trains a model with exact attention; its help names the cost.
 void edit_exact(const TrainScene& s) {
   TrainPlan& plan = s.plan();
   const std::size_t others = other_runs(plan);
@@ -133,10 +133,11 @@ void other_options(const TrainScene& s) {
   Recipe& r = plan.recipe;
   const Recipe usual{};
   option(
-      s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); }, "Of the first weights, which both models share.");
+      s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); },
+      "The seed of the first weights, which both models share.");
   option(
       s, "data seed", r.data_seed != usual.data_seed, [&] { seed_field("##data_seed", r.data_seed); },
-      "Of the positions in the text that the batches are taken from.");
+      "The seed of the positions in the text that the batches are taken from.");
   option(
       s, "loss scale", r.loss_scale != usual.loss_scale,
       [&] { real_field("##loss_scale", r.loss_scale, {.min = 1, .max = 0x1p40}, 0); },
@@ -160,7 +161,7 @@ void other_options(const TrainScene& s) {
       "Steps between two kept states, which you can go back to, fork from or inspect.");
 }
 
-/// How many of the options behind `more` differ from the default.
+/// The number of options behind `more` that differ from the default.
 int options_changed(const TrainPlan& plan) {
   Recipe usual{};
   const Recipe& r = plan.recipe;

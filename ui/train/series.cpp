@@ -27,10 +27,10 @@ constexpr std::array<MeasureText, 6> measure_texts{{
      "mean |sorted x - sorted y|"},
     {"relative L2", "", "The norm of the difference over the norm of the weights.", "||x - y|| / ||y||"},
     {"cosine of updates", "",
-     "Whether both models took their last step in the same direction: 1 for the same, 0 for unrelated directions.",
+     "The direction of both models' last steps compared: 1 for the same direction, 0 for unrelated ones.",
      "cos(x - x before, y - y before)"},
     {"directionality", "",
-     "Whether the steps by which the models drift apart have one direction: 1 for random directions, the square root of the "
+     "The common direction of the steps by which the models drift apart: 1 for random directions, the square root of the "
      "number of steps for a single one.",
      "||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step"},
     {"loss difference", "nats", "Loss of the first model minus that of the second on the same batch.", "loss(x) - loss(y)"},
@@ -70,7 +70,7 @@ void add_of_seeds(GrowingCurve& curve, const TrainDrawing& d, int step, Number n
   curve.add(step, y, least, greatest);
 }
 
-/// Whether what is drawn of `from` may be continued by what `to` has beyond it.
+/// True if the curves drawn from `d.record` need only the points that `to` has beyond it.
 bool continues(const TrainDrawing& d, const TrainRecord& to) {
   const TrainRecord& from = *d.record;
   if (&from == &to) return true;
@@ -84,7 +84,7 @@ bool continues(const TrainDrawing& d, const TrainRecord& to) {
   return true;
 }
 
-/// Whether the same curves show both looks.
+/// True if both looks show the same curves.
 bool same_curves(const TrainLook& x, const TrainLook& y) {
   const bool same_head = x.worst == y.worst && (x.worst || (x.layer == y.layer && x.head == y.head));
   return x.measure == y.measure && x.tensor == y.tensor && x.relative == y.relative && x.of_runs == y.of_runs &&
@@ -136,7 +136,7 @@ CurveStyle quiet_style(std::size_t i, Theme theme) {
   return {colours[i % 3], CurveMark::dashes, 1.3f, dashes[i % 3]};
 }
 
-/// Which of the comparisons of its role a pair is, and how many there are.
+/// The index of a pair among the comparisons of its role, and their number.
 struct Rank {
   std::size_t place = 0, count = 0;
 };

@@ -36,7 +36,7 @@ struct Columns {
   float edge(int column) const { return right - static_cast<float>(columns - 1 - column) * step; }
 };
 
-/// Where a column's head is pressed, the rows are sorted by it, the largest first; again: as they lie in the model.
+/// Column headings. A click sorts the rows, the largest number first; a second click restores the order of the model.
 void draw_heads(const TrainScene& s, const Columns& c, float y) {
   for (int i = 0; i < columns; ++i) {
     const float edge = c.edge(i);
@@ -60,7 +60,7 @@ std::vector<std::size_t> order_of(const PairPoint& point, int sorted_by) {
   if (sorted_by < 0) return order;
   const auto key = [&](std::size_t t) {
     const double x = number_of(point.deviations[t + 1], sorted_by);
-    return std::isnan(x) ? -1e308 : -x;  // what is not finite comes first, then the largest
+    return std::isnan(x) ? -1e308 : -x;  // NaN comes first, then the largest
   };
   std::ranges::stable_sort(order, {}, key);
   return order;

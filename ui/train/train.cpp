@@ -14,7 +14,7 @@ namespace attoscope {
 
 namespace {
 
-/// Where the panels lie; where the window is narrow, the numbers share their place with the plan.
+/// The places of the panels; in a narrow window the numbers share their place with the plan.
 struct TrainLayout {
   Box plan, middle, numbers;
   bool narrow = false;
@@ -54,8 +54,8 @@ void draw_pictures(const TrainScene& s) {
 }
 
 void draw_tabs(const TrainScene& s) {
-  constexpr std::array<Choice, 2> tabs{
-      {{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the selected step."}}};
+  constexpr std::array<Choice, 2> tabs{{{"plan", "The models, their methods, the recipe and the text."},
+                                        {"numbers", "Tensors and heads at the selected step."}}};
   segmented("plan or numbers", s.colours, tabs, s.state.shows_numbers);
 }
 

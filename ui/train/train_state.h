@@ -1,5 +1,4 @@
-/// What the Train workspace remembers between frames, also what was trained before it went back or was forked: kept as records,
-/// drawn behind the curves.
+/// The state of the Train workspace between frames, with the records of abandoned branches, which are drawn behind the curves.
 #pragma once
 
 #include <memory>

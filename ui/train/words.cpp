@@ -16,7 +16,7 @@ namespace attoscope {
 
 namespace {
 
-/// What is concluded from, with Wasserstein-1: max |ΔW| is two learning rates after Adam's first step whatever the cause.
+/// The measure of conclusions, with Wasserstein-1: max |ΔW| is two learning rates after Adam's first step whatever the cause.
 constexpr TrainMeasure concluded_from = TrainMeasure::rel_l2;
 
 std::string steps_text(int steps) { return std::to_string(steps) + (steps == 1 ? " step" : " steps"); }
@@ -62,7 +62,7 @@ std::string exact_text(const TrainRecord& r, const PairPoint& point, double size
   return text;
 }
 
-/// What the steps of the two models' difference have in common.
+/// A sentence on the common direction of the steps by which the two models drift apart.
 std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
   const double random = 1, straight = std::sqrt(static_cast<double>(point.step));
   std::string text = fmt::format("directionality {}, where random steps give {:.0f} and steps in one direction {}",

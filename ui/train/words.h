@@ -1,4 +1,4 @@
-/// What a training record says, in words: every number is the record's.
+/// Sentences and tables about a training record; all numbers are taken from it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasu
 /// "held-out loss a 0.672, b 0.675; skipped steps a 0, b 3": of every run; "" where there is neither yet.
 std::string runs_text(const TrainRecord& record);
 
-/// Of the table of seeds: the skipped steps of a and b, their losses on held-out text.
+/// The cells of the table of seeds: the skipped steps of a and b, their losses on held-out text.
 std::array<std::string, 4> seed_cells(const TrainRecord& record);
 
 /// "seed 2 of 3, step   240 of 400,  18.3 steps/s".
@@ -48,7 +48,7 @@ std::string short_name(const ParameterTensor& tensor);
 /// The numbers of the plots, the picture and the tables.
 std::string deviation_csv(const TrainRecord& record);
 std::string runs_csv(const TrainRecord& record);
-/// What each run of each seed ended with.
+/// The last numbers of each run of each seed.
 std::string seeds_csv(const TrainDrawing& drawing);
 std::string tensors_csv(const TrainRecord& record, int pair, int step);
 /// The heads of every run at a step; at all measured steps.
