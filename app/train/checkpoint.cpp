@@ -143,7 +143,7 @@ std::string json_text_of(Reader& reader, std::uint64_t size) {
   return text;
 }
 
-/// What stands before the arrays, which is all that `reader` has read of the file then; throws unless it fits the file's size.
+/// The part of the file before the arrays. `reader` has read no more of the file; throws unless it fits the file's size.
 struct Head {
   nlohmann::json json;
   TrainRecord record;

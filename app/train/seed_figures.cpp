@@ -133,7 +133,7 @@ std::string seeds_text(const FigureSettings& settings) {
   return settings.seeds == 1 ? "seed 1" : fmt::format("mean, least and greatest over seeds 1 to {}", settings.seeds);
 }
 
-/// What was trained, for a caption: the record of a and b, without its seed.
+/// The training conditions of a and b for a caption, without the seed.
 std::string conditions_of(const FigureSettings& settings, std::span<const FigureRecord> records) {
   std::string text = training_conditions(records.front().record);
   const std::string seed = fmt::format("seed {}", records.front().record.plan.recipe.seed);

@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// Where in a training Q, K, V come from.
+/// The place in a training that Q, K, V come from.
 struct CapturePlace {
   std::string run;  ///< its name: "a", "b in fp16"
   int layer = 0, head = 0, sequence = 0;
@@ -24,8 +24,8 @@ std::string capture_title(const CapturePlace& place);
 /// A .safetensors file: q, k, v in F32, which holds every narrower format's numbers, and where they come from as its metadata.
 std::string capture_file(const CapturedHead& head, const CapturePlace& place, const TrainMethod& method);
 
-/// What Explore asks about a head: causal, in the run's format, the run's method against the plan's b, or the plan's a where
-/// the run computes as b does; without tensors yet. A method that is exact in that head rounds nothing but its input.
+/// The experiment of Explore on a head: causal, in the run's format, the run's method against the plan's b, or the plan's a if
+/// the run computes as b does; without tensors. A method that is exact in that head rounds nothing but its input.
 Experiment captured_experiment(const TrainPlan& plan, const RunPlan& run, const CapturePlace& place);
 
 }  // namespace attoscope

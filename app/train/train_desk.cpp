@@ -33,7 +33,7 @@ std::string grouped(std::size_t x) {
   return text;
 }
 
-/// What there is to say about a plan and its text.
+/// Sets the fields about a plan and its text.
 void tell_plan(const PlannedTraining& planned, TrainProgress& p) {
   const TextSource& text = planned.plan.text;
   p.wrong = planned.wrong;
@@ -136,7 +136,7 @@ void TrainDesk::plan(const Session& session) {
   planned_ = planned(session.train, *text);
 }
 
-/// What the thread tells.
+/// Takes over the reports of the thread.
 void TrainDesk::take(Session& session) {
   TrainTold told = thread_.told();
   if (!told.note.empty()) note_ = std::move(told.note);

@@ -13,10 +13,10 @@
 
 namespace attoscope {
 
-/// What was read where a plan's text was looked for.
+/// The result of reading a plan's text.
 struct TextAnswer {
   TextSource asked, text;
-  std::string wrong;  ///< why there is none: one sentence
+  std::string wrong;  ///< the reason if there is no text: one sentence
 };
 /// Never throws but for a lack of memory.
 TextAnswer read_plan_text(const TextSource& asked);
@@ -46,11 +46,11 @@ class TrainDesk {
   /// Reads the plan and its text where the Train workspace is on show, takes what the thread tells. A checkpoint that was
   /// opened puts its plan into the session.
   void update(Session& session, bool explore_computes);
-  /// What the panels are told in this frame.
+  /// The input of the panels in this frame.
   TrainView view() const;
   /// Does what was asked of it.
   void handle(const TrainRequest& request, const Session& session);
-  /// What was done, in a sentence; once.
+  /// The newest note about a finished action, one sentence, returned once.
   std::optional<std::string> take_note();
   /// Q, K, V that were asked for, once.
   std::optional<CapturedFile> take_captured();
@@ -65,7 +65,7 @@ class TrainDesk {
 
   std::string left_over_;
   int seeds_ = 1;                                ///< that the session asks for
-  std::optional<TrainPlan> read_;                ///< what `planned_` was made of
+  std::optional<TrainPlan> read_;                ///< the source of `planned_`
   std::shared_ptr<const TextAnswer> read_text_;  ///< and its text
   std::optional<PlannedTraining> planned_;       ///< none: the text is still being read
   bool reading_ = false;                         ///< the text was being read when the newest answer was taken

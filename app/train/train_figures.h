@@ -1,4 +1,4 @@
-/// What was trained as figures for print, after arXiv 2405.02803, figures 7 and 8.
+/// Figures of trainings for print, after arXiv 2405.02803, figures 7 and 8.
 #pragma once
 
 #include <algorithm>
@@ -63,14 +63,14 @@ struct FigureTraining {
   std::string line;
   TrainPlan plan;
 };
-/// What the named figures train: small models with eight tiles of keys, a under the chosen policy, at every seed. `weights`: a
-/// and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles. `references`, for
-/// longer: a and b beside another initialisation and other formats, other tiles, fp16 and fp32 with a loss scale under which
-/// nothing overflows, and a and b in fp16.
+/// The trainings of the named figures: small models with eight tiles of keys, a under the chosen policy, at every seed.
+/// `weights`: a and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles.
+/// `references`, longer: a and b beside another initialisation and other formats, other tiles, fp16 and fp32 with a loss
+/// scale under which nothing overflows, and a and b in fp16.
 std::vector<FigureTraining> weights_trainings(const FigureSettings& settings);
 std::vector<FigureTraining> reference_trainings(const FigureSettings& settings);
 
-/// What one of them gave.
+/// The result of one such training.
 struct FigureRecord {
   std::string line;
   TrainRecord record;

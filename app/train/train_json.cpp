@@ -189,7 +189,7 @@ TrainPlan plan_of(const JsonPlace& json) {
   reader.remark_unknown();
   if (!remarks.empty()) throw std::runtime_error(remarks[0].substr(0, remarks[0].find(';')));
   Parsed whole = json.json();
-  // what was kept before there were such keys trained no exact attention, all of the text, and stored fp32
+  // old records lack these keys; such trainings had no exact attention, used all of the text and stored fp32
   whole.emplace("with_exact", false);
   const auto add = [&](const char* part, const char* key, const Parsed& value) {
     if (whole.contains(part) && whole[part].is_object()) whole[part].emplace(key, value);

@@ -55,12 +55,13 @@ std::string question(const TrainRecord& r) {
   return text;
 }
 
-/// What is known of a pair over all tensors in the end; null: nothing was measured.
+/// The last deviation of a pair over all tensors; null: nothing was measured.
 const WeightDeviation* newest(const PairRecord& pair) {
   return pair.points.empty() ? nullptr : pair.points.back().deviations.data();
 }
 
-/// How far a and b are from exact attention, as shares of their distance; "" where that was not trained or is 0.
+/// The distances of a and b from exact attention over their distance from each other; "" if exact attention was not trained or
+/// that distance is 0.
 std::string exact_shares(const TrainRecord& r) {
   const WeightDeviation* const whole = newest(r.pairs[0]);
   std::vector<const WeightDeviation*> from_exact;
@@ -98,7 +99,7 @@ const WeightDeviation* at_step(const PairRecord& pair, int step) {
   return point == pair.points.end() ? nullptr : point->deviations.data();
 }
 
-/// Whether a failure of a is gone with the piece exact; nothing where a did not fail.
+/// "gone" if a's failure does not occur with the suspect exact, else "there"; "" if a did not fail.
 std::string failure(const TrainRecord& r, const RunRecord& suspect) {
   if (r.runs[0].stopped.empty()) return "";
   return fmt::format("{:>12}", suspect.stopped.empty() ? "gone" : "there");
@@ -125,7 +126,7 @@ std::string ranking(const TrainRecord& r) {
   return text;
 }
 
-/// How much of b's own step a's step would have been off, over all and in the tensors where it is most.
+/// The error of a's step relative to b's step: over all tensors, and in those with the largest errors.
 std::string direct_effect(const TrainRecord& r) {
   const PairRecord& pair = r.pairs[0];
   if (pair.pair.role != Role::direct || newest(pair) == nullptr) return "";

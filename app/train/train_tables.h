@@ -1,4 +1,4 @@
-/// What was trained, as tables for people and for programs, and as `attoscope.train/1` JSON: the plan and all that is known.
+/// A training as tables for people and for programs, and as `attoscope.train/1` JSON with the plan and the whole record.
 #pragma once
 
 #include <string>

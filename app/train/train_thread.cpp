@@ -43,7 +43,7 @@ std::string sentence(std::string what) {
   return what;
 }
 
-/// Why a or b stopped, and where training can go on.
+/// The reason why a or b stopped, and the last kept step.
 std::string stopped_sentence(const TrainingHistory& history) {
   const std::string why = ended(history.record());
   const std::vector<int> kept = history.kept().steps();
@@ -208,7 +208,7 @@ void TrainThread::attempt(const std::function<void()>& act) {
   running_ = false;
 }
 
-/// That another device trains now is told once: the record has it for good.
+/// Remarks once that another device trains now; the record keeps the remark.
 void TrainThread::remark_on_takeover() {
   if (!history_.begun() || history_.record().remark == taken_over_) return;
   taken_over_ = history_.record().remark;
@@ -386,7 +386,7 @@ void TrainThread::picture() {
   told_.gap = std::move(gap);
 }
 
-/// What would be lost with the program, where it is not too large to be written now and then.
+/// Writes the unsaved training to its own file, unless it is too large to be written every few minutes.
 void TrainThread::save_own() {
   saved_at_ = Clock::now();
   if (!unsaved_ || keeping_.directory.empty() || !history_.begun()) return;

@@ -21,7 +21,7 @@
 
 namespace attoscope {
 
-/// Which tensor of which pair is looked at; tensor < 0: none.
+/// The selected tensor of a pair; tensor < 0: none.
 struct TensorAt {
   int pair = 0, tensor = -1;
 
@@ -33,7 +33,7 @@ struct TrainOrder {
   TrainRequest request;
   TrainPlan plan;  ///< the session's, with its corpus
   std::string device;
-  int seeds = 1;  ///< how many of them are trained, one after the other
+  int seeds = 1;  ///< number of seeds, trained one after the other
 };
 
 /// A file of Q, K, V, and what Explore is to ask about it.
@@ -42,7 +42,7 @@ struct CapturedFile {
   Experiment experiment;  ///< without tensors
 };
 
-/// What the thread has to tell, at one moment.
+/// The reports of the thread at one moment.
 struct TrainTold {
   std::shared_ptr<const TrainRecord> record;
   std::shared_ptr<const WeightGap> gap;
@@ -60,7 +60,7 @@ WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, st
 std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
                                             const std::vector<std::vector<float>>& weights);
 
-/// How many steps a second were taken of late.
+/// The recent number of steps a second.
 class StepRate {
  public:
   using Clock = std::chrono::steady_clock;
@@ -78,7 +78,7 @@ class StepRate {
   std::deque<Mark> marks_;
 };
 
-/// Where what is trained is kept without being asked: in a directory (empty: nowhere), so often.
+/// The directory (empty: none) and the interval of the automatic saves.
 struct TrainKeeping {
   std::string directory;
   std::chrono::milliseconds every = std::chrono::minutes(5);
@@ -108,7 +108,7 @@ class TrainThread {
   /// While `held`, no step begins.
   void hold(bool held);
   void look_at(const TensorAt& tensor);
-  /// What is known; notes, captures and opened plans are told once.
+  /// The reports so far; notes, captures and opened plans are returned once.
   TrainTold told();
   /// True while a step, or an order, is under way.
   bool busy() const;

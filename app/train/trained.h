@@ -29,7 +29,7 @@ struct TrainOptions {
   int threads = 0;                  ///< 0: all
 };
 
-/// What training gave.
+/// The result of a training.
 struct Trained {
   TrainRecord record;
   std::vector<std::vector<float>> weights;  ///< of every run, when it ended

@@ -47,10 +47,10 @@ class KeptStates {
 /// The bytes of a state in memory.
 std::size_t bytes_of(const PairedTrainingState& state);
 
-/// Why `plan` cannot go on from states of `record`: one sentence; empty: it can.
+/// The reason why `plan` cannot go on from states of `record`: one sentence; empty: it can.
 std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan);
 
-/// Where Q, K, V are asked for: a run of the record by its number. `step` < 0: the newest.
+/// The place of requested Q, K, V; `run` is an index into the record's runs. `step` < 0: the newest.
 struct HeadAt {
   int run = 0, layer = 0, head = 0, sequence = 0, step = -1;
 };
@@ -94,8 +94,8 @@ class TrainingHistory {
   PairedTrainingState state() const { return training_->state(); }
   const KeptStates& kept() const { return kept_; }
 
-  /// What a head sees after so many steps: goes on from the nearest kept state, on the side. Throws std::invalid_argument in a
-  /// sentence where there is no such place, Stopped when cancelled.
+  /// Q, K, V of a head after a number of steps, trained again from the nearest kept state; the training itself stays as it is.
+  /// Throws std::invalid_argument in a sentence if there is no such place, Stopped when cancelled.
   Captured captured(const HeadAt& at, const Cancelled& cancelled = {}) const;
 
  private:
