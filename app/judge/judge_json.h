@@ -7,7 +7,7 @@ namespace attoscope {
 
 struct CallJudgement;
 
-/// What `attoscope judge --json` writes; `command` makes it again, `link` shows the worst head in a window ("": none does).
+/// The output of `attoscope judge --json`; `command` repeats it, `link` shows the worst head in a window ("": no link).
 Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link);
 
 /// The judgement on one head as a part of a result: "verdict" of `attoscope run`.

@@ -130,7 +130,7 @@ std::string worst_elements_html(const CallJudgement& call) {
   return html + "</table>\n";
 }
 
-/// How many elements are suspect in each tile of 64 rows, as bars.
+/// A bar chart of the number of suspect elements in each tile of 64 rows.
 std::string tiles_svg(const CallJudgement& call) {
   constexpr int tile = 64;
   constexpr double height = 80;

@@ -7,7 +7,7 @@ namespace attoscope {
 
 struct CallJudgement;
 
-/// How what is judged can be seen again.
+/// Ways to repeat a judgement.
 struct SeenAgain {
   std::string command;  ///< that judges it again
   std::string link;     ///< that shows it in a window (see `link_url`); "": none does

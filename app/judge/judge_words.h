@@ -1,4 +1,4 @@
-/// What is said of a judgement.
+/// Sentences about a judgement.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ struct JudgeQuestion;
 /// The conclusion, the evidence, and what to try. `accepting`: the option under which the worst head would be rounded; "" none.
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting);
 
-/// How the tolerance came about, a sentence each.
+/// The derivation of the tolerance, one sentence a step.
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question);
 
 /// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
 std::string number_text(double x, int digits);
 
-/// What a row of a table says of its place: "layer 17, head 4: in rows 960 to 999: keys 128 to 191", of these what is known and
-/// is not the head's number.
+/// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; unknown parts and a head that
+/// has only a number are left out.
 std::string place_text(const JudgedRow& row);
 
 /// The sentences, one after the other.

@@ -21,7 +21,7 @@ class JudgedCall {
   /// "layer 17, head 4": what pickers call each.
   virtual std::vector<std::string> head_names() const = 0;
   virtual AttentionShape shape() const = 0;
-  /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
+  /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
   virtual ElementType type_of_q() const = 0;
   virtual ElementType type_of_o() const = 0;
   /// Columns of O in its file, of which the first are V's.
@@ -33,7 +33,7 @@ class JudgedCall {
   /// Q of this head, and K and V of the one that it shares with its group.
   virtual std::shared_ptr<const Tensors> inputs(int head) const = 0;
   virtual std::shared_ptr<const std::vector<double>> output(int head) const = 0;
-  /// What each element of this head's output is multiplied by; null: there is no scale.
+  /// The scale of each element of this head's output; null: there is no scale.
   virtual std::shared_ptr<const std::vector<double>> output_scale(int head) const = 0;
   /// The heads of this one's layer, to find out whether the kernel used another, and this one's place among them.
   struct Layer {

@@ -49,7 +49,7 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) c
   return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
 }
 
-/// What holds all four tensors, named one by one or not at all; empty where they lie apart.
+/// The file that holds all four tensors, named one by one or not at all; empty if there are several files.
 std::string JudgedFiles::one_file() const {
   const CallSources& x = sources_;
   const std::array<std::string_view, 4> named{x.q, x.k, x.v, x.o};
@@ -79,7 +79,7 @@ bool JudgedFiles::is_seen_in(const std::string& spec, int parts) const {
   return seen.heads() == heads() && seen.layers().front().q.order == layer().q.order && (parts < 4 || seen.info().has_output);
 }
 
-/// What holds Q, K and V, and what holds O, where the window finds them apart; empty where it would not.
+/// The file of Q, K and V, and that of O, if the window finds the tensors in them; empty if it does not.
 std::vector<std::string> JudgedFiles::specs_apart() const {
   constexpr std::string_view ending = ".safetensors:";
   const auto file_of = [&](const std::string& named) {

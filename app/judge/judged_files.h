@@ -33,8 +33,8 @@ class JudgedFiles : public JudgedCall {
   std::shared_ptr<const std::vector<double>> output(int head) const override;
   std::shared_ptr<const std::vector<double>> output_scale(int head) const override;
   Layer layer_of(int head) const override;
-  /// What a window would open to show this head: the files and its number, or those of Q, K and V, and those of O; empty where
-  /// tensors are named that a window would not find.
+  /// The arguments for a window that shows this head: one file with the head's number, or the files of Q, K, V and of O; empty
+  /// if the window would not find the named tensors.
   std::vector<std::string> files_for_window(int head) const;
 
  private:

@@ -150,7 +150,7 @@ std::string explain(CallJudgement& call, const JudgedCall& files, const JudgeQue
   return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, options);
 }
 
-/// What is found once every head is judged.
+/// Sets the results that need all heads judged.
 void conclude(CallJudgement& call, const std::optional<Format>& narrower, const JudgedCall& files,
               const JudgeQuestion& question, const Options& options) {
   std::string accepting;

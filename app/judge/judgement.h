@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// What is asked.
+/// The question to `judge_call`.
 struct JudgeQuestion {
   Problem problem;                   ///< mask, scale, soft cap, ALiBi, sink
   std::optional<Format> format{};    ///< D; none: found from the tensors
@@ -20,7 +20,7 @@ struct JudgeQuestion {
   int head = -1;  ///< that head alone; -1: all
 };
 
-/// What is known of the kernel, the same for all heads of a call.
+/// The properties of the kernel, equal for all heads of a call.
 struct CallClaim {
   KernelClaim claim;
   std::string why_format;            ///< "since Q is stored in it"
@@ -38,7 +38,7 @@ Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const K
 CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options,
                          const std::function<void(int done, int heads)>& progress = {});
 
-/// What is asked of the head that an experiment's loaded output is: D is the experiment's where the tensors tell another.
+/// The question about the head of an experiment's loaded output. D is the experiment's if the tensors suggest another.
 JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& call);
 
 /// The judgement on that head, by itself. Throws as `judge_call`.
