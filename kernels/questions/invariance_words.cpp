@@ -56,7 +56,7 @@ template <class Get>
 TableColumn<GroupedRun> of_schedule(ColumnHeading heading, Get get) {
   return of_run(std::move(heading), [get](const ScheduleRun& run) { return std::invoke(get, run.schedule); });
 }
-/// Of the tile after which the traced row parts.
+/// A column about the tile after which the traced row parts; empty if it does not.
 template <class Get>
 TableColumn<GroupedRun> of_parting(std::string key, Get get) {
   return of_run({.key = std::move(key), .shown = ColumnFor::files}, [get](const ScheduleRun& run) {

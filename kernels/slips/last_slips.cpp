@@ -47,8 +47,8 @@ bool misses_split(const VariantHead& head, Keys keys, int splits) {
   return keys.first >= length || keys.end <= (head.shape.n_k - 1) / length * length;
 }
 
-/// How a soft cap's tanh x may be made of exponentials, of which one overflows: from x = `most` on, or below `least`, in units
-/// of the logarithm of the format's largest number.
+/// A formula of a soft cap's tanh x by exponentials, one of which overflows: from x = `most` on, or below `least`, in units of
+/// the logarithm of the format's largest number.
 struct NaiveTanh {
   const char *fp32_text, *fp16_text;
   double least, most;

@@ -45,7 +45,7 @@ struct Slip {
   Kind kind = Kind::scale;
   std::string text;            ///< "a causal mask that lets every query see one key more"
   double ratio = 0;            ///< largest distance from what this slip would give, in units of the limit
-  ExpectedRow output{};        ///< what it would give, to be called from many threads; null: not known
+  ExpectedRow output{};        ///< the output of the slip, to be called from many threads; null: not known
   std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
   std::vector<Keys> keys{};    ///< runs of keys that are wrong, in ascending order; empty: not known, or no keys are
 };

@@ -78,7 +78,7 @@ struct TrainRecord {
   bool finished() const { return step >= plan.recipe.steps; }
 };
 
-/// Why training cannot continue before its last step: what stopped a or b; empty: it can. Where a is bisected, it continues
+/// The reason why training stopped before its last step, that of a or b; empty: it can continue. If a is bisected, it continues
 /// without a as long as a suspect is left: the suspects that do not diverge show which piece causes the failure.
 inline std::string ended(const TrainRecord& record) {
   const std::vector<RunRecord>& runs = record.runs;
@@ -91,7 +91,7 @@ inline std::string ended(const TrainRecord& record) {
 template <class Of, class T>
 using NamedNumber = std::pair<std::string_view, T Of::*>;
 
-/// Of two models' weights; the first five are what tables and curves show.
+/// Numbers of the deviation of two models' weights; tables and curves show the first five.
 inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numbers{
     {{"max_abs", &WeightDeviation::max_abs},
      {"wasserstein", &WeightDeviation::wasserstein},
@@ -101,13 +101,13 @@ inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numb
      {"step_size", &WeightDeviation::step_size}}};
 inline constexpr std::size_t shown_weight_numbers = 5;
 
-/// Of a run's step, beside whether it was skipped.
+/// Numbers of a run's step; `skipped` is apart.
 inline constexpr std::array<NamedNumber<StepReport, double>, 4> step_numbers{{{"loss", &StepReport::loss},
                                                                               {"gradient_norm", &StepReport::gradient_norm},
                                                                               {"rate", &StepReport::rate},
                                                                               {"loss_scale", &StepReport::loss_scale}}};
 
-/// What is counted in a head.
+/// Counts of a head.
 inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_counts{
     {{"rows", &HeadStatistics::rows},
      {"tied_rows", &HeadStatistics::tied_rows},
