@@ -1,4 +1,4 @@
-/// What is followed tile by tile beside a loaded output.
+/// The row that is followed tile by tile beside a loaded output.
 #pragma once
 
 #include <memory>

@@ -94,7 +94,7 @@ inline std::string_view followed_name(const Experiment& e) {
   return has_recurrence(e.a) ? "a" : has_recurrence(e.b) ? "b" : "flash2";
 }
 
-/// What is followed beside the loaded output on screen; null: there is none, or it is not known yet.
+/// The row followed beside the loaded output on screen; null: there is none, or it is not known yet.
 inline const FollowedRow* shown_followed(const PanelInput& input) {
   const Result* const result = input.answer.result.get();
   const bool known = result != nullptr && has_loaded(result->experiment) && input.side.followed &&

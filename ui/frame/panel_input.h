@@ -83,7 +83,7 @@ struct SideInput {
   /// The answer with the output of the slip `SideRequests::slip_output` in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;
   std::string slip_text;                        ///< which slip that is
-  std::shared_ptr<const FollowedRow> followed;  ///< what is followed tile by tile beside a loaded output
+  std::shared_ptr<const FollowedRow> followed;  ///< the row followed tile by tile beside a loaded output
   HeadsView heads;                              ///< of the input's file, as far as they are found
   KvView kv;                                    ///< the same heads with K and V in fewer bits
   JudgedView judged;                            ///< the verdicts on the heads of a loaded output, as far as they are found

@@ -154,7 +154,7 @@ struct StripState {
   StripRows rows;
   double P_limit = 0;              ///< largest number of P's format; 0: P is not rounded
   double b_error = 0;              ///< largest error of b in the traced row; 0: not computed
-  bool of_b = false;               ///< what is followed is not a of the answer on screen, and b of `result` is a loaded output
+  bool of_b = false;               ///< the row is not a's of the answer on screen; b of `result` is a loaded output
   int parts_at = -1;               ///< the tile in which a loaded output's row parts from what is followed; -1: not known
   std::vector<double> run_begins;  ///< of split_kv, but the first: half a tile before the one that it begins with
   unsigned hidden = 0;             ///< the curves that the axes leave out

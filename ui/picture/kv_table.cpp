@@ -11,7 +11,7 @@ namespace attoscope {
 
 namespace {
 
-/// How much of its cell the bar of an error fills.
+/// The share of its cell that the bar of an error fills.
 float share_of(const HeadsState& heads, double error) {
   if (std::isnan(error) || std::isinf(error)) return 1;
   if (!(error > 0)) return 0;

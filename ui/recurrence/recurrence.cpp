@@ -98,7 +98,7 @@ std::string why_no_recurrence(const PanelInput& input) {
 
 namespace {
 
-/// What tells the tile in which the row of a wrong output parts from what is followed.
+/// Names the tile in which the row of a wrong output parts from the followed row.
 std::string parting_words(const CallJudgement& call, const Result& followed, const Parting& parting) {
   const int row = followed.trace.row;
   if (!std::ranges::binary_search(call.worst_row().found.wrong_rows, row))
