@@ -12,7 +12,7 @@ namespace attoscope {
 
 class Autosave;
 
-/// What the window starts with.
+/// The start state of the window.
 struct Start {
   Session session{};
   std::string document{};                      ///< the file that the session belongs to; empty: none yet

@@ -20,7 +20,7 @@ class HeadsDesk;
 /// The verdict on a `verdict_question`, one head. Throws as `judge_experiment`.
 HeadVerdict head_verdict(const Experiment& question, const Options& options = {});
 
-/// What is followed beside a loaded output, of a `followed_beside`. Throws as `compute`.
+/// The traced row of the algorithm shown beside a loaded output; `question` is a `followed_beside`. Throws as `compute`.
 FollowedRow followed_row(const Experiment& question, const Options& options = {});
 
 /// Judges every head, as `attoscope judge --head` does; `found` is told each from many threads, one call at a time. Throws
@@ -36,7 +36,7 @@ struct HeadsOnShow {
 };
 HeadsOnShow heads_on_show(const Experiment& experiment);
 
-/// What a session shows of a loaded output once it is judged.
+/// Selects the worst wrong head of an opened output once all its heads are judged.
 class JudgedAnswer {
  public:
   /// An output was opened with these heads: once all are judged, the worst of those that are wrong is shown.

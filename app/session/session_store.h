@@ -90,7 +90,7 @@ class SessionStore {
   std::vector<RecentSession> recent_;
   std::optional<std::string> own_device_;
   std::string device_;                ///< of the session that the window began with
-  std::optional<Session> kept_;       ///< what the autosave holds; none: this window has not written it yet
+  std::optional<Session> kept_;       ///< the content of the autosave; none: this window has not written it yet
   std::string kept_document_;         ///< and the document that it names
   std::optional<double> changed_at_;  ///< when the session first differed from that
   std::optional<double> failed_at_;   ///< when it could not be written

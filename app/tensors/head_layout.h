@@ -54,8 +54,8 @@ struct LayoutHints {
 /// Throws std::runtime_error with one sentence that names a tensor, its shape and what was expected, or the layouts that fit.
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints = {});
 
-/// How an output of these sizes is read: as many heads and rows as Q, as many columns as V, or, unless its heads stand side by
-/// side, more, of which the first are V's; none where it does not fit.
+/// The shape of an output of these sizes: heads and rows of Q, columns of V. It may have more columns unless its heads stand
+/// side by side; the first ones are V's. None if it does not fit.
 std::optional<HeadShape> shape_of_output(const StoredTensor& output, const HeadShape& wanted);
 
 /// The first `kept` of `columns` columns of row-major values.
