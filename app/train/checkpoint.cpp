@@ -23,9 +23,9 @@ constexpr std::string_view family = "attoscope.checkpoint/", magic = "attoscope.
 constexpr std::uint64_t word = sizeof(std::uint64_t), header_size = magic.size() + 2 * word,
                         longest_json = std::uint64_t{1} << 30;
 constexpr int deepest = 8;
-/// Larger files are read through only where their JSON says that they should be so large.
+/// Larger files are read to their end only if their JSON states that size.
 constexpr std::uint64_t largest_unasked = std::uint64_t{1} << 28;
-/// A number of a long training takes three bytes at least.
+/// The most numbers in the JSON: one of a long training takes at least three bytes.
 constexpr std::size_t most_values = longest_json / 3;
 
 template <class T>
@@ -130,7 +130,7 @@ void check_digest(const InputFile& file) {
     throw std::runtime_error("is damaged: its digest is " + hex16(computed) + ", expected " + hex16(stored));
 }
 
-/// The JSON as text, read no further than a byte of 0, which no JSON has and a file with holes has many of.
+/// The JSON as text. Throws at the first zero byte: JSON has none, a file with holes has many.
 std::string json_text_of(Reader& reader, std::uint64_t size) {
   constexpr std::uint64_t piece = 1 << 20;
   std::string text;

@@ -17,10 +17,10 @@ struct Checkpoint {
   PairedTrainingState state;
 };
 
-/// Written beside and renamed; safe from the end of the machine, too. Throws std::runtime_error in a sentence.
+/// Writes a temporary file, syncs it to disk and renames it. Throws std::runtime_error in a sentence.
 void write_checkpoint(const std::string& path, const TrainRecord& record, const PairedTrainingState& state);
 
-/// Everything is checked as if an enemy had written it. Throws std::runtime_error in one sentence that names the file.
+/// Checks everything: the file is not trusted. Throws std::runtime_error in one sentence that names the file.
 Checkpoint read_checkpoint(const std::string& path);
 
 }  // namespace attoscope

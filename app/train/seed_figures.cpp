@@ -40,7 +40,7 @@ Series series_of(const SeedLine& line, std::size_t i, double WeightDeviation::* 
   return s;
 }
 
-/// Wasserstein-1 of a line where it was measured first, or last; NaN where there is no such line.
+/// The mean Wasserstein-1 of a line at its first, or last, measured step; NaN if there is no such line.
 double distance(const std::vector<SeedLine>& lines, std::string_view label, bool first) {
   const auto line = std::ranges::find(lines, label, &SeedLine::label);
   if (line == lines.end() || line->found.empty()) return NAN;
@@ -53,7 +53,7 @@ const PairRecord* half_and_single(const TrainRecord& r) {
   return pair == r.pairs.end() || pair->points.empty() ? nullptr : &*pair;
 }
 
-/// The steps that the loss scale of its fp16 skipped.
+/// The steps that the loss scale skipped in the fp16 run of that pair.
 std::vector<int> skips_of(const TrainRecord& r) {
   std::vector<int> steps;
   if (const PairRecord* const pair = half_and_single(r))

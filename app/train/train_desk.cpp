@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using State = TrainProgress::State;
 
-/// Requests that are about the session's plan, and so wait for its text.
+/// True for requests that need the text of the session's plan.
 bool needs_plan(TrainRequest::Act act) {
   using Act = TrainRequest::Act;
   return act == Act::run || act == Act::one_step || act == Act::restart || act == Act::fork;
@@ -123,10 +123,10 @@ void TrainDesk::update(Session& session, bool explore_computes) {
   waiting_.reset();
 }
 
-/// Understands the session's plan, once its text is there.
+/// Sets `planned_` from the session's plan, once its text is there.
 void TrainDesk::plan(const Session& session) {
   text_.ask(session.train.text);
-  reading_ = text_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
+  reading_ = text_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
   text_.update();
   const std::shared_ptr<const TextAnswer>& text = text_.answer();
   if (!text || !(text->asked == session.train.text)) return planned_.reset();
@@ -143,7 +143,7 @@ void TrainDesk::take(Session& session) {
   if (told.captured) captured_ = std::move(told.captured);
   if (told.opened) {
     session.train = std::move(*told.opened);
-    session.train.text.digest = 0;  // whatever the file holds when it is read next
+    session.train.text.digest = 0;  // accepts any content of the file at the next reading
     session.train.text.corpus.reset();
   }
   if (told.record) left_over_.clear();
@@ -172,7 +172,7 @@ void TrainDesk::handle(const TrainRequest& request, const Session& session) {
   if (request.act == TrainRequest::Act::none) return;
   TrainOrder order{request, {}, training_device(session.device), session.train_look.seeds};
   if (!needs_plan(request.act)) return thread_.give(std::move(order));
-  if (planned_ && !planned_->wrong.empty()) text_.forget();  // perhaps the text is there now
+  if (planned_ && !planned_->wrong.empty()) text_.forget();  // reads the text again
   waiting_ = std::move(order);
 }
 

@@ -1,4 +1,5 @@
-/// The conversation of the Train workspace with the thread that trains: what was planned, what is known, what is under way.
+/// The controller of the Train workspace: passes requests to the thread that trains, and plan, record and progress to the
+/// panels.
 #pragma once
 
 #include <chrono>
@@ -18,13 +19,13 @@ struct TextAnswer {
   TextSource asked, text;
   std::string wrong;  ///< the reason if there is no text: one sentence
 };
-/// Never throws but for a lack of memory.
+/// Throws nothing but std::bad_alloc.
 TextAnswer read_plan_text(const TextSource& asked);
 
 /// "the chronicle, 400,315 characters, 65 different"
 std::string text_summary(const TextSource& text);
 
-/// A session's plan with its text; or why it cannot be trained.
+/// A session's plan with its text, or the reason why it cannot be trained.
 struct PlannedTraining {
   TrainPlan plan;
   std::string wrong;  ///< one sentence; empty: it can
@@ -43,18 +44,18 @@ class TrainDesk {
   /// `published` is called from other threads whenever `update` has something to take.
   TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make = primitives_on);
 
-  /// Reads the plan and its text where the Train workspace is on show, takes what the thread tells. A checkpoint that was
-  /// opened puts its plan into the session.
+  /// Reads the plan and its text if the Train workspace is shown, and takes the reports of the thread. An opened checkpoint
+  /// puts its plan into the session.
   void update(Session& session, bool explore_computes);
   /// The input of the panels in this frame.
   TrainView view() const;
-  /// Does what was asked of it.
+  /// Starts, or passes to the thread, what the request asks for.
   void handle(const TrainRequest& request, const Session& session);
   /// The newest note about a finished action, one sentence, returned once.
   std::optional<std::string> take_note();
   /// Q, K, V that were asked for, once.
   std::optional<CapturedFile> take_captured();
-  /// True while training, or something that ends by itself, is under way.
+  /// True during training and during work that ends by itself.
   bool busy() const;
 
  private:

@@ -1,4 +1,4 @@
-// Figures of one training, and what the named figures train.
+// Figures of one training, and the trainings of the named figures.
 #include "app/train/train_figures.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ Series over(Series s, const Series& unit) {
   return s;
 }
 
-/// A model that is trained in a second: what it shows of rounding it shows in every step. Its keys are cut into eight tiles.
+/// A model that is trained in a second, with its keys in eight tiles. Rounding acts in each of its steps.
 TrainPlan small_plan(const FigureSettings& settings, int seed) {
   constexpr int key_tiles = 8;
   TrainPlan plan = default_train_plan();
@@ -71,7 +71,7 @@ TrainPlan of(TrainPlan plan, const TrainMethod& x, const TrainMethod& y) {
   return plan;
 }
 
-/// Two models with exact attention that differ in their tiles alone.
+/// Two models with exact attention and different tiles.
 FigureTraining tiles_apart(const TrainPlan& plan) {
   const TrainMethod whole = with_exact_attention(plan.a);
   TrainMethod cut = whole;

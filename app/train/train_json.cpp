@@ -21,7 +21,7 @@ using Parsed = nlohmann::json;
 constexpr std::array<NamedNumber<HeadStatistics, double>, 2> sum_columns{
     {{"delta_error", &HeadStatistics::delta_error}, {"delta_size", &HeadStatistics::delta_size}}};
 
-/// The double of the shortest text that reads back as x, where that is x.
+/// The double that the shortest text of x names, if it rounds to x; else x.
 double short_double(float x) {
   const double read = to_number<double>(shortest(x)).value_or(x);
   return static_cast<float>(read) == x ? read : x;

@@ -105,7 +105,7 @@ std::string failure(const TrainRecord& r, const RunRecord& suspect) {
   return fmt::format("{:>12}", suspect.stopped.empty() ? "gone" : "there");
 }
 
-/// Suspects, those first that leave least of a - b where that was measured last.
+/// The suspects by the share of a - b that they leave at the last measured step, the least first.
 std::string ranking(const TrainRecord& r) {
   const std::vector<PairPoint>& points = r.pairs[0].points;
   std::vector<const PairRecord*> suspects;

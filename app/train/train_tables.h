@@ -11,7 +11,7 @@ namespace attoscope {
 
 /// Three digits; "-" where it is NaN.
 std::string short_number(double x);
-/// ", weights bf16, optimiser bf16/stochastic": how a method stores them; "" where in fp32.
+/// ", weights bf16, optimiser bf16/stochastic": a method's rounding of stored weights and optimiser states; "" if in fp32.
 std::string stored_text(const TrainMethod& method);
 /// Three lines: a, b, and the model, its text and its seeds.
 std::string train_conditions(const TrainPlan& plan);

@@ -191,13 +191,13 @@ TrainThread::Task TrainThread::next(const std::stop_token& stop, TrainOrder& ord
   return Task::look;
 }
 
-/// Does it; what goes wrong is remarked on, and nothing runs then.
+/// Obeys the order. After an error it sets a remark and stops training.
 void TrainThread::attempt(const std::function<void()>& act) {
   try {
     act();
     return remark_on_takeover();
   } catch (const Stopped&) {
-    return remark_on_takeover();  // something else is wanted more
+    return remark_on_takeover();  // a newer order goes first
   } catch (const DeviceFailure& failure) {
     remark_ = sentence(failure.what()) + lasting();
   } catch (const std::bad_alloc&) {
@@ -215,7 +215,7 @@ void TrainThread::remark_on_takeover() {
   if (!taken_over_.empty()) remark_ = remark_.empty() ? taken_over_ : taken_over_ + " " + remark_;
 }
 
-/// " The last step that is kept is 8, ...": where training can go on that fails for good.
+/// " The last step that is kept is 8, ...": the step to continue from after a failure that repeats.
 std::string TrainThread::lasting() const {
   if (!history_.begun()) return "";
   std::string told = " The last step that is kept is " + std::to_string(history_.kept().steps().back());
@@ -264,7 +264,6 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
   rate_.restart();
 }
 
-/// From the first step, under the order's plan.
 /// The device that trains, once it has its code.
 TrainDevice TrainThread::made(const std::string& device, const Cancelled& outdated) {
   TrainDevice made = make_(device, 0);
@@ -314,7 +313,7 @@ void TrainThread::save(const std::string& file) {
     note_ = "Saved " + file + " at step " + step + ".";
 }
 
-/// True if `write` did; where it failed, that is remarked on, and training goes on.
+/// True if `write` succeeded. A failure becomes the remark; training goes on.
 bool TrainThread::wrote(const std::function<void()>& write) {
   try {
     write();
@@ -325,7 +324,7 @@ bool TrainThread::wrote(const std::function<void()>& write) {
   }
 }
 
-/// The training goes on from another state: what was said about it is outdated.
+/// Stops, and drops copies, rate and weights of the former state: the training goes on from another one.
 void TrainThread::renewed() {
   running_ = false;
   last_.record.reset();
@@ -334,7 +333,7 @@ void TrainThread::renewed() {
   picture();
 }
 
-/// True if no step is left, of further seeds neither. A training that was forked has none.
+/// True if no step is left, nor any of further seeds. A forked training has no further seeds.
 bool TrainThread::over() const {
   const bool all = !history_.record().forks.empty() || static_cast<int>(seeds_.done.size()) + 1 >= seeds_.wanted;
   return history_.over() && all;
@@ -368,7 +367,7 @@ void TrainThread::step(const Cancelled& outdated) {
   if (Clock::now() - saved_at_ > keeping_.every) save_own();
 }
 
-/// The weights of the pair that is looked at. Those of a run that is set back at every measured step mean something then alone.
+/// The weights of the selected pair. In a replay they are valid at measured steps only.
 void TrainThread::take_weights(bool measured) {
   measured_ = {};
   if (!history_.begun() || !has_tensor(history_.record(), looked_at_)) return;
@@ -398,7 +397,7 @@ void TrainThread::save_own() {
     write_checkpoint(own_checkpoint(), history_.record(), state);
     own_step_ = state.step;
   });
-  if (!unsaved_ && before != not_kept_) remark_ = before;  // but for a failure that is over now
+  if (!unsaved_ && before != not_kept_) remark_ = before;  // unless that was about a failure to write, which is over
   not_kept_ = unsaved_ ? remark_ : "";
 }
 
@@ -421,7 +420,7 @@ TrainProgress TrainThread::progress() const {
   return p;
 }
 
-/// Tells what is known, about ten times a second; less often where the record takes long to copy.
+/// Publishes the reports about ten times a second, less often if the record takes long to copy.
 void TrainThread::publish(bool at_once) {
   const Clock::time_point now = Clock::now();
   if (!at_once && now - last_.at < std::max<Clock::duration>(100ms, 20 * last_.took)) return;

@@ -1,4 +1,4 @@
-/// The thread that trains: does as it is told, step after step, and tells what is known.
+/// The thread that trains: obeys orders between steps and reports its record.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct TensorAt {
   friend bool operator==(const TensorAt&, const TensorAt&) = default;
 };
 
-/// A request, and what it is about.
+/// A request with its plan, device and seeds.
 struct TrainOrder {
   TrainRequest request;
   TrainPlan plan;  ///< the session's, with its corpus
@@ -36,7 +36,7 @@ struct TrainOrder {
   int seeds = 1;  ///< number of seeds, trained one after the other
 };
 
-/// A file of Q, K, V, and what Explore is to ask about it.
+/// A file of Q, K, V, and the experiment of Explore on it.
 struct CapturedFile {
   std::string file, title;
   Experiment experiment;  ///< without tensors
@@ -46,11 +46,11 @@ struct CapturedFile {
 struct TrainTold {
   std::shared_ptr<const TrainRecord> record;
   std::shared_ptr<const WeightGap> gap;
-  TrainProgress progress;  ///< of what the thread knows: not the plan's text, nor what depends on the session
-  std::string note;        ///< one sentence about what was done
+  TrainProgress progress;                                 ///< without the plan's text and the fields that depend on the session
+  std::string note;                                       ///< one sentence about a finished action
   std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< as in TrainView
-  std::optional<CapturedFile> captured;                   ///< told once, as the note
-  std::optional<TrainPlan> opened;                        ///< plan of a checkpoint that was opened, told once
+  std::optional<CapturedFile> captured;                   ///< returned once, as the note
+  std::optional<TrainPlan> opened;                        ///< plan of an opened checkpoint, returned once
 };
 
 /// |x - y| of a tensor, as a picture of it.
@@ -64,7 +64,7 @@ std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const Ten
 class StepRate {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Forgets what was before: there was a pause.
+  /// Forgets the steps before a pause.
   void restart() { marks_.clear(); }
   void mark(Clock::time_point now, int step);
   /// 0 where it is unknown.
@@ -84,8 +84,8 @@ struct TrainKeeping {
   std::chrono::milliseconds every = std::chrono::minutes(5);
 };
 
-/// The file of what a window trains without being asked to keep it: last-training.checkpoint in the directory, or where another
-/// window that is open has that, last-training-2.checkpoint and so on. Nobody else gets it as long as this lives.
+/// The file of a window's automatic saves: last-training.checkpoint in the directory, or last-training-2.checkpoint and so on
+/// if another open window has the first. The file is locked as long as this object lives.
 class OwnCheckpoint {
  public:
   explicit OwnCheckpoint(const std::string& directory);
@@ -103,7 +103,7 @@ class TrainThread {
   /// `published` is called from this thread whenever `told` has changed.
   TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make);
 
-  /// Orders are obeyed one after the other, between two steps.
+  /// Queues an order; orders are obeyed in turn, between two steps.
   void give(TrainOrder order);
   /// While `held`, no step begins.
   void hold(bool held);
@@ -113,7 +113,7 @@ class TrainThread {
   /// True while a step, or an order, is under way.
   bool busy() const;
 
-  /// The checkpoint that is written without being asked; empty: none is.
+  /// The path of the automatic checkpoint; empty: there is none.
   const std::string& own_checkpoint() const { return own_.file(); }
 
  private:
@@ -166,8 +166,9 @@ class TrainThread {
   struct Published {
     Clock::time_point at{};
     Clock::duration took{};
-    std::shared_ptr<const TrainRecord> record;                ///< null: it has changed since
-    std::vector<std::shared_ptr<const TrainRecord>> records;  ///< that may still be read: they end here, not in a frame
+    std::shared_ptr<const TrainRecord> record;  ///< null: the record has changed since
+    std::vector<std::shared_ptr<const TrainRecord>>
+        records;  ///< records that readers may still hold; this thread destroys them, so that no frame waits
   } last_;
   TensorAt looked_at_;
   struct Measured {

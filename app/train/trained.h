@@ -1,5 +1,5 @@
-/// A plan trained from its first step without a window, what figures and pictures are made of; and the text that models learn:
-/// a file of the user, or the one that comes with the program, the chronicle.
+/// Training of a plan without a window, for figures and pictures; and the text that models learn: a file of the user, or the
+/// chronicle, which comes with the program.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ std::string text_name(const TextSource& source);
 struct TrainOptions {
   Cancelled cancelled{};
   std::function<void()> stepped{};  ///< told after every step
-  std::string device = "cpu";       ///< as Options::device; of a list its first
-  int steps = 0;                    ///< stop after so many; 0: as the plan says
+  std::string device = "cpu";       ///< as Options::device; the first of a list
+  int steps = 0;                    ///< stop after this many; 0: the plan's steps
   int threads = 0;                  ///< 0: all
 };
 
@@ -42,10 +42,10 @@ Trained trained(TrainPlan plan, const TrainOptions& options = {});
 /// 64-bit hashes of every run's weights.
 std::vector<std::uint64_t> digests_of(const Trained& t);
 
-/// The text that `asked` names; where it has a digest, only if it is still that. Throws as `read_text` does.
+/// The text that `asked` names. Throws as `read_text` does, too if its digest is another.
 TextSource text_of(const TextSource& asked);
 
-/// The device that trains where `spec` was asked for: one alone.
+/// The single device that trains for a `spec`.
 std::string training_device(const std::string& spec);
 
 }  // namespace attoscope

@@ -20,7 +20,7 @@ void check_index(const char* what, int index, int count) {
                               std::to_string(count - 1) + ".");
 }
 
-/// The place of the run called so among a plan's runs.
+/// The index of the run of this name among a plan's runs.
 std::size_t place_of(const TrainRuns& all, const std::string& name, int step) {
   for (std::size_t i = 0; i < all.runs.size(); ++i)
     if (all.runs[i].name == name) return i;
@@ -28,7 +28,7 @@ std::size_t place_of(const TrainRuns& all, const std::string& name, int step) {
                               ", where training was forked.");
 }
 
-/// The state of a run that is trained alone from `state` to `step`.
+/// The state of one run after training it alone from `state` to `step`.
 TrainState trained_to(int step, const TrainPlan& plan, const RunPlan& run, const TrainState& state, const MakePrimitives& make,
                       const Cancelled& cancelled) {
   Trainer trainer(plan, run, make());

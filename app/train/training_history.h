@@ -16,12 +16,12 @@ namespace attoscope {
 /// States of steps, ascending, in bounded memory.
 class KeptStates {
  public:
-  /// A state, and the plan under which it goes on.
+  /// A state, and the plan under which training continues from it.
   struct Moment {
     std::shared_ptr<const TrainPlan> plan;
     PairedTrainingState state;
     bool lasting = false;  ///< a newer state does not take its place
-    bool pinned = false;   ///< nor does a lack of memory
+    bool pinned = false;   ///< nor is it dropped to save memory
   };
 
   explicit KeptStates(std::size_t bytes) : most_bytes_(bytes) {}
@@ -69,12 +69,12 @@ class TrainingHistory {
 
   explicit TrainingHistory(std::size_t memory = usual_memory) : kept_(memory) {}
 
-  /// From the first step. Throws as PairedTraining does; what was there before then stays.
+  /// Begins with the first step. Throws as PairedTraining does, and then leaves the history unchanged.
   void start(const TrainPlan& plan, const TrainDevice& device);
-  /// From a checkpoint whose plan has its corpus.
+  /// Continues from a checkpoint whose plan has its corpus.
   void open(const Checkpoint& checkpoint, const TrainDevice& device);
-  /// From a kept step on under the plan that was in force there; what came later is forgotten. Throws std::invalid_argument in
-  /// a sentence where the step is not kept.
+  /// Goes back to a kept step under its own plan and forgets later ones. Throws std::invalid_argument in a sentence if the step
+  /// is not kept.
   void go_back(int step);
   /// The same under another plan.
   void fork(int step, const TrainPlan& plan);
@@ -84,9 +84,9 @@ class TrainingHistory {
   /// True if no step is left: the plan is done, or a or b diverged.
   bool over() const;
   bool diverged() const;
-  /// The next step, if there is one. Throws Stopped as PairedTraining does.
+  /// Takes the next step, if there is one. Throws Stopped as PairedTraining does.
   void step(const Cancelled& cancelled = {});
-  /// The newest state is kept until a newer one is.
+  /// Keeps the newest state until a newer one is kept.
   void keep_newest();
 
   const TrainRecord& record() const { return training_->record(); }
