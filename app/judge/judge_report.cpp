@@ -39,7 +39,7 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// The error over the tolerance of an element of the head that is shown, as far as axes go.
+/// The error over the tolerance of an element of the shown head, clamped to the axes.
 double share_of(const CallJudgement& call, int row, int c) { return std::min(call.share(row, c), 1e9); }
 
 struct Colour {

@@ -9,9 +9,9 @@ struct CallJudgement;
 
 /// Ways to repeat a judgement.
 struct SeenAgain {
-  std::string command;  ///< that judges it again
-  std::string link;     ///< that shows it in a window (see `link_url`); "": none does
-  bool kept = true;     ///< false: the files will be gone
+  std::string command;  ///< the command that repeats the judgement
+  std::string link;     ///< a link to it in a window (see `link_url`); "": none
+  bool kept = true;     ///< false: the files are temporary
 };
 
 /// A self-contained HTML document: conclusion, heads, error over tolerance as a map and along rows and columns, rivals, and the

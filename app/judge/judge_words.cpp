@@ -30,10 +30,10 @@ std::string grouped(std::int64_t x) {
   return text;
 }
 
-/// "layer 17, head 4, " before a row or a column, "" where there is one head.
+/// "layer 17, head 4, ", the prefix of a row or a column; "" if there is one head.
 std::string worst_head_text(const CallJudgement& call) { return call.heads > 1 ? call.worst_row().name + ", " : ""; }
 
-/// True if a head is called by its number.
+/// True if a head's name is its number.
 bool is_numbered(const JudgedRow& row) { return row.name == "head " + std::to_string(row.head); }
 
 /// "head 3", "heads 0, 1 and 5", "layer 2, head 4 and layer 17, head 4", "all 32 heads", "9 of 32 heads, the worst head 5"
@@ -80,7 +80,7 @@ std::vector<const JudgedRow*> heads_that(const CallJudgement& call, const Chosen
 bool is_wrong(const JudgedRow& row) { return !row.found.rounded; }
 std::string wrong_heads(const CallJudgement& call) { return heads_text(call, heads_that(call, is_wrong)); }
 
-/// The slip, and the heads in which it was looked for and found; of the others that they are wrong.
+/// Names the slip, the heads in which it was found, and the number of wrong heads.
 std::string slip_sentence(const CallJudgement& call) {
   const std::string& text = call.worst_row().slip->text;
   if (call.heads == 1) return "Wrong: " + text + ".";

@@ -20,8 +20,8 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
 /// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
 std::string number_text(double x, int digits);
 
-/// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; unknown parts and a head that
-/// has only a number are left out.
+/// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; unknown parts, and a head
+/// called by its number, are left out.
 std::string place_text(const JudgedRow& row);
 
 /// The sentences, one after the other.

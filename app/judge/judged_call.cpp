@@ -14,7 +14,7 @@
 namespace attoscope {
 namespace {
 
-/// The type that files call so; F64 for one that they do not.
+/// The element type of this name in files; F64 if there is none.
 ElementType type_named(const std::string& name) {
   const auto* const found = std::ranges::find(element_type_names, name);
   return found == element_type_names.end() ? ElementType::F64 : static_cast<ElementType>(found - element_type_names.begin());
@@ -44,7 +44,7 @@ class LoneHead : public JudgedCall {
   }
 
  private:
-  /// True if all tokens of its tensors are asked for; false where they are drawn.
+  /// True if the experiment uses all tokens of its tensors; false if they are drawn.
   static bool is_whole(const Problem& p) {
     return p.input.tensors && p.input.tensors->n == p.n && p.input.tensors->n_k == key_count(p);
   }
@@ -58,7 +58,7 @@ class LoneHead : public JudgedCall {
   std::shared_ptr<const Tensors> inputs_;
 };
 
-/// The files of the input, with the outputs of the loaded one's; null where these are not an output for each of its heads.
+/// The files of the input and of the loaded output; null if they show different heads, or a head has no output.
 std::shared_ptr<const CallFiles> files_of(const Experiment& e) {
   const Input& input = e.problem.input;
   if (input.kind != InputKind::tensors || input.index != e.loaded.index) return nullptr;

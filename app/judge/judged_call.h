@@ -18,7 +18,7 @@ class JudgedCall {
 
   /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
   virtual int heads() const = 0;
-  /// "layer 17, head 4": what pickers call each.
+  /// The names of the heads in pickers: "layer 17, head 4".
   virtual std::vector<std::string> head_names() const = 0;
   virtual AttentionShape shape() const = 0;
   /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
@@ -28,7 +28,7 @@ class JudgedCall {
   virtual int columns_of_o() const { return shape().d_v; }
   /// True if Q has eight bits, and one of Q, K, V a scale.
   virtual bool has_scaled_inputs() const = 0;
-  /// False where Q's type says nothing of D: bf16 could not be written there, or numbers are multiplied by a scale.
+  /// False if Q's type does not determine D: the files cannot hold bf16, or numbers are multiplied by a scale.
   virtual bool tells_format() const = 0;
   /// Q of this head, and K and V of the one that it shares with its group.
   virtual std::shared_ptr<const Tensors> inputs(int head) const = 0;

@@ -61,7 +61,7 @@ std::string JudgedFiles::one_file() const {
   return all ? std::string(file_of(x.q)) : "";
 }
 
-/// These files as the window reads them: with the scales and the layout that options or shapes told here.
+/// The spec of these files for the window, with the scales and the layout from options or shapes.
 std::string JudgedFiles::spec_for_window(const std::string& files, bool with_output) const {
   FileSpec spec{files, std::nullopt, files_->named_scales()};
   if (!with_output) spec.scales[3].clear();
@@ -103,7 +103,7 @@ std::vector<std::string> JudgedFiles::files_for_window(int head) const {
   try {
     if (const std::string file = one_file(); !file.empty() && is_seen_in(spec_for_window(file, true), 4))
       return {spec_for_window(file, true) + behind};
-  } catch (const std::runtime_error&) {  // it finds no call there
+  } catch (const std::runtime_error&) {  // the window would find no call there
   }
   try {
     std::vector<std::string> specs = specs_apart();

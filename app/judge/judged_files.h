@@ -22,7 +22,7 @@ class JudgedFiles : public JudgedCall {
   int heads() const override { return files_->heads(); }
   std::vector<std::string> head_names() const override { return files_->head_names(); }
   AttentionShape shape() const override { return layer().shape(); }
-  /// In which order Q's dimensions stand.
+  /// The order of Q's dimensions.
   HeadOrder order() const { return layer().q.order; }
   ElementType type_of_q() const override;
   ElementType type_of_o() const override { return files_->tensor(layer(), 3).tensor.type; }

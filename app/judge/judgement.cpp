@@ -32,7 +32,7 @@ bool is_whole(ElementType t) { return t == ElementType::I8 || t == ElementType::
 
 bool is_wide(const Format& f) { return significand_bits(f) > 16; }
 
-/// The narrow format whose numbers these all are, widened for the file; `as_stored` where they are not.
+/// The narrower format that holds all these numbers; `as_stored` if none does.
 template <class Numbers>
 Format narrowest(const Numbers& x, const Format& as_stored) {
   if (!is_wide(as_stored)) return as_stored;
@@ -41,7 +41,7 @@ Format narrowest(const Numbers& x, const Format& as_stored) {
   return as_stored == fp64 && fits(x, fp32) ? fp32 : as_stored;
 }
 
-/// D, why, and the narrower format that else may be meant.
+/// D, the reason for it, and a narrower format that may be meant instead.
 struct FoundFormat {
   Format d;
   std::string why;
@@ -65,7 +65,7 @@ FoundFormat format_of_call(const JudgedCall& files, int head, const Format& of_o
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
 
-/// The longest list of rivals there is: of each its largest errors over the heads.
+/// Keeps for each rival its largest errors over the heads.
 void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of_head) {
   if (all.empty()) all = of_head;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -115,7 +115,7 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
   return rows;
 }
 
-/// The whole call with another D.
+/// The judgement on the whole call with another D.
 AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question,
                      const Options& options) {
   AlsoJudged also{.format = format, .rounded = true};
