@@ -18,7 +18,7 @@ namespace {
 
 constexpr float row_height = 23, field_height = 21, step_height = 19;
 
-/// In how many choices two ways to round differ.
+/// The number of choices in which two roundings differ.
 int differences(const GradPrecision& x, const GradPrecision& y) {
   int count = x.delta_from != y.delta_from;
   for (int i = 0; i < grad_step_count; ++i) count += !(x[static_cast<GradStep>(i)] == y[static_cast<GradStep>(i)]);
@@ -38,7 +38,7 @@ std::string steps_of(const GradPrecision& p) {
   return text + "\ndelta from " + std::string(delta_from_names[static_cast<std::size_t>(p.delta_from)]);
 }
 
-/// The name without what all have in common.
+/// The name without the common prefix.
 std::string short_policy(const GradPolicy& policy) { return std::string(policy.name.substr(std::string_view("grad_").size())); }
 
 void edit_policy(const MethodColumn& c) {
@@ -104,7 +104,7 @@ std::vector<bool> exact_heads(const TrainMethod& method, const ModelShape& shape
   return is_exact;
 }
 
-/// The shortest list of places that says the same.
+/// The shortest list of places that covers the exact heads.
 std::vector<HeadPlace> places_of(const std::vector<bool>& is_exact, const ModelShape& shape) {
   std::vector<HeadPlace> places;
   for (int layer = 0; layer < shape.layers; ++layer) {

@@ -8,7 +8,7 @@ namespace attoscope {
 
 namespace {
 
-/// True if both took the same step: its loss has the same bits.
+/// True if this step is the same in both records: its loss has the same bits.
 bool same_step(const TrainRecord& x, const TrainRecord& y, int step) {
   if (step == 0) return true;
   if (x.runs.empty() || y.runs.empty()) return false;

@@ -15,7 +15,7 @@ namespace attoscope {
 
 namespace {
 
-/// Vertices of all curves together, so that a frame stays cheap.
+/// The limit on the vertices of all curves together, which bounds the time of a frame.
 constexpr double most_vertices = 12000;
 constexpr std::size_t most_noted = 12, most_named = 7;
 
@@ -113,7 +113,7 @@ void dashed_vertical(double x, Colour colour, const std::string& text) {
   draw_text(list, {fits ? left + px(4) : left - px(4), at.y + px(1)}, Face::small, colour, text, fits ? 0.0f : 1.0f);
 }
 
-/// Forks, what stopped, the picked step and the one under the mouse.
+/// Vertical lines at forks, stopped runs, the picked step and the step under the mouse.
 void draw_marks(const TrainScene& s, const CurvePlot& plot) {
   const TrainRecord& r = *s.record();
   for (const Fork& f : r.forks) dashed_vertical(f.step, s.colours.secondary, "fork");

@@ -39,7 +39,7 @@ void pick_measure(const char* id, const std::array<std::string_view, N>& names, 
   ImGui::EndCombo();
 }
 
-/// A toggle beside what stands there already.
+/// A toggle on the line of the previous item.
 void beside(const char* text, bool& on, bool possible, const TrainScene& s, const std::string& what) {
   ImGui::SameLine(0, px(8));
   ImGui::BeginDisabled(!possible);
@@ -83,7 +83,7 @@ void deviation_title(const TrainScene& s, const Box& box) {
              s.colours);
 }
 
-/// The direct effects until a measured step, added up.
+/// The sum of the direct effects up to a step.
 double added_up(const PairRecord& pair, const TrainLook& look, int step) {
   double sum = 0;
   for (const PairPoint& p : pair.points)
@@ -117,7 +117,7 @@ void runs_title(const TrainScene& s, const Box& box) {
   }
 }
 
-/// Numbers of branches that were left lie on the axis, too.
+/// The axis that holds the shown curves and those of abandoned branches.
 TrainAxis axis_with(const std::vector<GrowingCurve>& curves, const std::vector<GhostCurve>& ghosts, std::uint64_t hidden,
                     bool log) {
   std::vector<const GrowingCurve*> all;
@@ -128,7 +128,7 @@ TrainAxis axis_with(const std::vector<GrowingCurve>& curves, const std::vector<G
   return axis_of(all, log);
 }
 
-/// The curves of the branches, each with that of the present record which `place` names.
+/// The curves of the branches; `place` finds the matching curve of the present record.
 template <class All, class Place>
 std::vector<GhostCurve> ghosts_of(TrainPanelState& state, std::vector<GrowingCurve> TrainDrawing::* curves,
                                   All TrainRecord::* all, const Place& place) {

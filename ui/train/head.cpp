@@ -29,7 +29,7 @@ const char* run_text(const TrainView& train) {
   return p.state == State::paused ? "resume###run training" : "run###run training";
 }
 
-/// A button that asks something of the training.
+/// A button that sends a request to the training.
 void request_button(const TrainScene& s, const char* text, float width, bool possible, const TrainRequest& request,
                     const std::string& what, bool lit = false) {
   ImGui::BeginDisabled(!possible);
@@ -53,7 +53,7 @@ void run_buttons(const TrainScene& s, float unit) {
                      (p.stale ? " Under a plan that changed the button at the left does." : ""));
 }
 
-/// The state at or before the picked step: back to it, or on from it under another plan.
+/// Buttons for the kept state at or before the picked step: go back to it, or go on from it under another plan.
 void kept_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
   const int kept = kept_step(p, s.look());
@@ -131,13 +131,13 @@ Notice notice_of(const TrainScene& s, const TrainWords& words) {
   return {words.sentence, words.bad ? s.colours.bad : s.colours.secondary};
 }
 
-/// "trained on cpu avx512, 2 threads": and what happened to the device that was asked for.
+/// "trained on cpu avx512, 2 threads", with the remark of the record.
 std::string trained_by(const TrainRecord* record) {
   if (record == nullptr) return "";
   return "trained on " + record->device + (record->remark.empty() ? "" : "; " + record->remark);
 }
 
-/// All steps as a line: how far it is, which states are kept, which step is picked.
+/// All steps as a line with the progress, the kept states and the picked step.
 void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   const TrainProgress& p = s.progress();
   const float thick = px(6), height = px(18), y = at.y + (height - thick) / 2, all = static_cast<float>(std::max(1, p.steps));

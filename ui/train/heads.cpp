@@ -1,4 +1,4 @@
-// Every head's numbers at the picked step, of a and of b, and the way to its Q, K, V.
+// Every head's numbers at the picked step, of a and of b, and the button that opens its Q, K, V.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr float line_step = 15, row_gap = 3;
 
-/// A number of a head: what it is called, and how it is written.
+/// A number of a head: its name, explanation and notation.
 struct Column {
   const char *title, *what, *formula;
   double (*of)(const HeadHealth&);
@@ -85,7 +85,7 @@ void draw_row(const TrainScene& s, const Healths& healths, int index, float widt
   draw_numbers(s, healths.b, static_cast<std::size_t>(index), s.colours.b, at.x + names, step, y + px(line_step));
 }
 
-/// The choice of a model, of those that were trained.
+/// A menu of the trained models.
 void pick_run(const TrainScene& s, float width) {
   const TrainRecord& r = *s.record();
   const auto shown = std::min(r.runs.size() - 1, static_cast<std::size_t>(s.look().run));

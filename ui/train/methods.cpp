@@ -1,4 +1,4 @@
-// The two methods side by side: format, algorithm, options, where each rounds.
+// The two methods side by side: format, algorithm, options and rounding.
 #include <fmt/format.h>
 
 #include <array>

@@ -19,7 +19,7 @@
 
 namespace attoscope {
 
-/// All that a panel is drawn from.
+/// The data that a panel draws and changes.
 struct TrainScene {
   Session& session;
   const PanelInput& input;
@@ -44,11 +44,11 @@ struct MethodColumn {
   Colour colour;
   float left, width;
 };
-/// Backward policy, what delta sums, and, unfolded, a row a step.
+/// Backward policy, the sum in delta and, unfolded, a row a step.
 void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
-/// A cell a head: a click makes its attention exact, or as the method has it again.
+/// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
 void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
-/// The name of a row, as high as told; the columns follow at the same height.
+/// Draws the name of a row; its columns follow at the same y.
 void method_row(ImVec2 at, float height, const char* name, const Palette& colours);
 /// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
 void method_rows(const TrainScene& scene, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
@@ -69,7 +69,7 @@ StepAxis shown_steps(const TrainPanelState& state);
 /// The measured step nearest to `step`; -1: there is none.
 int measured_step(const TrainRecord& record, double step);
 
-/// A curve of a branch that was left, behind the curve of the present record that it belongs to.
+/// A curve of an abandoned branch, drawn behind the matching curve of the present record.
 struct GhostCurve {
   GrowingCurve* curve;
   std::size_t of;  ///< of `CurvePlot::curves`
@@ -108,15 +108,15 @@ void draw_train_picture(const TrainScene& scene, const Box& box);
 
 /// Suspects, tensors and heads at the picked step.
 void draw_train_numbers(const TrainScene& scene);
-/// As much of a height as whole rows fill, one at least: no row is cut.
+/// The height of the whole rows that fit, one at least.
 float whole_rows(float height, float row);
-/// Rows of a table at a place, so large with its head: as many as fit whole, one at least, the others behind a scroll bar. The
-/// button that keeps the table as a picture saves `csv`.
+/// Draws the rows of a table of `size`, its header included: as many whole rows as fit, one at least, and a scroll bar for the
+/// others. The button that saves the table as a picture also saves `csv`.
 void draw_rows(const TrainScene& scene, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
                const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv);
-/// Lights a row that is chosen or under the mouse, the item before.
+/// Highlights a row that is chosen, or whose item, the last one, is under the mouse.
 void light_row(ImVec2 at, ImVec2 size, bool chosen, const Palette& colours);
-/// The parts of these.
+/// The parts of the numbers.
 void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);
 void draw_train_replay(const TrainScene& scene);

@@ -72,7 +72,7 @@ void fill_over_steps(CellPicture& p, const std::vector<PairPoint>& points, int t
   }
 }
 
-/// The largest finite number, and what is not finite; cells without a number count for nothing.
+/// Sets the largest finite number and the flags of NaN and infinities; empty cells are ignored.
 void measure_cells(CellPicture& p) {
   p.largest = 0;
   p.has_nan = p.has_infinity = p.has_minus_infinity = false;

@@ -53,7 +53,7 @@ constexpr std::array<MeasureText, 7> run_texts{{
 
 double share(std::int64_t count, std::int64_t of) { return of > 0 ? static_cast<double>(count) / static_cast<double>(of) : 0; }
 
-/// The numbers of a run that are drawn next: steps, or its heads' measured steps.
+/// The number of points of a run: its steps, or the measured steps of its heads.
 std::size_t count_of(const RunRecord& run, RunMeasure measure) {
   return is_of_heads(measure) ? run.health.size() : run.steps.size();
 }
@@ -115,7 +115,7 @@ void take_runs(TrainDrawing& d) {
     }
 }
 
-/// Half of the steps, a quarter, ... : the shortest axis that holds what was trained, so that it seldom moves.
+/// The shortest axis that holds the trained steps, of all steps, a half, a quarter, ...: it seldom changes.
 double last_step(const TrainRecord& r) {
   double last = std::max(1, r.plan.recipe.steps);
   while (last / 2 >= std::max(r.step, 10)) last /= 2;
@@ -123,7 +123,7 @@ double last_step(const TrainRecord& r) {
 }
 
 Colour on_ramp(double share, Theme theme) {
-  const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // as far along the ramp a colour can be read on the panel
+  const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // from here on, colours of the ramp contrast with the panel
   return colour(off_panel + (1 - off_panel) * static_cast<float>(share),
                 {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
 }

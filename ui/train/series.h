@@ -1,4 +1,4 @@
-/// A training record as what is drawn: curves over steps, ranges, colours, the panels of the window and of figures. No drawing.
+/// Curves, ranges, colours and panels made from a training record, for the window and for figures. Nothing is drawn here.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 
 namespace attoscope {
 
-/// A curve that only gets longer: of each stretch of neighbours its least and its largest number, so that it is drawn at the
-/// same cost however long it is. x ascends.
+/// A curve that only gets longer. It keeps the least and the largest number of each stretch of neighbours, which bounds the
+/// cost of drawing. x ascends.
 class GrowingCurve {
  public:
   static constexpr std::size_t most_stretches = 1024;

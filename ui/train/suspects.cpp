@@ -53,7 +53,7 @@ void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, do
   draw_text({at.x + width, y}, Face::mono_small, std::isfinite(suspect.share) ? s.colours.text : s.colours.faint, share, 1);
 }
 
-/// A sum over the measured steps, and what stands beside it.
+/// A line with a name and a number.
 void draw_number(const TrainScene& s, const char* name, const std::string& number, const char* what, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(name, {width, px(row_height)});

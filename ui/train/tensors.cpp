@@ -78,7 +78,7 @@ void draw_row(const TrainScene& s, const Columns& c, const WeightDeviation& d, i
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   draw_text({at.x, y - px(1)}, Face::small, s.colours.text, fitted(Face::small, text, c.edge(0) - c.step + px(4) - c.left));
   for (int i = 0; i < columns; ++i) {
-    const bool good = std::isfinite(number_of(d, i)) || i == 3;  // a cosine of updates that are 0 is none
+    const bool good = std::isfinite(number_of(d, i)) || i == 3;  // the cosine of zero updates is NaN, which is no fault
     draw_text({c.edge(i), y}, Face::mono_small,
               !good    ? s.colours.bad
               : i == 0 ? s.colours.text
@@ -106,7 +106,7 @@ void draw_train_tensors(const TrainScene& s, float height) {
       s, "tensors", at, {width, height}, px(38), px(row_height),
       known ? 1 + std::min(order.size(), r.parameters.tensors.size()) : 0,
       [&](std::size_t i) {
-        const std::size_t place = i == 0 ? 0 : 1 + order[i - 1];  // first all of them together
+        const std::size_t place = i == 0 ? 0 : 1 + order[i - 1];  // the first row is about all tensors
         draw_row(s, c, point->deviations[place], static_cast<int>(place) - 1);
       },
       [&] { return tensors_csv(r, s.look().pair, s.look().step); });

@@ -59,7 +59,7 @@ void draw_tabs(const TrainScene& s) {
   segmented("plan or numbers", s.colours, tabs, s.state.shows_numbers);
 }
 
-/// The curves of what was left, and steps enough to see them.
+/// Updates the curves of abandoned branches and extends the axis of steps to them.
 void refresh_branches(TrainPanelState& m, const TrainLook& look) {
   for (TrainBranch& b : m.branches.left) {
     refresh(b.drawing, b.record, look);
@@ -67,7 +67,7 @@ void refresh_branches(TrainPanelState& m, const TrainLook& look) {
   }
 }
 
-/// A training that begins with its first step is another one, although its plan may be the same.
+/// Notes that the next record is another training if it begins with its first step, even under the same plan.
 void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Act act) {
   using Act = TrainRequest::Act;
   const bool begins = act == Act::restart || act == Act::open;

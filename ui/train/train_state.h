@@ -15,7 +15,7 @@ namespace attoscope {
 struct TrainBranch {
   std::shared_ptr<const TrainRecord> record;
   int from = 0;       ///< it left the present one after this step
-  bool fork = false;  ///< by going on under another plan, not by going back alone
+  bool fork = false;  ///< true: a fork under another plan; false: a return to a kept step
   TrainDrawing drawing{};
 };
 
@@ -24,14 +24,14 @@ struct TrainBranches {
   static constexpr std::size_t most = 4;
 
   std::shared_ptr<const TrainRecord> seen;  ///< the newest record
-  bool begins_anew = false;                 ///< the first step was asked for: what comes next is another training
+  bool begins_anew = false;                 ///< the first step was requested: the next record is another training
   std::vector<TrainBranch> left;
 };
 
-/// The step after which `now` left what `before` went on with; -1: it did not, or is another training.
+/// The last step that `before` and `now` share if `now` abandoned later ones of `before`; else, or for another training, -1.
 int left_after(const TrainRecord& before, const TrainRecord& now);
 
-/// Takes note of a record. True if it is that of another training.
+/// Updates the branches for a new record. True if it is that of another training.
 bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& now);
 
 /// The place of the comparison, or run, of a branch among those of the present record; -1: it has none.
@@ -42,17 +42,17 @@ struct TrainPanelState {
   TrainDrawing drawing;
   TrainBranches branches;
   CellPicture picture;                                ///< of the weights
-  std::shared_ptr<const TrainRecord> picture_record;  ///< and what it was made from
+  std::shared_ptr<const TrainRecord> picture_record;  ///< the record, gap, look and steps of `picture`
   std::shared_ptr<const WeightGap> picture_gap;
   TrainLook picture_look{};
   double picture_x0 = 0, picture_x1 = 0;
   std::optional<int> pointed, pointing;  ///< the step under the mouse in the frame before, and in this one
-  int step_before = -1;                  ///< that was picked before the last click: a double click changes nothing
+  int step_before = -1;                  ///< the picked step before the last click, restored by a double click
   double zoom0 = 0, zoom1 = 0;           ///< the steps that are shown; both 0: all
-  float plot_left = 0, plot_right = 0;   ///< where the step axis lies on screen
-  bool shows_numbers = false;            ///< in the place of the plan, where the window is narrow
+  float plot_left = 0, plot_right = 0;   ///< ends of the step axis on screen
+  bool shows_numbers = false;            ///< numbers in place of the plan, in a narrow window
   bool shows_gradient = false;           ///< the steps of the backward pass
-  int sorted_by = -1;                    ///< a column of the tensors; -1: as they lie in the model
+  int sorted_by = -1;                    ///< a column of the tensors; -1: the order of the model
   std::string typed_format, typed_text, typed_checkpoint;
 };
 

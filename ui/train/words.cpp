@@ -33,7 +33,7 @@ const WeightDeviation* overall(const PairPoint* point) {
   return point != nullptr && !point->deviations.empty() ? &point->deviations[0] : nullptr;
 }
 
-/// The newest point of the first pair, at which every band was measured too.
+/// The newest point of the first pair; every band was measured at it, too.
 const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
 
 /// "0.02× another seed, 0.30× fp16 - fp32": a - b beside the bands at a point.

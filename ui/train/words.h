@@ -25,7 +25,7 @@ struct RankedSuspect {
   double share = 0;
   bool lives = true;  ///< its run did not stop
 };
-/// The suspects of a bisection, the most telling first: that without which least of the deviation is left.
+/// The suspects of a bisection by the deviation that is left without them, the least first.
 std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
 
 /// "held-out loss a 0.672, b 0.675; skipped steps a 0, b 3": of every run; "" where there is neither yet.
@@ -42,7 +42,7 @@ std::string_view kind_words(TrainKind kind);
 /// A number of a handy size as it is, "1.904"; others with an exponent, "3.05e-4".
 std::string value_text(double x, int digits);
 
-/// "0 W_Q" of "layer 0 W_Q": a tensor's name where there is little room.
+/// "0 W_Q" of "layer 0 W_Q": a tensor's short name.
 std::string short_name(const ParameterTensor& tensor);
 
 /// The numbers of the plots, the picture and the tables.
