@@ -16,7 +16,7 @@ namespace attoscope {
 namespace {
 
 constexpr float list_width = 252, bar_height = 40, row_height = 36;
-constexpr float narrowest_with_list = 800;  ///< a window that is narrower has the page alone
+constexpr float narrowest_with_list = 800;  ///< narrower windows show the page without the list
 
 /// A tick, as wide as a digit.
 void draw_tick(ImVec2 at, Colour colour) {
@@ -131,7 +131,7 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
     state.presenting = !state.presenting;
 }
 
-/// The state of the open lesson; what it holds of another lesson, or of lessons that were loaded again, is dropped.
+/// The state of the open lesson; drops that of another lesson, or of lessons that were loaded again.
 LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lessons, const std::string& name) {
   if (!all.learn) all.learn = std::make_shared<LearnState>();
   LearnState& state = *all.learn;

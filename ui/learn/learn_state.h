@@ -31,7 +31,7 @@ struct LearnState {
   std::map<int, LessonViewState> views;    ///< by LessonView::index
   std::map<const LessonBlock*, TextState> texts;
   std::vector<std::string> problems;  ///< the sentences that the page on screen shows
-  std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not kept as a picture
+  std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
   bool was_kept = false;              ///< the last frame was
 };
 

@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-/// The open lesson and its step, within what there is.
+/// The open lesson and its step, clamped to those that exist.
 struct LessonPlace {
   const Lesson* lesson = nullptr;  ///< null: there are no lessons
   int index = 0;                   ///< of the lesson
@@ -16,7 +16,7 @@ const LessonStep& step_of(const LessonPlace& place);
 
 /// Opens a lesson at a step.
 void open_lesson(LessonState& state, const Lesson& lesson, int step = 0);
-/// So many steps on (or back), across lessons; stays at the first and at the last.
+/// Turns that many steps forward, or back, across lessons; stops at the first and the last.
 void turn_page(LessonState& state, const Lessons* lessons, int by);
 /// The first or the last step of the open lesson.
 void turn_to_end(LessonState& state, const Lessons* lessons, bool last);

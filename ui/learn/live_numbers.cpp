@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// A number as it is written: how many digits, which notation, what stands after it.
+/// The notation of a number: digits, exponent and unit.
 struct Notation {
   bool plus = false, has_exponent = false;
   int digits = 0, decimals = 0;  ///< of the mantissa

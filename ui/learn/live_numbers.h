@@ -1,4 +1,4 @@
-/// Live numbers of a lesson's text: what is computed now, written as the lesson writes it.
+/// Live numbers of a lesson's text: computed values in the notation of the lesson.
 #pragma once
 
 #include <optional>

@@ -55,7 +55,7 @@ bool can_draw_formulas() {
   return true;
 }
 
-/// True if every brace that opens closes; the parser forgives those at the end.
+/// True if all braces are closed; the parser does not report open ones at the end.
 bool braces_match(std::string_view formula) {
   int open = 0;
   for (std::size_t i = 0; i < formula.size() && open >= 0; ++i) {
@@ -69,7 +69,7 @@ bool braces_match(std::string_view formula) {
   return open == 0;
 }
 
-/// The pixels, with an empty column more where their number is odd: what is centred then stands on whole pixels.
+/// The pixels, with one more empty column if their number is odd: a centred picture then begins at a whole pixel.
 std::vector<std::uint8_t> with_even_width(const RichMd::Latex::RenderedFormula& f) {
   const auto row = static_cast<std::ptrdiff_t>(f.Width) * 4;
   std::vector<std::uint8_t> pixels;
@@ -80,7 +80,7 @@ std::vector<std::uint8_t> with_even_width(const RichMd::Latex::RenderedFormula& 
   return pixels;
 }
 
-/// A formula as a picture, or what MicroTeX says against it.
+/// A formula as a picture, or MicroTeX's objection to it.
 std::optional<RichMd::LatexBitmap> formula_picture(const std::string& formula, float size, ImU32 colour, bool displayed) {
   RichMd::LatexBitmap picture;
   try {
@@ -111,7 +111,7 @@ std::string complaint_about(const FormulaPlace& f, float& width) {
   return picture->error;
 }
 
-/// Text that Markdown shows as it is.
+/// Text with Markdown's special characters escaped.
 std::string escaped(std::string_view text) {
   constexpr std::string_view signs = R"(!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~)";  // all of ASCII, in every locale
   std::string result;
@@ -156,7 +156,7 @@ std::size_t closing(std::string_view text, std::size_t at, std::size_t signs) {
   return std::string_view::npos;
 }
 
-/// The pixels of what stands before the next blank, as far as it is text: punctuation behind a formula stays with it.
+/// The width in pixels of the text up to the next blank: punctuation stays on the line of the formula before it.
 float width_of_word(std::string_view text) {
   const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n<"));
   return ImGui::CalcTextSize(word.data(), word.data() + word.size()).x;
@@ -198,7 +198,7 @@ std::vector<FormulaPlace> formulas_of(std::string_view text) {
   return found;
 }
 
-/// imgui_rich_md's context, and whom its callbacks ask in this frame.
+/// imgui_rich_md's context, and the number callback of this frame.
 struct MarkdownText::Renderer {
   Renderer() {
     RichMd::SetHostServices({.UploadRgba = {},
@@ -240,7 +240,7 @@ struct MarkdownText::Renderer {
     return index.has_value();
   }
 
-  /// The number that is all of the tag behind its name.
+  /// The number behind a tag's name; nothing else may follow the name.
   static std::optional<int> behind(std::string_view name, std::string_view tag) {
     int value = -1;
     if (!tag.starts_with(name)) return std::nullopt;

@@ -8,14 +8,14 @@
 namespace attoscope {
 namespace {
 
-/// From this width on (at scale 1) a view stands beside the text; otherwise below it, in a column of at most this.
+/// The least page width (at scale 1) for a view beside the text, and the largest width of a single column.
 constexpr float beside = 1000, widest = 960;
-/// Room that a view wants, and that the text keeps of it.
+/// The preferred width of a view, and the least width of the text beside it.
 constexpr float view_wants = 672, text_keeps = 380;
-/// Above the page, and around its columns: less where they are narrow.
+/// Margins above the page and around its columns, the latter smaller in narrow columns.
 constexpr float top_margin = 16, margin = 32, narrow_margin = 24, narrow = 700;
 
-/// All that a block is drawn from.
+/// The data that a block draws and changes.
 struct Page {
   Session& session;
   const LessonPlace& place;
@@ -25,7 +25,7 @@ struct Page {
   Requests& requests;
 };
 
-/// One sentence about what is wrong, where it is wrong.
+/// A sentence about an error, drawn at its place.
 void draw_problem(Page& page, const std::string& sentence) {
   page.state.problems.push_back(sentence);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -36,7 +36,7 @@ void draw_problem(Page& page, const std::string& sentence) {
                                             page.colours.bad);
 }
 
-/// The method's colour where the number is a method's.
+/// The colour of a measure: that of its method, golden or rescales, else that of text.
 Colour colour_of(const std::string& measure, const Palette& colours) {
   if (measure.starts_with("a.")) return colours.a;
   if (measure.starts_with("b.")) return colours.b;
@@ -45,7 +45,7 @@ Colour colour_of(const std::string& measure, const Palette& colours) {
   return colours.text;
 }
 
-/// Draws a live number; one that is pressed opens its setting.
+/// Draws a live number; a click opens its setting.
 void draw_number(Page& page, const LessonNumber& number) {
   if (!number.problem.empty()) {
     draw_in_line(number.written, page.colours.bad, number.problem, number.target);
@@ -163,7 +163,7 @@ void draw_block(Page& page, const LessonBlock& block) {
   ImGui::Dummy({0, px(8)});
 }
 
-/// True if the block stands in the column of views where there is one: all views but questions, which are part of the text.
+/// True if the block belongs to the column of views: views but questions, which are part of the text.
 bool stands_beside(const LessonBlock& block) {
   return !block.view.empty() && !is_question(block.view.front().kind) && block.view.front().problem.empty();
 }
@@ -204,7 +204,7 @@ void draw_title(const Page& page) {
   ImGui::Dummy({0, 0});
 }
 
-/// Whole and even, so that what is centred in it stands on whole pixels.
+/// The width rounded down to an even number: centred items then begin at whole pixels.
 float even(float width) { return 2 * std::floor(width / 2); }
 
 /// A column of the page that scrolls by itself, with its margins. Returns how much of it does not fit.

@@ -1,4 +1,4 @@
-// The scores of the stepper as bars, with what was read of them, the tile on chip, m so far, and the weights.
+// The scores of the stepper as bars, with the read ones, the tile on chip, m so far, and the weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct RowBox {
   float middle(int j) const { return left(j) + cell / 2; }
 };
 
-/// The scores themselves, where the kernel's S are other than those by a factor.
+/// The scores without the factor of the kernel's S.
 std::vector<double> scores_of(const Steps& row) {
   std::vector<double> S = row.S;
   for (double& s : S) s *= row.score_unit;

@@ -1,4 +1,4 @@
-// One step closely: the line that runs, the formula with its numbers, the state, and the bits that rounding took.
+// One step in detail: the running line, the formula with its numbers, the state, and the bits lost in rounding.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ float draw_state(const Stepped& s, ImVec2 at, float width, const Palette& colour
 
 // --- lost bits --------------------------------------------------------------------------------------------------------
 
-/// The roundings of the step that took most, relative to their number, in the order in which they happened.
+/// The roundings of the step with the largest relative errors, in order of execution.
 std::vector<const RoundedNumber*> worst_roundings(const RowStep& step) {
   std::vector<const RoundedNumber*> lost;
   for (const RoundedNumber& made : step.numbers)

@@ -1,4 +1,4 @@
-// The algorithms side by side: heads over the scores, what was read, what was moved.
+// The algorithms side by side: read heads over the scores, scores read, bytes moved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ LaneColumns lane_columns(float x, float width) {
   return c;
 }
 
-/// `slots` passes side by side, as many as the longest algorithm makes, each filled up to its head.
+/// Draws `slots` passes, the number of the longest algorithm, each filled up to its read head.
 void draw_heads(ImVec2 at, float end, int slots, const Steps& row, const RowStep& step, bool followed, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float slot = (end - at.x + px(6)) / static_cast<float>(slots), n = static_cast<float>(row.S.size());

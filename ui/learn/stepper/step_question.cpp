@@ -16,7 +16,7 @@ namespace attoscope {
 namespace {
 
 constexpr std::string_view scores_expected = "1 to 64 numbers, random:COUNT:SEED, ascending:COUNT, descending:COUNT or pinned";
-/// Between the lowest and the highest of scores in order.
+/// The difference of the highest and the lowest of ordered scores.
 constexpr double ordered_range = 6;
 
 /// A whole number within [least, most], or -1.
@@ -96,7 +96,7 @@ const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceVie
   return state.scores;
 }
 
-/// The second column of V: as the lesson lists it, while there are as many scores, else from 1/N up to 1.
+/// The second column of V: the lesson's list if it has one number a score, else from 1/N up to 1.
 std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, std::string& problem) {
   const std::string text = value_of(scene, "values");
   std::vector<double> values = listed_scores(text);
@@ -170,7 +170,7 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
   for (std::size_t a = 0; a < algorithm_names.size(); ++a) {
     q.algorithm = static_cast<Algorithm>(a);
     if (std::ranges::find(words, algorithm_names[a]) == words.end()) continue;
-    // scales that the traced row brings along leave out the algorithms that they do not go with; a lesson's own are refused
+    // scales of the traced row leave out algorithms that cannot have them; a lesson's own scales are refused with a sentence
     if (scene.experiment.a.scaling.any() || why_no_scales(q, q.algorithm).empty()) questions.push_back(q);
   }
   q.algorithm = Algorithm::flash2;

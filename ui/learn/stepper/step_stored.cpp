@@ -30,13 +30,13 @@ std::string text_of(const std::vector<double>& x, float width) {
   return "";
 }
 
-/// Scales one after the other that are the same, once.
+/// The scales without consecutive repetitions.
 std::vector<double> once(std::vector<double> x) {
   x.erase(std::unique(x.begin(), x.end()), x.end());
   return x;
 }
 
-/// `alone`: the numbers after the first are 0 in every row, which a single score made.
+/// The line of a vector. `alone`: only its first number counts; a row made of a single score has zeros after it.
 StoredLine line_of(std::string called, StoredVector v, bool alone) {
   if (alone)
     for (auto* x : {&v.given, &v.elements, &v.scales}) x->resize(1);

@@ -66,15 +66,15 @@ struct Stepped {
 
 /// Choices above the row: scores, tile, algorithms, format, policy.
 void draw_step_choices(LessonScene& scene, RecurrenceViewState& state);
-/// The scores as bars, what was read of them, the tile on chip, m so far, and the weights; a drag changes a score, a click
-/// types it. One sentence where its height cannot be.
+/// The scores as bars, the read ones, the tile on chip, m so far, and the weights; a drag changes a score, a click opens a
+/// field for it. Returns a sentence if its height is impossible.
 std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped);
 inline constexpr int lowest_row = 80, highest_row = 400;
 /// Buttons and track of the clock. True while it plays.
 bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped, int tick);
-/// One line an algorithm: heads over the scores, reads, bytes, m and l. A click follows it.
+/// One line an algorithm: read heads over the scores, reads, bytes, m and l. A click selects it.
 void draw_step_lanes(LessonScene& scene, const Stepped& stepped);
-/// The code, the formula with its numbers, the state before and after, the bits that were lost.
+/// The code, the formula with its numbers, the state before and after, the lost bits.
 void draw_step_detail(LessonScene& scene, const Stepped& stepped);
 
 /// A number, or a few, of a tensor that is stored with a scale.
@@ -89,7 +89,7 @@ inline constexpr float stored_height = 118;
 /// The same as a table at `at`; returns where it ends.
 float draw_stored(const Stepped& stepped, ImVec2 at, float width, const Palette& colours);
 
-/// The formula of a step: with letters, with numbers, what came out.
+/// The formula of a step: with letters, with numbers, and its result.
 std::vector<std::string> step_formula(const Steps& row, int index);
 /// The height of one algorithm's lane, at scale 1.
 inline constexpr float step_lane_height = 24;

@@ -1,4 +1,4 @@
-// The live view `exercise`: the reader fills blanks, orders keys or chooses a format, and it is run.
+// The live view `exercise`: the reader fills blanks, orders keys or chooses a format, and the program runs the answer.
 #include <fmt/format.h>
 
 #include <algorithm>

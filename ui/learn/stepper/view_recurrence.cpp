@@ -13,7 +13,7 @@ namespace {
 
 constexpr double seconds_a_tick = 1 / 3.0;
 
-/// Brings the steps up to date with what is asked; all of them are found at once, in far less than a frame.
+/// Computes all steps again if the questions changed; this takes far less than a frame.
 void refresh(RecurrenceViewState& state, std::vector<StepQuestion> questions) {
   if (questions == state.asked) return;
   state.rows.clear();
@@ -29,7 +29,7 @@ void refresh(RecurrenceViewState& state, std::vector<StepQuestion> questions) {
   state.typed_scores = typed(state.asked.front().scores);
 }
 
-/// The algorithm that is looked at closely: the one that was chosen, else the last.
+/// The followed algorithm: the chosen one, else the last.
 int followed(const LessonScene& scene, const RecurrenceViewState& state) {
   const std::string chosen = value_of(scene, "follow");
   const auto found = std::ranges::find_if(state.asked, [&](const StepQuestion& q) { return name(q.algorithm) == chosen; });
@@ -37,7 +37,7 @@ int followed(const LessonScene& scene, const RecurrenceViewState& state) {
                                                      : static_cast<std::size_t>(found - state.asked.begin()));
 }
 
-/// Takes the tick that is due; the last one stops it.
+/// Advances the clock if a tick is due; the last tick stops it.
 void play(LessonScene& scene, RecurrenceViewState& state, int tick) {
   if (!state.playing) return;
   scene.requests.animate = true;

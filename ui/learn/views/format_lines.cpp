@@ -27,7 +27,7 @@ struct Axis {
   }
 };
 
-/// x as a diamond in golden's colour, the truth.
+/// Draws x as a diamond in golden's colour.
 void draw_diamond(ImDrawList* list, ImVec2 c, Colour colour) {
   const float r = px(5);
   list->AddQuadFilled({c.x, c.y - r}, {c.x + r, c.y}, {c.x, c.y + r}, {c.x - r, c.y}, colour);
@@ -73,7 +73,7 @@ void draw_bar(const Format& f, const Axis& axis, float top, const Palette& colou
   list->AddRectFilled({x(normal), top}, {x(high), top + height}, mixed(colours.panel, colours.good, 0.7f));
 }
 
-/// The ends of the bar, written beside it; what lies behind the words is covered.
+/// Writes the ends of the bar beside it, on a filled background.
 void draw_ends(const Format& f, const Axis& axis, float top, const Palette& colours) {
   const auto write = [&](double end, const std::string& words, float side) {
     const float x = std::clamp(axis.at(std::log10(end)), axis.left, axis.right) + side * px(6);

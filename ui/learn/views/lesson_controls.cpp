@@ -52,7 +52,7 @@ struct WordControl {
 std::string text_of_mask(const Experiment& e) { return std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]); }
 std::string text_of_beta(const Experiment& e) { return e.a.tie_beta == 0 ? "0" : std::to_string(std::lround(e.a.tie_beta)); }
 std::string text_of_scale(const Experiment& e) { return e.problem.scale == 0 ? "auto" : compact(e.problem.scale); }
-/// The named formats but fp64, in which nothing is to be seen.
+/// The named formats but fp64, whose errors are too small to show.
 constexpr std::array<Choice, 6> narrow_formats() {
   std::array<Choice, 6> words{};
   std::size_t count = 0;
@@ -168,7 +168,7 @@ bool is_rounding(std::string_view field) {
   return step_called(field) || field == "sum_rounded_P" || field == "accumulate_in_O";
 }
 
-/// Removes the reader's changes that another change makes void.
+/// Removes the reader's changes that another change overrides.
 template <class Void>
 void forget(LessonScene& scene, Void is_void) {
   std::erase_if(scene.edits.changes, [&](const LessonParameter& p) { return is_void(p.key); });
