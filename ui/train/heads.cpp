@@ -90,7 +90,7 @@ void pick_run(const TrainScene& s, float width) {
   const TrainRecord& r = *s.record();
   const auto shown = std::min(r.runs.size() - 1, static_cast<std::size_t>(s.look().run));
   const WithField f(Face::label, 22);
-  if (!begin_combo("##run", r.runs[shown].run.name, width)) return explain("Whose Q, K, V are opened.");
+  if (!begin_combo("##run", r.runs[shown].run.name, width)) return explain("The model whose Q, K, V are opened.");
   for (std::size_t i = 0; i < r.runs.size(); ++i) {
     if (ImGui::Selectable((r.runs[i].run.name + "###run " + std::to_string(i)).c_str(), i == shown))
       s.look().run = static_cast<int>(i);

@@ -117,7 +117,7 @@ void pick_pair(const TrainScene& s, float width) {
   const TrainRecord& r = *s.record();
   const WithField f(Face::label, 22);
   if (!begin_combo("##pair", shown_pair(s) != nullptr ? shown_pair(s)->pair.name : "–", width))
-    return explain("Whose weights are compared in this picture and in the table at the right.");
+    return explain("The models whose weights are compared in this picture and in the table at the right.");
   for (std::size_t p = 0; p < r.pairs.size(); ++p) {
     if (ImGui::Selectable((r.pairs[p].pair.name + "###pair " + std::to_string(p)).c_str(),
                           static_cast<int>(p) == s.look().pair))
