@@ -41,7 +41,7 @@ Method added_up_by(Method m, Accumulator gpu) {
 }
 
 /// Kernels that keep scores, max and sums in fp32 and round P, or nothing. Where P's own rounding hides the order of fp32 sums,
-/// one other order is enough: they take most of the time.
+/// one other order is enough.
 std::vector<Rival> with_fp32_softmax(const Format& format) {
   std::vector<Rival> all;
   const bool orders_show = significand_bits(format) > 16;

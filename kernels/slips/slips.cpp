@@ -19,10 +19,16 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_ranked = 8;
 
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 class SlipFinder {
  public:
-  SlipFinder(const Result& result, const OtherHeads& heads, const Options& options)
-      : r_(result), e_(result.experiment), heads_(heads), options_(options), errors_(result, options) {}
+  /// `like`: of which suspects are tried alone; "": all.
+  SlipFinder(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like)
+      : r_(result), e_(result.experiment), heads_(heads), options_(options), like_(like), errors_(result, options) {}
 
   SlipSearch find() {
     if (!errors_.has_line()) return {};
@@ -72,6 +78,7 @@ class SlipFinder {
     if (errors_.inside()) return arithmetic_suspects(r_, {});
     std::vector<Suspect> all = arithmetic_suspects(r_, heads_);
     std::ranges::move(layout_suspects(r_, errors_.output(), rows, options_.cancelled), std::back_inserter(all));
+    if (!like_.empty()) std::erase_if(all, [&](const Suspect& s) { return without_digits(s.text) != without_digits(like_); });
     return all;
   }
 
@@ -133,6 +140,7 @@ class SlipFinder {
   const Experiment& e_;
   const OtherHeads& heads_;
   const Options& options_;
+  const std::string& like_;
   OutputErrors errors_;
 };
 
@@ -152,13 +160,22 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
   return all;
 }
 
+SlipSearch found_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
+  SlipSearch found;
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] { found = SlipFinder(result, heads, options, like).find(); });
+  return found;
+}
+
 }  // namespace
 
 SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Options& options) {
-  SlipSearch found;
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { found = SlipFinder(result, heads, options).find(); });
-  return found;
+  return found_slips(result, heads, options, "");
+}
+
+std::optional<Slip> find_slip_like(const std::string& text, const Result& result, const OtherHeads& heads,
+                                   const Options& options) {
+  return found_slips(result, heads, options, text).found;
 }
 
 std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const Options& options) {
