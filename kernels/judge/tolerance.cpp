@@ -113,11 +113,8 @@ class RivalRuns {
     found_.golden = is_double ? run_double_double(j, rows_, stop_) : run(j, rows_, nullptr, stop_);
   }
 
-  /// True if it differs from the others in its sums alone, whose order P's own rounding hides, and which take long.
-  bool is_sampled(const Method& m) const {
-    return !claim_.declared && significand_bits(claim_.format) <= 16 &&
-           (m.order == SumOrder::interleaved || is_tensor_core(m.accumulator.qk));
-  }
+  /// True if it differs from the others in the sums of a tensor core alone, which take as long as all others.
+  bool is_sampled(const Method& m) const { return !claim_.declared && is_tensor_core(m.accumulator.qk); }
   const std::vector<int>& rows_of(const Rival& rival) const { return is_sampled(rival.method) ? sampled_ : rows_; }
 
   Matrix run_rival(const Rival& rival) const {
