@@ -20,7 +20,7 @@ constexpr double margin = 2, row_margin = 2, whole_margin = 1.25;
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// A row of each 64th part of the rows, at places that steps of the golden ratio spread; every row where there are 64 at most.
-std::vector<int> sampled_rows(std::int64_t n) {
+std::vector<int> spread_rows(std::int64_t n) {
   constexpr std::uint32_t most = 64, step = 0x9e3779b9;
   std::vector<int> rows;
   for (std::uint32_t k = 0; k < most; ++k) {
@@ -81,7 +81,7 @@ class RivalRuns {
         stop_(stop),
         cols_(value_columns(problem)),
         rows_(every_row(problem.n)),
-        sampled_(sampled_rows(problem.n)) {
+        sampled_(spread_rows(problem.n)) {
     x_ = operands<T>(inputs, exact, claim.format, problem.seed, stop);
     x_.format = claim.format;
     found_.claim = claim;
