@@ -16,6 +16,7 @@ namespace attoscope {
 namespace {
 
 constexpr std::size_t most_searched = 4;
+constexpr double most_scores = 1 << 18;  ///< of a head, for each to be searched whose mistake is another than the worst one's
 
 /// The format that numbers of this type are in; fp64 where only double holds it. All whole numbers of eight bits, and powers of
 /// two, are in bf16.
@@ -130,8 +131,8 @@ AlsoJudged judged_as(const Format& format, const CallJudgement& call, const Judg
   return also;
 }
 
-/// Looks for the mistake of the worst head, which is then tried in the next ones; the first of them that it does not explain is
-/// searched as well.
+/// Looks for the mistake of the worst head, which is then tried in the next ones; of those that it does not explain the first,
+/// or all where heads are small, are searched as well.
 class NameSearch {
  public:
   NameSearch(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question)
@@ -147,10 +148,12 @@ class NameSearch {
       const Head head = of(static_cast<std::size_t>(i), own);
       call_.table[static_cast<std::size_t>(i)].slip = confirmed_slip(head.output, head.judged, head.others, own, known);
     });
-    const auto left = std::ranges::find_if(others, [&](int i) { return !call_.table[static_cast<std::size_t>(i)].slip; });
-    if (left == others.end()) return;
-    const auto i = static_cast<std::size_t>(*left);
-    call_.table[i].slip = searched(i, options, known).found;
+    const bool is_large = static_cast<double>(call_.shape.n) * call_.shape.n_k > most_scores;
+    int more = is_large ? 1 : static_cast<int>(others.size());
+    for (const int other : others) {
+      const auto i = static_cast<std::size_t>(other);
+      if (!call_.table[i].slip && more-- > 0) call_.table[i].slip = searched(i, options, known).found;
+    }
   }
 
  private:

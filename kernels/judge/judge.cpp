@@ -311,9 +311,12 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
                                    const Options& options, const KnownName& known) {
   if (known.text.empty() || !judged.head.incomparable.empty()) return {};
   const Result result = compute(experiment_of(output, known.policy), options);
-  if (known.fit < 0) return find_slip_like(known.text, result, heads, options);
   int fit = known.fit;
-  return on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options, fit); });
+  std::optional<Slip> slip =
+      fit < 0 ? find_slip_like(known.text, result, heads, options)
+              : on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options, fit); });
+  if (slip && !alike(slip->text, known.text)) slip.reset();
+  return slip;
 }
 
 }  // namespace attoscope

@@ -19,11 +19,6 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_ranked = 8;
 
-std::string without_digits(std::string text) {
-  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-  return text;
-}
-
 class SlipFinder {
  public:
   /// `like`: of which suspects are tried alone; "": all.
@@ -78,7 +73,7 @@ class SlipFinder {
     if (errors_.inside()) return arithmetic_suspects(r_, {});
     std::vector<Suspect> all = arithmetic_suspects(r_, heads_);
     std::ranges::move(layout_suspects(r_, errors_.output(), rows, options_.cancelled), std::back_inserter(all));
-    if (!like_.empty()) std::erase_if(all, [&](const Suspect& s) { return without_digits(s.text) != without_digits(like_); });
+    if (!like_.empty()) std::erase_if(all, [&](const Suspect& s) { return !alike(s.text, like_); });
     return all;
   }
 
@@ -171,6 +166,11 @@ SlipSearch found_slips(const Result& result, const OtherHeads& heads, const Opti
 
 SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Options& options) {
   return found_slips(result, heads, options, "");
+}
+
+bool alike(std::string text, std::string other) {
+  for (std::string* x : {&text, &other}) std::erase_if(*x, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return text == other;
 }
 
 std::optional<Slip> find_slip_like(const std::string& text, const Result& result, const OtherHeads& heads,
