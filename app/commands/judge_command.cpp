@@ -108,11 +108,17 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
 CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
   const Interrupts interrupts;
   ProgressLine line(terminal);
-  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
-  try {
-    return judge_call(files, question_of(x, files.shape()), options, [&](int done, int heads) {
-      if (heads > 1) line.show([&] { return fmt::format("{} of {} heads", done, heads); });
+  const JudgeQuestion question = question_of(x, files.shape());
+  const int heads = question.head < 0 ? files.heads() : 1;
+  const auto show = [&](double share) {
+    line.show([&] {
+      const std::string part = fmt::format("{:.0f} %", 100 * share);
+      return heads > 1 ? fmt::format("{} of {} heads, {}", static_cast<int>(share * heads), heads, part) : part;
     });
+  };
+  try {
+    return judge_call(files, question,
+                      {.cancelled = [&] { return interrupts.arrived(); }, .progress = show, .threads = threads});
   } catch (const Stopped&) {
     throw std::runtime_error("stopped before the verdict was there; nothing was written");
   }
@@ -130,11 +136,16 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
   try {
     const JudgedFiles read(sources);
     if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
-    JudgeArguments first = x;
-    if (!x.head) first.head = "0";
-    if (!answer(first, read, threads, nullptr).rounded() || (!x.head && !answer(x, read, threads, nullptr).rounded()))
-      return "";
+    const JudgeQuestion question = question_of(x, read.shape());
+    const KernelClaim claim = claim_of(read, question).claim;
+    const Interrupts interrupts;
+    const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
+    const int first = std::max(question.head, 0), end = question.head < 0 ? read.heads() : first + 1;
+    for (int head = first; head < end; ++head)
+      if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return "";
   } catch (const std::runtime_error&) {
+    return "";
+  } catch (const Stopped&) {
     return "";
   }
   const bool behind = sources.layout->order == HeadOrder::tokens_first;
