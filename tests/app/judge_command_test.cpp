@@ -195,385 +195,387 @@ TEST(JudgeCommand, LocatesKeysAsRows) {
   EXPECT_EQ(json::parse(told.out)["table"][0]["keys"], json::parse("[[80, 95]]")) << told.out;
   EXPECT_THAT(bytes_of_file(scratch / "page.html"), HasSubstr(": keys 80 to 95</td>"));
   EXPECT_THAT(with({}).out, HasSubstr(": keys 80 to 95\n"));
-  /// Heads whose kernel multiplies the scores by as many times the right scale.
-  class DrawnCall final : public JudgedCall {
-   public:
-    DrawnCall(const std::vector<double>& scales, int n) : n_(n) {
-      for (const double scale : scales) {
-        Experiment e = with_format(default_experiment(), bf16);
-        e.problem.n = n, e.problem.d = d, e.problem.seed = inputs_.size() + 1;
-        e.a = with_policy(e.a, policy("hw"));
-        inputs_.push_back(compute(e).inputs);
-        e.problem.scale = scale * scale_of(e.problem);
-        outputs_.push_back(compute(e).a.values);
-        for (double& x : outputs_.back()) x = round(bf16, x);
-      }
-    }
-    static constexpr int d = 16;
-    std::vector<double>& output_of(int head) { return outputs_[static_cast<std::size_t>(head)]; }
+}
 
-    int heads() const override { return static_cast<int>(inputs_.size()); }
-    AttentionShape shape() const override { return {n_, n_, d, d}; }
-    ElementType type_of_q() const override { return ElementType::BF16; }
-    ElementType type_of_o() const override { return ElementType::BF16; }
-    bool has_scaled_inputs() const override { return false; }
-    bool tells_format() const override { return true; }
-    std::shared_ptr<const Tensors> inputs(int head) const override { return inputs_[static_cast<std::size_t>(head)]; }
-    std::shared_ptr<const std::vector<double>> output(int head) const override {
-      return std::make_shared<const std::vector<double>>(outputs_[static_cast<std::size_t>(head)]);
+/// Heads whose kernel multiplies the scores by as many times the right scale.
+class DrawnCall final : public JudgedCall {
+ public:
+  DrawnCall(const std::vector<double>& scales, int n) : n_(n) {
+    for (const double scale : scales) {
+      Experiment e = with_format(default_experiment(), bf16);
+      e.problem.n = n, e.problem.d = d, e.problem.seed = inputs_.size() + 1;
+      e.a = with_policy(e.a, policy("hw"));
+      inputs_.push_back(compute(e).inputs);
+      e.problem.scale = scale * scale_of(e.problem);
+      outputs_.push_back(compute(e).a.values);
+      for (double& x : outputs_.back()) x = round(bf16, x);
     }
-    std::shared_ptr<const std::vector<double>> output_scale(int) const override { return nullptr; }
-    Layer layer_of(int head) const override { return {.own = head}; }
+  }
+  static constexpr int d = 16;
+  std::vector<double>& output_of(int head) { return outputs_[static_cast<std::size_t>(head)]; }
 
-   private:
-    int n_;
-    std::vector<std::shared_ptr<const Tensors>> inputs_;
-    std::vector<std::vector<double>> outputs_;
+  int heads() const override { return static_cast<int>(inputs_.size()); }
+  std::vector<std::string> head_names() const override { return {"head 0", "head 1", "head 2", "head 3"}; }
+  AttentionShape shape() const override { return {n_, n_, d, d}; }
+  ElementType type_of_q() const override { return ElementType::BF16; }
+  ElementType type_of_o() const override { return ElementType::BF16; }
+  bool has_scaled_inputs() const override { return false; }
+  bool tells_format() const override { return true; }
+  std::shared_ptr<const Tensors> inputs(int head) const override { return inputs_[static_cast<std::size_t>(head)]; }
+  std::shared_ptr<const std::vector<double>> output(int head) const override {
+    return std::make_shared<const std::vector<double>>(outputs_[static_cast<std::size_t>(head)]);
+  }
+  std::shared_ptr<const std::vector<double>> output_scale(int) const override { return nullptr; }
+  Layer layer_of(int head) const override { return {.own = head}; }
+
+ private:
+  int n_;
+  std::vector<std::shared_ptr<const Tensors>> inputs_;
+  std::vector<std::vector<double>> outputs_;
+};
+
+/// The mistake of the worst head is tried in the others with numbers of their own; one that it does not explain has its own
+/// name, and is not called by the others'.
+TEST(JudgeCommand, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
+  DrawnCall call({1.5, 1.7, 1, 1.3}, 96);
+  call.output_of(2)[7 * DrawnCall::d + 3] += 0.25;
+  const CallJudgement found = judge_call(call, {}, {.threads = 2});
+  for (const JudgedRow& row : found.table) ASSERT_TRUE(row.slip) << "head " << row.head;
+  for (const auto& [head, scale] : {std::pair{0, 0.375}, {1, 0.425}, {3, 0.325}}) {
+    constexpr std::string_view before = "scores were multiplied by ";
+    const std::string& text = found.table[static_cast<std::size_t>(head)].slip->text;
+    ASSERT_THAT(text, StartsWith(std::string(before)));
+    EXPECT_NEAR(std::stod(text.substr(before.size())), scale, 0.01);
+  }
+  EXPECT_EQ(found.table[2].slip->text, "a single element, row 7, column 3, is off");
+}
+
+/// One large head would otherwise show nothing until it is done.
+TEST(JudgeCommand, ProgressMovesWithinAHead) {
+  std::vector<double> shares;
+  const auto tell = [&](double share) { shares.push_back(share); };
+  judge_call(DrawnCall({1}, 512), {}, {.progress = tell, .threads = 1});
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  ASSERT_GT(shares.size(), 20U);
+  EXPECT_EQ(shares.back(), 1);
+  for (std::size_t i = 1; i < shares.size(); ++i) EXPECT_LT(shares[i] - shares[i - 1], 0.1) << shares[i];
+  shares.clear();
+  judge_call(DrawnCall({1, 1, 1}, 128), {}, {.progress = tell, .threads = 2});
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_EQ(shares.back(), 1);
+}
+
+/// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is
+/// meant.
+TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
+  const TemporaryDirectory scratch;
+  for (const char* output : {"bf16", "fp32"}) {
+    ASSERT_EQ(attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--save", scratch / output, "--set",
+                         std::string("a.output=") + output})
+                  .code,
+              0);
+  }
+  const auto numbers = [&](const std::string& run, const std::string& name) {
+    const std::string bytes = bytes_of_file(scratch / (run + "/" + name + ".npy"));
+    std::vector<double> found(40 * 8);
+    std::memcpy(found.data(), bytes.data() + bytes.size() - found.size() * 8, found.size() * 8);
+    const std::vector<float> narrowed(found.begin(), found.end());
+    return std::string(reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * 4);
   };
-
-  /// The mistake of the worst head is tried in the others with numbers of their own; one that it does not explain has its own
-  /// name, and is not called by the others'.
-  TEST(JudgeCommand, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
-    DrawnCall call({1.5, 1.7, 1, 1.3}, 96);
-    call.output_of(2)[7 * DrawnCall::d + 3] += 0.25;
-    const CallJudgement found = judge_call(call, {}, {.threads = 2});
-    for (const JudgedRow& row : found.table) ASSERT_TRUE(row.slip) << "head " << row.head;
-    for (const auto& [head, scale] : {std::pair{0, 0.375}, {1, 0.425}, {3, 0.325}}) {
-      constexpr std::string_view before = "scores were multiplied by ";
-      const std::string& text = found.table[static_cast<std::size_t>(head)].slip->text;
-      ASSERT_THAT(text, StartsWith(std::string(before)));
-      EXPECT_NEAR(std::stod(text.substr(before.size())), scale, 0.01);
-    }
-    EXPECT_EQ(found.table[2].slip->text, "a single element, row 7, column 3, is off");
-  }
-
-  /// One large head would otherwise show nothing until it is done.
-  TEST(JudgeCommand, ProgressMovesWithinAHead) {
-    std::vector<double> shares;
-    const auto tell = [&](double share) { shares.push_back(share); };
-    judge_call(DrawnCall({1}, 512), {}, {.progress = tell, .threads = 1});
-    EXPECT_TRUE(std::ranges::is_sorted(shares));
-    ASSERT_GT(shares.size(), 20U);
-    EXPECT_EQ(shares.back(), 1);
-    for (std::size_t i = 1; i < shares.size(); ++i) EXPECT_LT(shares[i] - shares[i - 1], 0.1) << shares[i];
-    shares.clear();
-    judge_call(DrawnCall({1, 1, 1}, 128), {}, {.progress = tell, .threads = 2});
-    EXPECT_TRUE(std::ranges::is_sorted(shares));
-    EXPECT_EQ(shares.back(), 1);
-  }
-
-  /// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is
-  /// meant.
-  TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
-    const TemporaryDirectory scratch;
-    for (const char* output : {"bf16", "fp32"}) {
-      ASSERT_EQ(attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--save", scratch / output, "--set",
-                           std::string("a.output=") + output})
-                    .code,
-                0);
-    }
-    const auto numbers = [&](const std::string& run, const std::string& name) {
-      const std::string bytes = bytes_of_file(scratch / (run + "/" + name + ".npy"));
-      std::vector<double> found(40 * 8);
-      std::memcpy(found.data(), bytes.data() + bytes.size() - found.size() * 8, found.size() * 8);
-      const std::vector<float> narrowed(found.begin(), found.end());
-      return std::string(reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * 4);
-    };
-    const auto as_safetensors = [&](const std::string& run, const std::string& metadata) {
-      std::string header = "{" + metadata, data;
-      int at = 0;
-      for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}}) {
-        header += (at == 0 ? "" : ",") + entry(name, "F32", "[40,8]", at, at + 1280);
-        at += 1280, data += numbers(run, file);
-      }
-      header += "}";
-      return scratch.write("x.safetensors", little_endian(header.size(), 8) + header + data);
-    };
-    const auto told = [&](const std::string& file) {
-      return json::parse(attoscope({"judge", "--input", file, "--json", "-"}).out);
-    };
-    const std::string arrays = "\"__metadata__\":{\"numbers\":\"arrays\"},";
-
-    json found = told(as_safetensors("bf16", arrays));
-    EXPECT_EQ(found["verdict"], "rounded");
-    EXPECT_EQ(found["format"], "bf16");
-    EXPECT_EQ(found["also"], nullptr);
-    for (const auto& [run, metadata] : {std::pair{"bf16", ""}, {"fp32", ""}, {"fp32", arrays.c_str()}}) {
-      SCOPED_TRACE(std::string(run) + metadata);
-      found = told(as_safetensors(run, metadata));
-      EXPECT_EQ(found["verdict"], "wrong");
-      EXPECT_EQ(found["format"], "fp32");
-      EXPECT_EQ(found["also"]["format"], "bf16");
-      EXPECT_EQ(found["also"]["verdict"], "rounded");
-      EXPECT_LE(found["also"]["ratio"], 1);
-      EXPECT_THAT(
-          found["sentences"][0].get<std::string>(),
-          AllOf(StartsWith("Wrong: rounded as bf16 (P in bf16); as fp32, which the tensors are, it is "), EndsWith(" off.")));
-      EXPECT_THAT(found["sentences"][2].get<std::string>(), HasSubstr("--format bf16"));
-    }
-  }
-
-  /// Another format or policy is proposed where the errors look like rounding, not where they follow the truth.
-  TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
-    const TemporaryDirectory scratch;
-    const auto tried = [&](const std::vector<std::string>& kernel) {
-      std::vector<std::string> all{"run", "--n", "200", "--d", "64", "--seed", "5", "--save", scratch / "o"};
-      all.insert(all.end(), kernel.begin(), kernel.end());
-      EXPECT_EQ(attoscope(all).code, 0);
-      const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
-      return json::parse(
-          attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--json", "-"}).out);
-    };
-    const auto advice = [](const json& found) { return found["sentences"][2].get<std::string>(); };
-    const json tile = tried({"--format", "bf16", "--policy", "tile", "--block-k", "16"});
-    EXPECT_EQ(tile["verdict"], "wrong");
-    EXPECT_THAT(advice(tile), AllOf(HasSubstr("say so by --policy tile"), HasSubstr("hides mistakes of this size")));
-    const json coarse = tried({"--format", "bf16", "--policy", "all_tile", "--block-k", "16"});
-    EXPECT_EQ(coarse["verdict"], "wrong");
-    EXPECT_THAT(advice(coarse), Not(HasSubstr("--policy")));
-    const json saturated = tried({"--format", "bf16", "--policy", "tile", "--set", "a.P=e4m3", "--set", "a.p_exponent=12"});
-    EXPECT_EQ(saturated["verdict"], "wrong");
-    EXPECT_THAT(advice(saturated), Not(HasSubstr("--")));
-  }
-
-  /// The last sentence names the smallest mistakes that these tensors show: just above it one is wrong, far below it none.
-  TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
-    const TemporaryDirectory scratch;
-    const auto scaled = [&](double by) {
-      const std::string scale = std::to_string(0.125 * (1 + by));
-      EXPECT_EQ(attoscope({"run", "--n", "200", "--d", "64", "--format", "bf16", "--mask", "causal", "--scale", scale, "--save",
-                           scratch / "o"})
-                    .code,
-                0);
-      const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
-      return json::parse(attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask",
-                                    "causal", "--scale", "0.125", "--json", "-"})
-                             .out);
-    };
-    const json found = scaled(0);
-    ASSERT_EQ(found["verdict"], "rounded");
-    const std::string sentence = found["sentences"][2];
-    double percent = 0;
-    ASSERT_EQ(std::sscanf(sentence.c_str(), "On these tensors a scale off by %lf %%", &percent), 1) << sentence;
-    EXPECT_THAT(sentence, HasSubstr("a mask off by one key"));
-    EXPECT_LT(percent, 3);
-    EXPECT_EQ(scaled(1.2 * percent / 100)["verdict"], "wrong") << sentence;
-    const json fitted = scaled(0.07);
-    EXPECT_EQ(fitted["table"][0]["slip"]["kind"], "number");
-    EXPECT_THAT(fitted["sentences"][0].get<std::string>(), HasSubstr("scores were multiplied by 0.133"));
-    EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
-  }
-
-  /// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give
-  /// passes in every format, and the same output held to a mask that stands at the other corner is named.
-  TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
-    const std::vector<std::vector<std::string>> shapes{{"--n-q", "1", "--n-k", "300"},
-                                                       {"--n-q", "24", "--n-k", "200", "--d-v", "40"},
-                                                       {"--n-q", "60", "--n-k", "40", "--d-v", "8"}};
-    const std::vector<std::vector<std::string>> kernels{{"--policy", "hw", "--block-k", "48"},
-                                                        {"--policy", "base_hw", "--algorithm", "three_pass"},
-                                                        {"--policy", "hw", "--algorithm", "split_kv", "--splits", "3"}};
-    const TemporaryDirectory scratch;
-    const auto judged_as = [&](const std::string& mask) {
-      std::vector<std::string> all{"judge", "--o", scratch / "o/a.npy", "--mask", mask, "--layout", "h n d", "--json", "-"};
-      for (const char* name : {"q", "k", "v"})
-        all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
-      return attoscope(all);
-    };
-    for (const char* format : {"bf16", "fp16", "fp32"}) {
-      if (sanitized && format != std::string("bf16")) break;
-      for (const std::vector<std::string>& kernel : kernels)
-        for (const std::vector<std::string>& shape : shapes) {
-          std::vector<std::string> all{"run", "--d", "16", "--format", format, "--mask", "causal", "--save", scratch / "o"};
-          all.insert(all.end(), shape.begin(), shape.end());
-          all.insert(all.end(), kernel.begin(), kernel.end());
-          const Outcome run = attoscope(all);
-          ASSERT_EQ(run.code, 0) << run.err;
-          SCOPED_TRACE(std::string(format) + " " + kernel[1] + " " + shape[1]);
-          const Outcome right = judged_as("causal"), wrong = judged_as("causal:top-left");
-          EXPECT_EQ(right.code, 0) << right.out << right.err;
-          EXPECT_EQ(wrong.code, 3) << wrong.out << wrong.err;
-          EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
-                      AnyOf(HasSubstr("aligned bottom-right"), HasSubstr("missing causal mask")));  // one query sees all
-        }
-    }
-  }
-
-  /// The shipped decode step, whose K and V are e4m3 with a scale for each head.
-  TEST(JudgeCommand, TheDecodeExampleIsRounded) {
-    const Outcome outcome = attoscope({"judge", "--input", "assets/examples/decode.safetensors", "--json", "-"});
-    ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-    const json told = json::parse(outcome.out);
-    EXPECT_EQ(told["heads"], 4);
-    EXPECT_EQ(told["n"], 1);
-    EXPECT_EQ(told["n_k"], 1000);
-  }
-
-  /// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
-  TEST(JudgeCommand, AHeadOfALanguageModel) {
-    const TemporaryDirectory scratch;
-    const std::vector<std::vector<std::string>> kernels{{"--policy", "hw"},
-                                                        {"--policy", "base_eager"},
-                                                        {"--like", "fa2_a100"},
-                                                        {"--policy", "hw", "--algorithm", "split_kv", "--block-k", "48"}};
-    const auto judged_as = [&](const std::vector<std::string>& problem) {
-      std::vector<std::string> all{"judge", "--format", "bf16"};
-      for (const char* name : {"q", "k", "v"})
-        all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
-      all.insert(all.end(), {"--o", scratch / "o/a.npy"});
-      all.insert(all.end(), problem.begin(), problem.end());
-      return attoscope(all);
-    };
-    for (const std::vector<std::string>& kernel : kernels) {
-      std::vector<std::string> run{"run",      "--input", example + ":0", "--mask",     "causal",
-                                   "--format", "bf16",    "--save",       scratch / "o"};
-      run.insert(run.end(), kernel.begin(), kernel.end());
-      ASSERT_EQ(attoscope(run).code, 0);
-      EXPECT_EQ(judged_as({"--mask", "causal"}).code, 0) << kernel[1];
-      if (sanitized) break;
-    }
-    for (const auto& [problem, words] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-             {{"--mask", "window:1000"}, "Wrong: a causal mask without its window."},
-             {{"--mask", "causal", "--sink", "0"}, "Wrong: a missing sink."},
-             {{"--mask", "causal", "--softcap", "50"}, "Wrong: a missing soft cap."}}) {
-      const Outcome outcome = judged_as(problem);
-      EXPECT_EQ(outcome.code, 3);
-      EXPECT_THAT(outcome.out, StartsWith(words));
-      if (sanitized) break;
-    }
-  }
-
-  TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
-    const Call call;
-    const std::string page = call.scratch / "report.html", file = call.scratch / "verdict.json";
-    const Outcome outcome = attoscope(call.command({"--report", page, "--json", file}));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    const std::string html = bytes_of_file(page);
-    EXPECT_THAT(html,
-                AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Rounded: every element"),
-                      HasSubstr("data:image/png;base64,iVBOR"), HasSubstr("attoscope judge --q "), HasSubstr("--mask causal"),
-                      HasSubstr("href=\"attoscope:open?file=/"), HasSubstr("&amp;mask=causal"), Not(HasSubstr("http"))));
-    const json told = json::parse(bytes_of_file(file));
-    EXPECT_EQ(told["schema"], "attoscope.judgement/1");
-    EXPECT_EQ(told["ok"], true);
-    EXPECT_EQ(told["elements"], 40 * 8);
-    EXPECT_EQ(told["sentences"].size(), 3U);
-    EXPECT_GE(told["family"].size(), 8U);
-    EXPECT_EQ(
-        attoscope(call.command({"--report", call.scratch / "nowhere/report.html", "--json", call.scratch / "none.json"})).code,
-        1);
-    EXPECT_FALSE(std::filesystem::exists(call.scratch / "none.json"));
-  }
-
-  /// q.npy of another shape, read as these dimensions.
-  std::string tensor_file(const Call& call, const std::string& name, const std::string& shape, std::size_t count) {
-    return call.scratch.write(name, npy(npy_header("<f4", shape), raw(std::vector<float>(count, 0.5F))));
-  }
-
-  TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
-    const Call call;
-    const auto with = [&](const std::string& option, const std::string& file) {
-      std::vector<std::string> all = call.command();
-      for (std::size_t i = 0; i + 1 < all.size(); ++i)
-        if (all[i] == option) all[i + 1] = file;
-      return attoscope(all);
-    };
-    const Outcome tokens = with("--k", tensor_file(call, "k.npy", "(41, 8)", 41 * 8));
-    EXPECT_EQ(tokens.code, 1);
-    EXPECT_THAT(tokens.err, HasSubstr("v.npy has shape [40, 8], expected batch, heads and tokens like k's [41, 8]"));
-    EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err,
-                HasSubstr("has shape [40, 8], expected "));  // o: as many columns as V
-    EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
-    EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
-    EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));
-    EXPECT_THAT(with("--o", "o.txt").err, HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors or "));
-    EXPECT_THAT(with("--mask", "diagonal").err, HasSubstr("diagonal"));
-    EXPECT_THAT(attoscope(call.command({"--like", "sage2"})).err,
-                HasSubstr("--like is 'sage2', expected a kernel that stores nothing with scales"));
-    EXPECT_EQ(with("--mask", "diagonal").code, 2);
-    EXPECT_EQ(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).code, 2);
-    EXPECT_THAT(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).err, HasSubstr("--k is missing"));
-    EXPECT_THAT(attoscope(call.command({"--head", "1"})).err, HasSubstr("--head is 1, expected 0 to 0"));
-    EXPECT_THAT(attoscope(call.command({"--json", call.file("q")})).err, HasSubstr("--json writes this file, too"));
-    EXPECT_THAT(attoscope(call.command({"--layout", "dnh"})).err,
-                HasSubstr("--layout is 'dnh', expected h n d, b h n d, n h d"));
-  }
-
-  /// A safetensors file of these tensors, all of the same type and shape.
-  std::string named_file(const std::string& dtype, const std::string& shape,
-                         const std::vector<std::pair<std::string, std::string>>& tensors) {
-    std::string header = "{", data;
-    for (const auto& [name, bytes] : tensors) {
-      header += (data.empty() ? "\"" : ",\"") + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
-                ",\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) + "]}";
-      data += bytes;
+  const auto as_safetensors = [&](const std::string& run, const std::string& metadata) {
+    std::string header = "{" + metadata, data;
+    int at = 0;
+    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}}) {
+      header += (at == 0 ? "" : ",") + entry(name, "F32", "[40,8]", at, at + 1280);
+      at += 1280, data += numbers(run, file);
     }
     header += "}";
-    std::string length(8, '\0');
-    for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 255);
-    return length + header + data;
-  }
+    return scratch.write("x.safetensors", little_endian(header.size(), 8) + header + data);
+  };
+  const auto told = [&](const std::string& file) {
+    return json::parse(attoscope({"judge", "--input", file, "--json", "-"}).out);
+  };
+  const std::string arrays = "\"__metadata__\":{\"numbers\":\"arrays\"},";
 
-  TEST(JudgeCommand, ReadsEightBitTensors) {
-    const TemporaryDirectory scratch;
-    const std::string ones(32 * 16, '\x38');  // 1 in e4m3
-    const std::string file = scratch.write(
-        "fp8.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", ones}}));
-    const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(json::parse(outcome.out)["format"], "e4m3");
-    const std::string twos(32 * 16, '\x40');
-    const std::string other = scratch.write(
-        "two.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", twos}}));
-    EXPECT_EQ(attoscope({"judge", "--input", other}).code, 3);
+  json found = told(as_safetensors("bf16", arrays));
+  EXPECT_EQ(found["verdict"], "rounded");
+  EXPECT_EQ(found["format"], "bf16");
+  EXPECT_EQ(found["also"], nullptr);
+  for (const auto& [run, metadata] : {std::pair{"bf16", ""}, {"fp32", ""}, {"fp32", arrays.c_str()}}) {
+    SCOPED_TRACE(std::string(run) + metadata);
+    found = told(as_safetensors(run, metadata));
+    EXPECT_EQ(found["verdict"], "wrong");
+    EXPECT_EQ(found["format"], "fp32");
+    EXPECT_EQ(found["also"]["format"], "bf16");
+    EXPECT_EQ(found["also"]["verdict"], "rounded");
+    EXPECT_LE(found["also"]["ratio"], 1);
+    EXPECT_THAT(
+        found["sentences"][0].get<std::string>(),
+        AllOf(StartsWith("Wrong: rounded as bf16 (P in bf16); as fp32, which the tensors are, it is "), EndsWith(" off.")));
+    EXPECT_THAT(found["sentences"][2].get<std::string>(), HasSubstr("--format bf16"));
   }
+}
 
-  /// Heads before tokens and tokens before heads are the same call.
-  TEST(JudgeCommand, ReadsBothLayouts) {
-    const TemporaryDirectory scratch;
-    const Call first, second;
-    constexpr int n = 40, d = 8;
-    const auto numbers_of = [](const std::string& file) {
-      const std::string bytes = bytes_of_file(file);
-      return bytes.substr(bytes.size() - n * d * 8);
-    };
-    std::vector<std::string> tokens_first{"judge", "--mask", "causal", "--layout", "bnhd"},
-        heads_first{"judge", "--mask", "causal"};
-    for (const char* name : {"q", "k", "v", "a"}) {
-      const std::string one = numbers_of(first.file(name)), two = numbers_of(second.file(name));
-      std::string mixed;
-      for (std::size_t row = 0; row < n; ++row) mixed += one.substr(row * d * 8, d * 8) + two.substr(row * d * 8, d * 8);
-      const std::string option = std::string("--") + (*name == 'a' ? "o" : name);
-      tokens_first.insert(tokens_first.end(),
-                          {option, scratch.write(std::string(name) + "_nhd.npy", npy(npy_header("<f8", "(40, 2, 8)"), mixed))});
-      heads_first.insert(heads_first.end(), {option, scratch.write(std::string(name) + "_hnd.npy",
-                                                                   npy(npy_header("<f8", "(2, 40, 8)"), one + two))});
-    }
-    EXPECT_EQ(attoscope(heads_first).code, 0);
-    EXPECT_EQ(attoscope(tokens_first).code, 0);
-    EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Of 640 elements"));
-    tokens_first[4] = "hnd";
-    EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Read as n h d, heads behind tokens, it is rounded: if the tensors are "
-                                                       "meant so, say --layout nhd."));
-    heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
-    EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
-    heads_first.resize(heads_first.size() - 4);
-    heads_first.back() = scratch / "a_nhd.npy";  // O alone with tokens first
-    EXPECT_EQ(attoscope(heads_first).code, 0);
+/// Another format or policy is proposed where the errors look like rounding, not where they follow the truth.
+TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
+  const TemporaryDirectory scratch;
+  const auto tried = [&](const std::vector<std::string>& kernel) {
+    std::vector<std::string> all{"run", "--n", "200", "--d", "64", "--seed", "5", "--save", scratch / "o"};
+    all.insert(all.end(), kernel.begin(), kernel.end());
+    EXPECT_EQ(attoscope(all).code, 0);
+    const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
+    return json::parse(
+        attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--json", "-"}).out);
+  };
+  const auto advice = [](const json& found) { return found["sentences"][2].get<std::string>(); };
+  const json tile = tried({"--format", "bf16", "--policy", "tile", "--block-k", "16"});
+  EXPECT_EQ(tile["verdict"], "wrong");
+  EXPECT_THAT(advice(tile), AllOf(HasSubstr("say so by --policy tile"), HasSubstr("hides mistakes of this size")));
+  const json coarse = tried({"--format", "bf16", "--policy", "all_tile", "--block-k", "16"});
+  EXPECT_EQ(coarse["verdict"], "wrong");
+  EXPECT_THAT(advice(coarse), Not(HasSubstr("--policy")));
+  const json saturated = tried({"--format", "bf16", "--policy", "tile", "--set", "a.P=e4m3", "--set", "a.p_exponent=12"});
+  EXPECT_EQ(saturated["verdict"], "wrong");
+  EXPECT_THAT(advice(saturated), Not(HasSubstr("--")));
+}
+
+/// The last sentence names the smallest mistakes that these tensors show: just above it one is wrong, far below it none.
+TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
+  const TemporaryDirectory scratch;
+  const auto scaled = [&](double by) {
+    const std::string scale = std::to_string(0.125 * (1 + by));
+    EXPECT_EQ(attoscope({"run", "--n", "200", "--d", "64", "--format", "bf16", "--mask", "causal", "--scale", scale, "--save",
+                         scratch / "o"})
+                  .code,
+              0);
+    const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
+    return json::parse(attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask",
+                                  "causal", "--scale", "0.125", "--json", "-"})
+                           .out);
+  };
+  const json found = scaled(0);
+  ASSERT_EQ(found["verdict"], "rounded");
+  const std::string sentence = found["sentences"][2];
+  double percent = 0;
+  ASSERT_EQ(std::sscanf(sentence.c_str(), "On these tensors a scale off by %lf %%", &percent), 1) << sentence;
+  EXPECT_THAT(sentence, HasSubstr("a mask off by one key"));
+  EXPECT_LT(percent, 3);
+  EXPECT_EQ(scaled(1.2 * percent / 100)["verdict"], "wrong") << sentence;
+  const json fitted = scaled(0.07);
+  EXPECT_EQ(fitted["table"][0]["slip"]["kind"], "number");
+  EXPECT_THAT(fitted["sentences"][0].get<std::string>(), HasSubstr("scores were multiplied by 0.133"));
+  EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
+}
+
+/// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give
+/// passes in every format, and the same output held to a mask that stands at the other corner is named.
+TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
+  const std::vector<std::vector<std::string>> shapes{{"--n-q", "1", "--n-k", "300"},
+                                                     {"--n-q", "24", "--n-k", "200", "--d-v", "40"},
+                                                     {"--n-q", "60", "--n-k", "40", "--d-v", "8"}};
+  const std::vector<std::vector<std::string>> kernels{{"--policy", "hw", "--block-k", "48"},
+                                                      {"--policy", "base_hw", "--algorithm", "three_pass"},
+                                                      {"--policy", "hw", "--algorithm", "split_kv", "--splits", "3"}};
+  const TemporaryDirectory scratch;
+  const auto judged_as = [&](const std::string& mask) {
+    std::vector<std::string> all{"judge", "--o", scratch / "o/a.npy", "--mask", mask, "--layout", "h n d", "--json", "-"};
+    for (const char* name : {"q", "k", "v"})
+      all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
+    return attoscope(all);
+  };
+  for (const char* format : {"bf16", "fp16", "fp32"}) {
+    if (sanitized && format != std::string("bf16")) break;
+    for (const std::vector<std::string>& kernel : kernels)
+      for (const std::vector<std::string>& shape : shapes) {
+        std::vector<std::string> all{"run", "--d", "16", "--format", format, "--mask", "causal", "--save", scratch / "o"};
+        all.insert(all.end(), shape.begin(), shape.end());
+        all.insert(all.end(), kernel.begin(), kernel.end());
+        const Outcome run = attoscope(all);
+        ASSERT_EQ(run.code, 0) << run.err;
+        SCOPED_TRACE(std::string(format) + " " + kernel[1] + " " + shape[1]);
+        const Outcome right = judged_as("causal"), wrong = judged_as("causal:top-left");
+        EXPECT_EQ(right.code, 0) << right.out << right.err;
+        EXPECT_EQ(wrong.code, 3) << wrong.out << wrong.err;
+        EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
+                    AnyOf(HasSubstr("aligned bottom-right"), HasSubstr("missing causal mask")));  // one query sees all
+      }
   }
+}
 
-  TEST(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
-    const TemporaryDirectory scratch;
-    const Call call;
-    const auto tensor = [&](const char* name) {
-      return scratch.write(std::string(name) + ".npy",
-                           npy(npy_header("<f8", "(8, 5, 8)"), bytes_of_file(call.file(name)).substr(128)));
-    };
-    const Outcome outcome =
-        attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"});
+/// The shipped decode step, whose K and V are e4m3 with a scale for each head.
+TEST(JudgeCommand, TheDecodeExampleIsRounded) {
+  const Outcome outcome = attoscope({"judge", "--input", "assets/examples/decode.safetensors", "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const json told = json::parse(outcome.out);
+  EXPECT_EQ(told["heads"], 4);
+  EXPECT_EQ(told["n"], 1);
+  EXPECT_EQ(told["n_k"], 1000);
+}
+
+/// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
+TEST(JudgeCommand, AHeadOfALanguageModel) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::vector<std::string>> kernels{{"--policy", "hw"},
+                                                      {"--policy", "base_eager"},
+                                                      {"--like", "fa2_a100"},
+                                                      {"--policy", "hw", "--algorithm", "split_kv", "--block-k", "48"}};
+  const auto judged_as = [&](const std::vector<std::string>& problem) {
+    std::vector<std::string> all{"judge", "--format", "bf16"};
+    for (const char* name : {"q", "k", "v"})
+      all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
+    all.insert(all.end(), {"--o", scratch / "o/a.npy"});
+    all.insert(all.end(), problem.begin(), problem.end());
+    return attoscope(all);
+  };
+  for (const std::vector<std::string>& kernel : kernels) {
+    std::vector<std::string> run{"run",      "--input", example + ":0", "--mask",     "causal",
+                                 "--format", "bf16",    "--save",       scratch / "o"};
+    run.insert(run.end(), kernel.begin(), kernel.end());
+    ASSERT_EQ(attoscope(run).code, 0);
+    EXPECT_EQ(judged_as({"--mask", "causal"}).code, 0) << kernel[1];
+    if (sanitized) break;
+  }
+  for (const auto& [problem, words] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--mask", "window:1000"}, "Wrong: a causal mask without its window."},
+           {{"--mask", "causal", "--sink", "0"}, "Wrong: a missing sink."},
+           {{"--mask", "causal", "--softcap", "50"}, "Wrong: a missing soft cap."}}) {
+    const Outcome outcome = judged_as(problem);
     EXPECT_EQ(outcome.code, 3);
-    EXPECT_THAT(outcome.out, Not(HasSubstr("--layout")));
+    EXPECT_THAT(outcome.out, StartsWith(words));
+    if (sanitized) break;
   }
+}
+
+TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
+  const Call call;
+  const std::string page = call.scratch / "report.html", file = call.scratch / "verdict.json";
+  const Outcome outcome = attoscope(call.command({"--report", page, "--json", file}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string html = bytes_of_file(page);
+  EXPECT_THAT(
+      html, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Rounded: every element"), HasSubstr("data:image/png;base64,iVBOR"),
+                  HasSubstr("attoscope judge --q "), HasSubstr("--mask causal"), HasSubstr("href=\"attoscope:open?file=/"),
+                  HasSubstr("&amp;mask=causal"), Not(HasSubstr("http"))));
+  const json told = json::parse(bytes_of_file(file));
+  EXPECT_EQ(told["schema"], "attoscope.judgement/1");
+  EXPECT_EQ(told["ok"], true);
+  EXPECT_EQ(told["elements"], 40 * 8);
+  EXPECT_EQ(told["sentences"].size(), 3U);
+  EXPECT_GE(told["family"].size(), 8U);
+  EXPECT_EQ(
+      attoscope(call.command({"--report", call.scratch / "nowhere/report.html", "--json", call.scratch / "none.json"})).code,
+      1);
+  EXPECT_FALSE(std::filesystem::exists(call.scratch / "none.json"));
+}
+
+/// q.npy of another shape, read as these dimensions.
+std::string tensor_file(const Call& call, const std::string& name, const std::string& shape, std::size_t count) {
+  return call.scratch.write(name, npy(npy_header("<f4", shape), raw(std::vector<float>(count, 0.5F))));
+}
+
+TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
+  const Call call;
+  const auto with = [&](const std::string& option, const std::string& file) {
+    std::vector<std::string> all = call.command();
+    for (std::size_t i = 0; i + 1 < all.size(); ++i)
+      if (all[i] == option) all[i + 1] = file;
+    return attoscope(all);
+  };
+  const Outcome tokens = with("--k", tensor_file(call, "k.npy", "(41, 8)", 41 * 8));
+  EXPECT_EQ(tokens.code, 1);
+  EXPECT_THAT(tokens.err, HasSubstr("v.npy has shape [40, 8], expected batch, heads and tokens like k's [41, 8]"));
+  EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err,
+              HasSubstr("has shape [40, 8], expected "));  // o: as many columns as V
+  EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
+  EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
+  EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));
+  EXPECT_THAT(with("--o", "o.txt").err, HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors or "));
+  EXPECT_THAT(with("--mask", "diagonal").err, HasSubstr("diagonal"));
+  EXPECT_THAT(attoscope(call.command({"--like", "sage2"})).err,
+              HasSubstr("--like is 'sage2', expected a kernel that stores nothing with scales"));
+  EXPECT_EQ(with("--mask", "diagonal").code, 2);
+  EXPECT_EQ(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).code, 2);
+  EXPECT_THAT(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).err, HasSubstr("--k is missing"));
+  EXPECT_THAT(attoscope(call.command({"--head", "1"})).err, HasSubstr("--head is 1, expected 0 to 0"));
+  EXPECT_THAT(attoscope(call.command({"--json", call.file("q")})).err, HasSubstr("--json writes this file, too"));
+  EXPECT_THAT(attoscope(call.command({"--layout", "dnh"})).err, HasSubstr("--layout is 'dnh', expected h n d, b h n d, n h d"));
+}
+
+/// A safetensors file of these tensors, all of the same type and shape.
+std::string named_file(const std::string& dtype, const std::string& shape,
+                       const std::vector<std::pair<std::string, std::string>>& tensors) {
+  std::string header = "{", data;
+  for (const auto& [name, bytes] : tensors) {
+    header += (data.empty() ? "\"" : ",\"") + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
+              ",\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) + "]}";
+    data += bytes;
+  }
+  header += "}";
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 255);
+  return length + header + data;
+}
+
+TEST(JudgeCommand, ReadsEightBitTensors) {
+  const TemporaryDirectory scratch;
+  const std::string ones(32 * 16, '\x38');  // 1 in e4m3
+  const std::string file =
+      scratch.write("fp8.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", ones}}));
+  const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["format"], "e4m3");
+  const std::string twos(32 * 16, '\x40');
+  const std::string other =
+      scratch.write("two.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", twos}}));
+  EXPECT_EQ(attoscope({"judge", "--input", other}).code, 3);
+}
+
+/// Heads before tokens and tokens before heads are the same call.
+TEST(JudgeCommand, ReadsBothLayouts) {
+  const TemporaryDirectory scratch;
+  const Call first, second;
+  constexpr int n = 40, d = 8;
+  const auto numbers_of = [](const std::string& file) {
+    const std::string bytes = bytes_of_file(file);
+    return bytes.substr(bytes.size() - n * d * 8);
+  };
+  std::vector<std::string> tokens_first{"judge", "--mask", "causal", "--layout", "bnhd"},
+      heads_first{"judge", "--mask", "causal"};
+  for (const char* name : {"q", "k", "v", "a"}) {
+    const std::string one = numbers_of(first.file(name)), two = numbers_of(second.file(name));
+    std::string mixed;
+    for (std::size_t row = 0; row < n; ++row) mixed += one.substr(row * d * 8, d * 8) + two.substr(row * d * 8, d * 8);
+    const std::string option = std::string("--") + (*name == 'a' ? "o" : name);
+    tokens_first.insert(tokens_first.end(),
+                        {option, scratch.write(std::string(name) + "_nhd.npy", npy(npy_header("<f8", "(40, 2, 8)"), mixed))});
+    heads_first.insert(heads_first.end(), {option, scratch.write(std::string(name) + "_hnd.npy",
+                                                                 npy(npy_header("<f8", "(2, 40, 8)"), one + two))});
+  }
+  EXPECT_EQ(attoscope(heads_first).code, 0);
+  EXPECT_EQ(attoscope(tokens_first).code, 0);
+  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Of 640 elements"));
+  tokens_first[4] = "hnd";
+  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Read as n h d, heads behind tokens, it is rounded: if the tensors are "
+                                                     "meant so, say --layout nhd."));
+  heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
+  EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
+  heads_first.resize(heads_first.size() - 4);
+  heads_first.back() = scratch / "a_nhd.npy";  // O alone with tokens first
+  EXPECT_EQ(attoscope(heads_first).code, 0);
+}
+
+TEST(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
+  const TemporaryDirectory scratch;
+  const Call call;
+  const auto tensor = [&](const char* name) {
+    return scratch.write(std::string(name) + ".npy",
+                         npy(npy_header("<f8", "(8, 5, 8)"), bytes_of_file(call.file(name)).substr(128)));
+  };
+  const Outcome outcome =
+      attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("--layout")));
+}
 
 }  // namespace
 }  // namespace attoscope::testing
