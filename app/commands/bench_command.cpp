@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/words/devices.h"
 #include "kernels/bench/stages.h"
 #include "kernels/experiment/presets.h"
@@ -253,10 +252,10 @@ BenchReport device_bench(int gpu) {
 }
 
 /// Throws std::invalid_argument or std::runtime_error, one sentence, where there is no such device.
-BenchReport bench(const BenchArguments& arguments) {
+BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
   check_device("--device", arguments.device);
   if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) {
-    compile_code(gpus);
+    prepare_gpus(arguments.device, streams);
     return device_bench(gpus.front());
   }
   const int threads = tbb::info::default_concurrency();
@@ -279,7 +278,7 @@ BenchReport bench(const BenchArguments& arguments) {
 
 void run_bench(const BenchArguments& arguments, const Streams& streams) {
   check_outputs({{"--json", arguments.json}});
-  const BenchReport r = bench(arguments);
+  const BenchReport r = bench(arguments, streams);
   if (arguments.json == "-") {
     streams.out << json_text(r);
     return;

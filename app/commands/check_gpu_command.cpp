@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/json/json.h"
 #include "app/session/gpu_check_json.h"
@@ -70,7 +69,7 @@ bool check_named_gpu(const CheckGpuArguments& x, const Streams& streams) {
   question_of(x);
   check_one_gpu(x.device);
   check_outputs({{"--json", x.json}});
-  compile_code(x.device);
+  prepare_gpus(x.device, streams);
   return check_gpu(x, checked_gpu(x.device), streams);
 }
 

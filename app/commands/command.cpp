@@ -160,6 +160,14 @@ std::string OptionList::typed() const {
   return text;
 }
 
+void prepare_gpus(const std::string& device, const Streams& streams, LoadCode* code) try {
+  const std::vector<int> gpus = devices_of(device);
+  if (const std::string sentence = gpu_code().sentence(gpus, code); !sentence.empty())
+    streams.warnings << "attoscope: " << sentence << std::endl;
+  gpu_code().load(gpus, code);
+} catch (const DeviceFailure&) {
+}
+
 int thread_option(const std::string& typed) { return whole_number("--threads", typed, 0, 4096); }
 
 void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read) {

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/files/paths.h"
 #include "app/heads/heads.h"
@@ -67,11 +66,11 @@ struct HeadsJob {
 
 /// The rows of all heads, found by compute(question, files, options, found). Throws a sentence where a signal stopped it.
 template <class Row, class Compute>
-std::vector<Row> rows_of(HeadsJob& job, std::ostream* terminal, Compute compute) {
-  compile_code(job.options.device);
+std::vector<Row> rows_of(HeadsJob& job, const Streams& streams, Compute compute) {
+  prepare_gpus(job.options.device, streams);
   const Interrupts interrupts;
   job.options.cancelled = [&] { return interrupts.arrived(); };
-  ProgressLine line(terminal);
+  ProgressLine line(streams.terminal);
   std::vector<Row> rows;
   const std::size_t all = job.question.heads.size();
   try {
@@ -89,7 +88,7 @@ std::vector<Row> rows_of(HeadsJob& job, std::ostream* terminal, Compute compute)
 void tell_heads(const HeadsArguments& x, const Streams& streams) {
   const HeadMeasure& by = head_measure(x.sort);
   HeadsJob job(x);
-  std::vector<HeadRow> rows = rows_of<HeadRow>(job, streams.terminal, compute_heads);
+  std::vector<HeadRow> rows = rows_of<HeadRow>(job, streams, compute_heads);
   sort_worst_first(rows, by);
   write_outputs(
       {{x.csv, [&] { return heads_csv(rows, *job.files); }},
@@ -100,7 +99,7 @@ void tell_heads(const HeadsArguments& x, const Streams& streams) {
 void tell_kv(const KvArguments& x, const Streams& streams) {
   const std::size_t by = kv_storage(x.sort);
   HeadsJob job(x);
-  std::vector<KvRow> rows = rows_of<KvRow>(job, streams.terminal, compute_kv_heads);
+  std::vector<KvRow> rows = rows_of<KvRow>(job, streams, compute_kv_heads);
   sort_worst_first(rows, by);
   write_outputs(
       {{x.csv, [&] { return kv_csv(rows, *job.files); }}, {x.json, [&] { return json_text(kv_json(rows, *job.files)); }}},

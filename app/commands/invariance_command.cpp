@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/json/json.h"
 #include "app/session/invariance_tables.h"
@@ -56,9 +55,9 @@ ScheduleLists lists_of(const InvarianceArguments& x) {
 
 /// Counts schedules on the terminal while it computes.
 Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const InvarianceArguments& x, int threads,
-                  std::ostream* terminal) {
-  compile_code(x.device);
-  ProgressLine line(terminal);
+                  const Streams& streams) {
+  prepare_gpus(x.device, streams);
+  ProgressLine line(streams.terminal);
   std::mutex mutex;
   const auto show = [&](double share) {
     const std::lock_guard lock(mutex);
@@ -78,7 +77,7 @@ void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
   Experiment e = experiment_of(x);
   const std::vector<Schedule> list = schedules(e, lists);
   e.a = with_schedule(e.a, list[0]);
-  const Invariance found = answer(e, list, x, threads, streams.terminal);
+  const Invariance found = answer(e, list, x, threads, streams);
   write_outputs(
       {{x.csv, [&] { return invariance_csv(found); }}, {x.json, [&] { return json_text(invariance_json(found)); }}},
       [&] { return invariance_report(found); }, streams.out);

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/json/json.h"
 #include "app/judge/judge_json.h"
 #include "app/judge/judgement.h"
@@ -95,13 +94,6 @@ Answer answer(const Experiment& experiment, const RunArguments& x, int threads) 
   });
 }
 
-/// Has their code compiled where they are newer than the program. Of "auto" `compute` decides by the question.
-void prepare_gpus(const Experiment& experiment, const std::string& device) {
-  const bool on_gpu = has_hardware(experiment);
-  if (device != "auto" || on_gpu) compile_code(devices_of(device));
-  if (on_gpu) compile_code(missing_code(devices_of(device), hardware_code(experiment.format)));
-}
-
 std::string json_of(const Answer& answer) {
   Json json = result_json(answer.result);
   if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
@@ -121,7 +113,8 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   const Experiment experiment = experiment_of(x);
   const std::vector<FieldFile> fields = field_files(x);
   check_places(x, fields);
-  prepare_gpus(experiment, x.device);
+  prepare_gpus(x.device, streams);
+  if (has_hardware(experiment)) prepare_gpus(x.device, streams, hardware_code(experiment.format));
   const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/figures/bundle.h"
 #include "app/files/paths.h"
@@ -121,19 +120,19 @@ struct Answered {
 };
 
 /// Nothing where this is not the root of several ranks.
-std::optional<Answered> computed(const SweepArguments& x, std::ostream* terminal, Ranks& ranks) {
+std::optional<Answered> computed(const SweepArguments& x, const Streams& streams, Ranks& ranks) {
   Answered answered;
   const auto prepare = [&] {
     check_device("--device", x.device);
     answered.sweep = sweep_of(x);
-    compile_code(devices_of(x.device));
+    prepare_gpus(x.device, streams);
   };
   if (!ranks.agree(prepare)) return std::nullopt;
   const auto [shard, shards] = shard_of(x.shard);
   const std::size_t all = point_count(answered.sweep), mine = all / shards + (shard < all % shards);
   PointCache cache(x.no_cache ? "" : default_point_cache());
   const Interrupts interrupts;
-  CountedPoints progress(ranks.is_root() ? terminal : nullptr, mine);
+  CountedPoints progress(ranks.is_root() ? streams.terminal : nullptr, mine);
   answered.answers = ranks.run(answered.sweep, {.cancelled = [&] { return interrupts.arrived(); },
                                                 .cache = &cache,
                                                 .threads = thread_option(x.threads),
@@ -254,7 +253,7 @@ void run_sweep(const SweepArguments& x, const Streams& streams) {
   check_places(x);
   if (!x.merge.empty()) return write(x, merged(x.merge), streams.out);
   Ranks ranks;
-  if (const std::optional<Answered> answered = computed(x, streams.terminal, ranks)) write(x, *answered, streams.out);
+  if (const std::optional<Answered> answered = computed(x, streams, ranks)) write(x, *answered, streams.out);
 }
 
 void declare(OptionList& c, SweepArguments& x) {

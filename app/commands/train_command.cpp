@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/papers/named_bundle.h"
 #include "app/tensors/npy.h"
@@ -460,7 +459,7 @@ void train(const TrainArguments& x, const Streams& streams, const MakeDevice& ma
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {
     const TrainDevice device = make(x.device, task.threads);
-    compile_code(device.code);
+    if (!device.compiles.empty()) streams.warnings << "attoscope: " << device.compiles << std::endl;
     train_and_write(x, task, device, saver, interrupts, streams);
   } catch (const DeviceFailure& failure) {
     throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "app/commands/commands.h"
-#include "app/commands/first_use.h"
 #include "app/files/paths.h"
 #include "app/link/link_url.h"
 #include "app/link/live_link.h"
@@ -143,7 +142,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   std::vector<std::string> remarks;
   Session session = session_from(x.session, remarks).session;
   if (x.device) session.device = *x.device;
-  compile_code(usable_device(session.device).spec);
+  prepare_gpus(usable_device(session.device).spec, streams);
   render(session, {.file = x.out, .width = width, .height = height, .example_file = example_file()});
   for (const std::string& remark : remarks) streams.out << remark << '\n';
   streams.out << x.out + ": " + std::to_string(width) + " x " + std::to_string(height) + " pixels\n";
