@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -10,7 +9,6 @@
 
 #include "app/commands/command_line.h"
 #include "kernels/experiment/huge_pages.h"
-#include "kernels/gpu/gpu_code.h"
 
 namespace {
 
@@ -43,13 +41,6 @@ void open_closed_streams() {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/// The usual end would wait for a driver that compiles, or take away what it works with.
-[[noreturn]] void leave_at_once(int code) {
-  std::cout.flush();
-  std::fflush(nullptr);
-  std::_Exit(code);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,7 +50,5 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   ::setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // a driver older than CUDA 12.2's would load, and compile, all code at once
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const int code = attoscope::run_command_line(arguments, std::cout, std::cerr);
-  if (attoscope::is_compiling()) leave_at_once(code);
-  return code;
+  return attoscope::run_command_line(arguments, std::cout, std::cerr);
 }

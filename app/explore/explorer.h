@@ -21,7 +21,6 @@
 #include "app/heads/kept_heads.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"
-#include "kernels/gpu/code_loader.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/probe_entry.h"
 #include "ui/frame/requests.h"
@@ -32,16 +31,11 @@ namespace attoscope {
 /// The shipped probes as the panels show them. Throws as `probes` does.
 ProbeEntries probe_entries();
 
-/// What loads the code that a device misses; null: it has all of it.
-using CodeOfDevice = std::function<CodeLoader*(const std::string& device)>;
-CodeLoader* missing_code_of(const std::string& device);
-
 /// Asks for an answer whenever the session's experiment changed. Knows no window.
 class Explorer {
  public:
   /// `published` is called from another thread whenever `update` has something to take.
-  Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute,
-           CodeOfDevice code = missing_code_of);
+  Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute);
 
   /// Reads the tensors that the session names, asks what was not asked yet, takes the newest answer.
   void update(Session& session);
@@ -51,11 +45,6 @@ class Explorer {
   std::optional<int> take_replaced_row() { return std::exchange(replaced_row_, std::nullopt); }
   /// True while an answer is on its way, or a file is being read.
   bool computing() const { return answer_.busy() || files_.busy(); }
-  /// True while the driver compiles the code of the session's device. Until it is there, the CPU computes.
-  bool compiling() const;
-  /// Ends that after the present part; goes on with it.
-  void stop_compiling() const;
-  void compile() const;
 
   /// Reads and does what follows: at once, or on a thread of its own where that would take longer than a frame. What fails is a
   /// sentence after `before`, and all stays as it is.
@@ -98,9 +87,7 @@ class Explorer {
   struct Device {
     std::string requested;  ///< by the session: what `usable` was chosen for
     UsableDevice usable;
-    std::string now;             ///< what computes: `usable`, or the CPU until its code is compiled
-    CodeLoader* code = nullptr;  ///< that is missing
-    int d = 0;                   ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
+    int d = 0;  ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
     Format format;
   };
 
@@ -117,8 +104,6 @@ class Explorer {
   void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
   void choose_device(const Session& session);
-  void follow_code(const Experiment& experiment);
-  CompilingInput compiling_input() const;
   void choose_row(Experiment& experiment);
   void ask(const Experiment& experiment);
   bool has_asked(const Experiment& experiment) const;
@@ -133,7 +118,6 @@ class Explorer {
   bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
   bool chooses_row_;       ///< with the first answer that row is traced in which most happens
   std::optional<int> replaced_row_;
-  CodeOfDevice code_;
   Device device_;
   Wanted wanted_;
   FileReader files_;

@@ -59,7 +59,7 @@ struct HardwareRun {
 };
 
 /// What it needs on a GPU for inputs of this format.
-CodeFor* hardware_code(const Format& format);
+LoadCode* hardware_code(const Format& format);
 
 /// `method` on the rows `rows` (ascending) of `inputs`, which are rounded to `format` where they are not such numbers, on the
 /// GPU `device`. Throws std::invalid_argument where there is a `hardware_reason`, std::runtime_error where the GPU refuses,

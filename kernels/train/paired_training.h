@@ -27,9 +27,9 @@ using MakePrimitives = std::function<std::unique_ptr<Primitives<float>>()>;
 /// What trains, and what takes its place where it fails: with the same bits.
 struct TrainDevice {
   MakePrimitives make;
-  MakePrimitives instead{};    ///< empty: nothing takes its place
-  std::string why{};           ///< of "auto" without a GPU: why there is none, in one sentence; else empty
-  CodeLoader* code = nullptr;  ///< that the device misses; without it, what is made first takes long and cannot be stopped
+  MakePrimitives instead{};  ///< empty: nothing takes its place
+  std::string why{};         ///< of "auto" without a GPU: why there is none, in one sentence; else empty
+  std::string compiles{};  ///< a sentence: what is made first takes long, since the driver has to compile its code; else empty
 };
 
 /// What "cpu", "cuda", "cuda:K" or "auto" (a GPU where there is one) name; the CPU takes the place of a GPU. Throws
@@ -37,9 +37,6 @@ struct TrainDevice {
 TrainDevice primitives_on(const std::string& device, int threads);
 /// Makes what a device's name stands for: `primitives_on`, or a test's stand-in.
 using MakeDevice = std::function<TrainDevice(const std::string& device, int threads)>;
-
-/// Waits until the device has all of its code; what fails is left to what trains there. Throws Stopped.
-void wait_for_code(const TrainDevice& device, const Cancelled& cancelled);
 
 /// work(make) with the device; where that fails, with what takes its place.
 template <class Work>

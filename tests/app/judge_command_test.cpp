@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "app/judge/judgement.h"
@@ -466,6 +467,31 @@ TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
       attoscope(call.command({"--report", call.scratch / "nowhere/report.html", "--json", call.scratch / "none.json"})).code,
       1);
   EXPECT_FALSE(std::filesystem::exists(call.scratch / "none.json"));
+}
+
+/// The command of a verdict has every option that was typed, but what computes and where it is written; judged again by it, the
+/// verdict is the same.
+TEST(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
+  const Call call;
+  const std::vector<std::string> typed{"--scale", "0.3",      "--head", "0",        "--layout",
+                                       "h n d",   "--policy", "hw",     "--format", "bf16"};
+  std::vector<std::string> outputs = typed;
+  outputs.insert(outputs.end(), {"--quiet", "--unsaved", "--json", "-", "--report", call.scratch / "r.html"});
+  const json told = json::parse(attoscope(call.command(outputs)).out);
+  const std::string command = told["command"];
+  EXPECT_THAT(command, AllOf(StartsWith("attoscope judge --q " + call.file("q")), HasSubstr(" --layout 'h n d'"),
+                             HasSubstr(" --mask causal"), HasSubstr(" --scale 0.3"), HasSubstr(" --head 0")));
+  for (const char* output : {"--json", "--report", "--quiet", "--unsaved", "--threads"})
+    EXPECT_THAT(command, Not(HasSubstr(output)));
+  std::vector<std::string> again{"judge", "--json", "-", "--layout", "h n d"};
+  std::istringstream words(command.substr(command.find("--q")));
+  for (std::string word; words >> word;) {
+    if (word == "--layout")
+      words >> word >> word >> word;  // 'h n d' above
+    else
+      again.push_back(word);
+  }
+  EXPECT_EQ(json::parse(attoscope(again).out)["table"], told["table"]);
 }
 
 /// q.npy of another shape, read as these dimensions.

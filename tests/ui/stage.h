@@ -35,14 +35,13 @@ class Stage {
   bool asked_to_quit = false;
   TrainRequest train_request;  ///< what the panels asked of the training last; handled where they are not told what to show
   UiStatePtr state = make_ui_state();
-  PlotExporter exporter{""};            ///< where a test wants its pictures
-  SessionStore::Places places;          ///< where a test wants its last session; from the next `open` on
-  bool first_start = false;             ///< the window that is opened next is the first one
-  std::string document;                 ///< the file that the next opened session belongs to
-  CodeOfDevice code = missing_code_of;  ///< what the devices of windows opened from now on miss
-  std::string points_directory;         ///< where windows opened from now on keep points of sweeps; empty: nowhere
-  std::string data_directory;           ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
-  std::vector<float> frame_ms;          ///< how long frames without pixels took, the last ones
+  PlotExporter exporter{""};     ///< where a test wants its pictures
+  SessionStore::Places places;   ///< where a test wants its last session; from the next `open` on
+  bool first_start = false;      ///< the window that is opened next is the first one
+  std::string document;          ///< the file that the next opened session belongs to
+  std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
+  std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
+  std::vector<float> frame_ms;   ///< how long frames without pixels took, the last ones
 
   /// A window that was just opened on `opened`.
   void open(Session opened);

@@ -55,17 +55,6 @@ struct AnswerInput {
   std::string device;                    ///< "cpu avx512, 2 threads"
 };
 
-/// A GPU's driver that compiles the program's code, which it does once.
-struct CompilingInput {
-  enum class State : std::uint8_t { none, running, stopping, stopped };
-  State state = State::none;  ///< stopping: after the present part
-  std::string gpu;            ///< its name
-  int done = 0, all = 0;      ///< parts
-  std::string part;           ///< the present one, or the next
-  double seconds = 0;         ///< for how long it has been compiling
-  bool cpu_computes = true;   ///< meanwhile; false: the answer waits
-};
-
 /// What was found beside the answer, on request. Each value names the question that it answers; null: not known yet.
 struct SideInput {
   std::shared_ptr<const Why> why;
@@ -129,7 +118,6 @@ struct FiguresInput {
 /// What the app tells the panels in this frame.
 struct PanelInput {
   AnswerInput answer;
-  CompilingInput compiling;
   SideInput side;
   ChoicesInput choices;
   MessagesInput messages;

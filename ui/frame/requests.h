@@ -92,8 +92,6 @@ struct Requests {
   std::vector<LessonQuestion> lesson;         ///< all that the page on screen wants to know: `LearnInput::answers`
   std::optional<LessonQuestion> open_number;  ///< a lesson's number whose setting is to be looked at, in Explore or Train
   bool cancel = false;                        ///< stop what is being computed
-  bool stop_compiling = false;                ///< `PanelInput::compiling`, after the present part
-  bool compile = false;                       ///< go on with it
   bool remarks_read = false;                  ///< `MessagesInput::remarks` may go
   std::string error;                          ///< why something that was asked for could not be done, for the status bar
   bool animate = false;                       ///< something on screen changes by itself: draw on

@@ -148,7 +148,7 @@ std::unique_ptr<Primitives<float>> cpu_primitives(int threads = 0, std::string_v
 /// On a GPU. Throws DeviceFailure, also if the program has no GPU code.
 std::unique_ptr<Primitives<float>> gpu_primitives(int device);
 /// What it needs there.
-CodeFor training_code;
+LoadCode training_code;
 
 /// An array on a device that lives as long as this object.
 template <class T, class X>
