@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "app/figures/figure_arguments.h"
+#include "app/figures/bundle.h"
 
 namespace attoscope {
 
