@@ -8,7 +8,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/figures/figure_arguments.h"
+#include "app/figures/bundle.h"
 #include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/papers/named.h"
@@ -29,12 +29,19 @@ constexpr int deepest = 12;
 
 bool is_bundle(const std::string& what) { return what.ends_with(".json") || what.ends_with(".zip"); }
 
-/// True if the bundle is a sweep's, which `attoscope sweep --figure` wrote.
+/// True if a bundle's JSON is an object of which that holds.
+template <class F>
+bool bundle_is(const std::string& path, F holds) {
+  return is_bundle(path) && parsed_bundle(path, [&](const std::string& text) {
+           const nlohmann::json json = parse_json(text, deepest);
+           return json.is_object() && holds(json);
+         });
+}
+
+/// True if `attoscope sweep --figure` wrote it.
 bool is_sweep(const std::string& path) {
-  return parsed_bundle(path, [](const std::string& text) {
-    const nlohmann::json json = parse_json(text, deepest);
-    return json.is_object() && json.value("schema", nlohmann::json()) == "attoscope.sweep/1";
-  });
+  return bundle_is(path,
+                   [](const nlohmann::json& json) { return json.value("schema", nlohmann::json()) == "attoscope.sweep/1"; });
 }
 
 void refuse_settings_of_sweeps(const FigureArguments& x) {
@@ -92,12 +99,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
 
 /// True if a plot of the window is asked for: by --plot, or by a bundle that says so.
 bool asks_for_plot(const FigureArguments& x) {
-  if (!x.plot.empty()) return true;
-  if (!is_bundle(x.what)) return false;
-  return parsed_bundle(x.what, [](const std::string& text) {
-    const nlohmann::json json = parse_json(text, deepest);
-    return json.is_object() && json.contains("plot");
-  });
+  return !x.plot.empty() || bundle_is(x.what, [](const nlohmann::json& json) { return json.contains("plot"); });
 }
 
 /// Computes what is not known yet and writes the four files together; without gnuplot the three others, and then throws.
@@ -112,7 +114,7 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
     return;
   }
   if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
-  if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
+  if (is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
   const AskedFigure asked = asked_for(x);
   check_bundle_place("--out", x.out);  // before anything is computed
   const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", streams.terminal,
