@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -10,7 +9,6 @@
 
 #include "app/commands/command_line.h"
 #include "kernels/experiment/huge_pages.h"
-#include "kernels/gpu/gpu_code.h"
 
 namespace {
 
@@ -42,13 +40,6 @@ void open_closed_streams() {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/// Exits without destructors: they would wait for a driver that compiles, or take away its data.
-[[noreturn]] void leave_at_once(int code) {
-  std::cout.flush();
-  std::fflush(nullptr);
-  std::_Exit(code);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,7 +49,5 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   ::setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // drivers before CUDA 12.2 would load, and compile, all code at once
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const int code = attoscope::run_command_line(arguments, std::cout, std::cerr);
-  if (attoscope::is_compiling()) leave_at_once(code);
-  return code;
+  return attoscope::run_command_line(arguments, std::cout, std::cerr);
 }

@@ -3,7 +3,6 @@
 #include <tbb/info.h>
 #include <tbb/task_arena.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -52,20 +51,8 @@ Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeC
   return *held.engine;
 }
 
-/// The loader of code that "auto" lacks on these GPUs; null: none is missing. Code that the drivers compiled before loads
-/// within half a second and counts as present.
-CodeLoader* code_missed_by_auto(const std::vector<int>& gpus, const Options& options) {
-  using namespace std::chrono_literals;
-  CodeLoader* const code = options.engine ? nullptr : missing_code(gpus);
-  if (code == nullptr || code->progress().state != CodeLoader::State::waiting) return code;
-  code->start();
-  if (code->wait(500ms, CancelledSign(options.cancelled)) == CodeLoader::State::loading) code->stop();
-  return missing_code(gpus);
-}
-
-/// The device that "auto" takes if there are these GPUs.
-DeviceChoice auto_choice(const Experiment& e, const std::vector<int>& gpus, const Options& options,
-                         const ComputeCache::Held& held) {
+/// What "auto" stands for, where there is a GPU.
+DeviceChoice auto_choice(const Experiment& e, const Options& options, const ComputeCache::Held& held) {
   if (has_hardware(e)) return {true, "where the method hardware runs"};
   const QuestionSize size = size_of(e);
   const bool fresh_on_cpu = is_fresh(e, held, nullptr), fresh_on_gpu = !held.engine || is_fresh(e, held, held.engine.get());
@@ -73,11 +60,7 @@ DeviceChoice auto_choice(const Experiment& e, const std::vector<int>& gpus, cons
                           .gpu_ms = held.times.expected(true, size, fresh_on_gpu),
                           .cpu_at_best_ms = cpu_at_best(size, fresh_on_cpu, thread_count(options.threads)),
                           .on_gpu = held.on_gpu};
-  CodeLoader* const code = code_missed_by_auto(gpus, options);
-  if (code == nullptr || code->progress().state == CodeLoader::State::failed) return choose_device(input);
-  DeviceChoice choice = choose_while_compiling(input, code->gpu(), code->progress());
-  if (choice.gpu) code->start();
-  return choice;
+  return choose_device(input);
 }
 
 /// Milliseconds that the drawing of inputs took, and all threads together.
@@ -118,13 +101,12 @@ template <class F>
 Answerer with_computation(const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   const std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
   const bool chooses = options.device == "auto" && !gpus.empty();
-  const DeviceChoice choice =
-      chooses ? auto_choice(experiment, gpus, options, held) : DeviceChoice{.gpu = !gpus.empty(), .why = ""};
+  const DeviceChoice choice = chooses ? auto_choice(experiment, options, held) : DeviceChoice{.gpu = !gpus.empty(), .why = ""};
   held.on_gpu = choice.gpu;
   std::string remark;
   try {
     if (choice.gpu) {
-      if (!options.engine) wait_for_code(gpus, CancelledSign(options.cancelled));
+      if (!options.engine) gpu_code().load(gpus);
       Engine& engine = engine_of(gpus, options, held);
       compute_on(&engine, experiment, options, held, f);
       return {engine.name(), "", chooses ? "auto: the GPU, " + choice.why : ""};

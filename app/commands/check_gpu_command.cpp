@@ -4,10 +4,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "app/commands/first_use.h"
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/files/files.h"
-#include "app/files/interrupts.h"
 #include "app/json/json.h"
 #include "app/session/gpu_check_json.h"
 #include "app/words/devices.h"
@@ -41,49 +39,55 @@ void check_one_gpu(const std::string& device) {
   check_device("--device", device);
 }
 
-void check_places(const CheckGpuArguments& x) {
-  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
-}
-
-GpuCheck answer(const GpuCheckQuestion& question, const CheckedGpu& gpu, const CheckGpuOutput& output, bool told) {
-  const Interrupts interrupts;
-  ProgressLine line(output.terminal);
+GpuCheck answer(const GpuCheckQuestion& question, const CheckedGpu& gpu, const Streams& streams, bool told) {
+  ProgressLine line(streams.terminal);
   const auto tell = [&](const GpuCheck& so_far) {
     if (!told) return;
     line.clear();
-    if (so_far.kinds.empty()) output.out << gpu_text(so_far) << '\n';
-    output.out << (so_far.kinds.empty() ? digests_line(so_far.digests) : products_line(so_far.kinds.back())) << std::endl;
+    if (so_far.kinds.empty()) streams.out << gpu_text(so_far) << '\n';
+    streams.out << (so_far.kinds.empty() ? digests_line(so_far.digests) : products_line(so_far.kinds.back())) << std::endl;
   };
-  try {
-    return gpu_check(question, gpu,
-                     {.cancelled = [&] { return interrupts.arrived(); },
-                      .doing = [&](const std::string& what) { line.show([&] { return what + " ..."; }); },
-                      .known = tell});
-  } catch (const Stopped&) {
-    throw std::runtime_error("stopped before the check was over; no file was written");
-  }
+  return unless_stopped("stopped before the check was over; no file was written", [&](const Cancelled& cancelled) {
+    const auto doing = [&](const std::string& what) { line.show([&] { return what + " ..."; }); };
+    return gpu_check(question, gpu, {.cancelled = cancelled, .doing = doing, .known = tell});
+  });
+}
+
+void declare(OptionList& c, CheckGpuArguments& x) {
+  c.add("--device", x.device, "the GPU: cuda or cuda:K");
+  c.group("Products");
+  c.add("--count", x.count, "sums of products of each format, 1 to 1000000");
+  c.add("--seed", x.seed, "of their random numbers");
+  std::string known;
+  for (const ProductKind& kind : product_kinds) known += (known.empty() ? "" : ", ") + name(kind);
+  c.add("--formats", x.formats, "some of " + known + ", with commas between them (all)");
+  c.group("Output");
+  c.add("--json", x.json, "write everything to this file, to be sent in, - for standard output").quiet();
+}
+
+bool check_named_gpu(const CheckGpuArguments& x, const Streams& streams) {
+  question_of(x);
+  check_one_gpu(x.device);
+  check_outputs({{"--json", x.json}});
+  prepare_gpus(x.device, streams);
+  return check_gpu(x, checked_gpu(x.device), streams);
 }
 
 }  // namespace
 
-bool check_gpu(const CheckGpuArguments& x, const CheckedGpu& gpu, const CheckGpuOutput& output) {
+bool check_gpu(const CheckGpuArguments& x, const CheckedGpu& gpu, const Streams& streams) {
   const GpuCheckQuestion question = question_of(x);
-  check_places(x);
-  const GpuCheck check = answer(question, gpu, output, x.json != "-");
-  const std::string json = x.json.empty() ? "" : json_text(gpu_check_json(check, cuda_of_driver()));
-  StagedFiles files;
-  if (!json.empty() && x.json != "-") files.add(x.json, json);
-  files.commit();
-  output.out << (x.json == "-" ? json : gpu_check_sentence(check) + "\n") << std::flush;
+  check_outputs({{"--json", x.json}});
+  const GpuCheck check = answer(question, gpu, streams, x.json != "-");
+  const auto json = [&] { return json_text(gpu_check_json(check, cuda_of_driver())); };
+  write_outputs({{x.json, json}}, [&] { return gpu_check_sentence(check) + "\n"; }, streams.out);
   return check.as_written();
 }
 
-bool check_gpu(const CheckGpuArguments& x, const CheckGpuOutput& output) {
-  question_of(x);
-  check_one_gpu(x.device);
-  check_places(x);
-  compile_code(x.device);
-  return check_gpu(x, checked_gpu(x.device), output);
+Command check_gpu_command() {
+  return command<CheckGpuArguments>(
+      "check-gpu", "Tell whether your GPU has the CPU's bits, and by whose rule its tensor cores add: exit code 3 is by none",
+      declare, check_named_gpu);
 }
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// The program's commands.
+/// The program's command line.
 #pragma once
 
 #include <ostream>
@@ -6,9 +6,6 @@
 #include <vector>
 
 namespace attoscope {
-
-/// How the program ends.
-enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3 };
 
 /// Runs `attoscope` with these arguments (without the program's name). Errors are one sentence on `err`; the result is an exit
 /// code: 2 where the arguments make no sense (std::invalid_argument), 1 where something failed while running, 3 where `judge`

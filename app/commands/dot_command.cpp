@@ -1,5 +1,4 @@
-#include "app/commands/dot_command.h"
-
+/// `attoscope dot`: dot products as a GPU's tensor cores add them up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "app/files/files.h"
+#include "app/commands/commands.h"
 #include "app/json/json.h"
 #include "app/session/result_json.h"
 #include "app/tensors/npy.h"
@@ -20,6 +19,13 @@
 
 namespace attoscope {
 namespace {
+
+/// The options as typed; files are .npy, "" is none.
+struct DotArguments {
+  std::string gpu, format, result = "f32";
+  std::string a, b, c;
+  std::string out, json;  ///< json "-" to standard output
+};
 
 /// What is asked for, understood.
 struct Asked {
@@ -33,14 +39,6 @@ Asked asked(const DotArguments& x) {
   const Format format = of_option("--format", [&] { return parse_format(x.format); });
   const SumType sums = of_option("--result", [&] { return parse_sum_type(x.result); });
   return {gpu, sums, tensor_core_rule(gpu, format, sums)};
-}
-
-/// Before anything is read: could the files be written at all, and is none of them read?
-void check_places(const DotArguments& x) {
-  check_place("--out", x.out);
-  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
-  for (const OutputPlace& read : {OutputPlace{"--a", x.a}, {"--b", x.b}, {"--c", x.c}})
-    check_distinct({{"--out", x.out}, {"--json", x.json}, read});
 }
 
 /// Numbers of a format, and how many became others when they were rounded to it.
@@ -133,20 +131,40 @@ std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
   return table;
 }
 
-}  // namespace
-
-void dot(const DotArguments& x, std::ostream& out) {
+/// Reads a and b (rows x K) and c (rows), rounds them to the format, and writes one sum a row.
+void dot(const DotArguments& x, const Streams& streams) {
   const Asked q = asked(x);
-  check_places(x);
+  check_outputs({{"--out", x.out}, {"--json", x.json}}, {{"--a", x.a}, {"--b", x.b}, {"--c", x.c}});
   const Operands o = operands(x, q);
   const std::vector<float> d = dot_products(q.rule, o);
   const auto nonfinite = static_cast<std::size_t>(std::ranges::count_if(d, [](float value) { return !std::isfinite(value); }));
-  const std::string json = json_text(json_of(q, o, nonfinite));
   StagedFiles files;
   files.add(x.out, npy_bytes(d));
-  if (!x.json.empty() && x.json != "-") files.add(x.json, json);
-  files.commit();
-  out << (x.json == "-" ? json : table_of(q, o, nonfinite)) << std::flush;
+  write_outputs(
+      files, {{x.json, [&] { return json_text(json_of(q, o, nonfinite)); }}}, [&] { return table_of(q, o, nonfinite); },
+      streams.out);
+}
+
+void declare(OptionList& c, DotArguments& x) {
+  std::string gpus = "one of";
+  for (const TensorCoreText& gpu : tensor_core_texts) gpus += " " + std::string(gpu.name);
+  c.add("GPU", x.gpu, gpus).required();
+  c.group("Input");
+  c.add("--format", x.format, "of a and b, which are rounded to it first: fp16, bf16, tf32, e4m3 or e5m2").required();
+  c.add("--a", x.a, ".npy file of rows x K numbers").required();
+  c.add("--b", x.b, ".npy file of as many").required();
+  c.add("--c", x.c, ".npy file of one number a row, to start from (0)");
+  c.add("--result", x.result, "type of sums and of c: f32 or f16");
+  c.group("Output");
+  c.add("--out", x.out, ".npy file for the sums, one a row, in float32").required();
+  c.add("--json", x.json, "write the rule and what was rounded to this file, - for standard output");
+}
+
+}  // namespace
+
+Command dot_command() {
+  return command<DotArguments>("dot", "Add up dot products bit for bit as a GPU's tensor cores do, on any machine", declare,
+                               dot);
 }
 
 }  // namespace attoscope

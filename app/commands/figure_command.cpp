@@ -1,21 +1,26 @@
-#include "app/commands/figure_command.h"
-
+/// `attoscope figure`: a paper's experiment, a sweep or a plot of the window as a picture, with its data, its script and what
+/// reproduces it.
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/files/interrupts.h"
+#include "app/figures/bundle.h"
 #include "app/files/paths.h"
 #include "app/json/json.h"
+#include "app/papers/named.h"
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"
 #include "app/sweep/sweep_json.h"
 #include "app/train/train_figures.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
+#ifdef ATTOSCOPE_GUI
+#include "app/plots/window_bundle.h"
+#endif
 
 namespace attoscope {
 namespace {
@@ -24,12 +29,19 @@ constexpr int deepest = 12;
 
 bool is_bundle(const std::string& what) { return what.ends_with(".json") || what.ends_with(".zip"); }
 
-/// True if the bundle is a sweep's, which `attoscope sweep --figure` wrote.
+/// True if a bundle's JSON is an object of which that holds.
+template <class F>
+bool bundle_is(const std::string& path, F holds) {
+  return is_bundle(path) && parsed_bundle(path, [&](const std::string& text) {
+           const nlohmann::json json = parse_json(text, deepest);
+           return json.is_object() && holds(json);
+         });
+}
+
+/// True if `attoscope sweep --figure` wrote it.
 bool is_sweep(const std::string& path) {
-  return parsed_bundle(path, [](const std::string& text) {
-    const nlohmann::json json = parse_json(text, deepest);
-    return json.is_object() && json.value("schema", nlohmann::json()) == "attoscope.sweep/1";
-  });
+  return bundle_is(path,
+                   [](const nlohmann::json& json) { return json.value("schema", nlohmann::json()) == "attoscope.sweep/1"; });
 }
 
 void refuse_settings_of_sweeps(const FigureArguments& x) {
@@ -73,44 +85,73 @@ std::string list_text() {
 }
 
 /// The picture of a sweep once more.
-void redraw_sweep(const FigureArguments& x, std::ostream& out, std::ostream* terminal) {
+void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   std::vector<std::string> remarks;
   const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
-  const auto answers = computed(x, attoscope::point_count(sweep), "points", terminal,
+  const auto answers = computed(x, attoscope::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),
                sweep_reproduction(sweep, style));
-  out << x.out << "\n";
+  streams.out << x.out << "\n";
+}
+
+/// True if a plot of the window is asked for: by --plot, or by a bundle that says so.
+bool asks_for_plot(const FigureArguments& x) {
+  return !x.plot.empty() || bundle_is(x.what, [](const nlohmann::json& json) { return json.contains("plot"); });
+}
+
+/// Computes what is not known yet and writes the four files together; without gnuplot the three others, and then throws.
+void draw_figure(const FigureArguments& x, const Streams& streams) {
+#ifdef ATTOSCOPE_GUI
+  if (asks_for_plot(x)) return draw_plot(x, streams.out);
+#else
+  if (asks_for_plot(x)) no_window();
+#endif
+  if (x.list) {
+    streams.out << list_text();
+    return;
+  }
+  if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
+  if (is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
+  const AskedFigure asked = asked_for(x);
+  check_bundle_place("--out", x.out);  // before anything is computed
+  const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", streams.terminal,
+                                   [&](const FigureWork& work) { return made_figure(asked, work); });
+  write_bundle(x.out, made.figure, made.reproduction);
+  streams.out << made.figure.caption << "\n" << x.out << "\n";
+  if (!made.changed.empty())
+    throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
+}
+
+void declare(OptionList& c, FigureArguments& x) {
+  std::string known;
+  for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
+  c.add("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
+  c.group("Plots of a session");
+  c.add("--plot", x.plot,
+        "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, "
+        "sweep, train_deviation, train_runs (these two train the session's plan)");
+  c.add("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
+  c.group("Figures of the papers");
+  c.add("--policy", x.policy, "where a rounds (eager)");
+  c.add("--all-policies", x.all_policies,
+        "draw every flash policy; not of train-weights and train-reference, which train a small model");
+  c.add("--n", x.n, "tokens (1024); not of training");
+  c.add("--d", x.d, "head dimension (64); not of training");
+  c.add("--seeds", x.seeds, "how many (5); not of training");
+  c.add("--list", x.list, "only list the figures");
+  c.add("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.group("Output");
+  c.add("--out", x.out, "FILE.pdf, FILE.svg or FILE.png, with .csv, .gp and .json beside it; or FILE.zip").quiet();
 }
 
 }  // namespace
 
-bool asks_for_plot(const FigureArguments& x) {
-  if (!x.plot.empty()) return true;
-  if (!is_bundle(x.what)) return false;
-  return parsed_bundle(x.what, [](const std::string& text) {
-    const nlohmann::json json = parse_json(text, deepest);
-    return json.is_object() && json.contains("plot");
-  });
-}
-
-void figure(const FigureArguments& x, std::ostream& out, std::ostream* terminal) {
-  if (x.list) {
-    out << list_text();
-    return;
-  }
-  if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
-  if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, out, terminal);
-  const AskedFigure asked = asked_for(x);
-  check_bundle_place("--out", x.out);  // before anything is computed
-  const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", terminal,
-                                   [&](const FigureWork& work) { return made_figure(asked, work); });
-  write_bundle(x.out, made.figure, made.reproduction);
-  out << made.figure.caption << "\n" << x.out << "\n";
-  if (!made.changed.empty())
-    throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
+Command figure_command() {
+  return command<FigureArguments>("figure", "Draw an experiment of the papers, with its data, script and JSON", declare,
+                                  draw_figure);
 }
 
 }  // namespace attoscope

@@ -1,26 +1,37 @@
-#include "app/commands/heads_command.h"
-
+/// `attoscope heads`: every head of a file, worst first. `attoscope kv`: which of them may keep K and V in fewer bits.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/commands/first_use.h"
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/files/interrupts.h"
 #include "app/files/paths.h"
 #include "app/heads/heads.h"
 #include "app/heads/heads_table.h"
 #include "app/heads/kept_heads.h"
+#include "app/heads/kv_heads.h"
 #include "app/json/json.h"
+#include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
-#include "kernels/experiment/rules.h"
+#include "kernels/questions/kv_cache.h"
 
 namespace attoscope {
 namespace {
+
+/// The options as typed.
+struct HeadsArguments : ExperimentOptions, TableFiles {
+  std::string file;  ///< what `--input` would name, without a head
+  std::string layer, sort = "a.rel_rms", top = "20";
+  std::string device = "cpu", threads = "0";
+  bool no_cache = false;
+};
+struct KvArguments : HeadsArguments {
+  KvArguments() { sort = kv_storages[usual_kv_order].key; }
+};
 
 /// The experiment that each head is asked, with the file's first head read.
 Experiment base_of(const HeadsArguments& x) {
@@ -32,74 +43,111 @@ Experiment base_of(const HeadsArguments& x) {
   return experiment_of(options);
 }
 
-/// How many heads are done, and how long the others will take.
-class CountedHeads {
- public:
-  CountedHeads(std::ostream* terminal, std::size_t all) : line_(terminal), all_(all) {}
-  void found() {
-    ++done_;
-    line_.show([&] { return fmt::format("{} of {} heads, {:.0f} s left", done_, all_, seconds() / done_ * (all_ - done_)); });
+/// What the arguments come to.
+struct HeadsJob {
+  explicit HeadsJob(const HeadsArguments& x)
+      : top(whole_number("--top", x.top, std::size_t{0}, std::size_t{1} << 20)),
+        options{.threads = thread_option(x.threads), .device = x.device} {
+    check_device("--device", x.device);
+    check_tables(x);
+    base = base_of(x);
+    files = std::make_unique<CallFiles>(base.problem.input.file);
+    kept = std::make_unique<KeptHeads>(x.no_cache ? "" : default_point_cache());
+    question = {base, x.find("n") == nullptr, heads_of_layer(*files, x.layer), kept.get()};
   }
 
- private:
-  using Clock = std::chrono::steady_clock;
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-
-  ProgressLine line_;
-  double all_, done_ = 0;
-  Clock::time_point start_ = Clock::now();
+  std::size_t top;  ///< rows that are printed; 0: all
+  Options options;
+  Experiment base;
+  std::unique_ptr<CallFiles> files;
+  std::unique_ptr<KeptHeads> kept;
+  HeadsQuestion question;
 };
+
+/// The rows of all heads, found by compute(question, files, options, found). Throws a sentence where a signal stopped it.
+template <class Row, class Compute>
+std::vector<Row> rows_of(HeadsJob& job, const Streams& streams, Compute compute) {
+  prepare_gpus(job.options.device, streams);
+  const Interrupts interrupts;
+  job.options.cancelled = [&] { return interrupts.arrived(); };
+  ProgressLine line(streams.terminal);
+  std::vector<Row> rows;
+  const std::size_t all = job.question.heads.size();
+  try {
+    compute(job.question, *job.files, job.options, [&](const Row& row) {
+      rows.push_back(row);
+      const auto done = static_cast<double>(rows.size()), left = static_cast<double>(all) - done;
+      line.show([&] { return fmt::format("{} of {} heads, {:.0f} s left", rows.size(), all, line.seconds() / done * left); });
+    });
+  } catch (const Stopped&) {
+    throw std::runtime_error(fmt::format("stopped after {} of {} heads; nothing was written", rows.size(), all));
+  }
+  return rows;
+}
+
+void tell_heads(const HeadsArguments& x, const Streams& streams) {
+  const HeadMeasure& by = head_measure(x.sort);
+  HeadsJob job(x);
+  std::vector<HeadRow> rows = rows_of<HeadRow>(job, streams, compute_heads);
+  sort_worst_first(rows, by);
+  write_outputs(
+      {{x.csv, [&] { return csv_text(heads_table(rows, *job.files)); }},
+       {x.json, [&] { return json_text(heads_json(rows, *job.files, job.base)); }}},
+      [&] { return heads_report(rows, *job.files, by, job.top); }, streams.out);
+}
+
+void tell_kv(const KvArguments& x, const Streams& streams) {
+  const std::size_t by = kv_storage(x.sort);
+  HeadsJob job(x);
+  std::vector<KvRow> rows = rows_of<KvRow>(job, streams, compute_kv_heads);
+  sort_worst_first(rows, by);
+  write_outputs(
+      {{x.csv, [&] { return csv_text(kv_table(rows, *job.files)); }},
+       {x.json, [&] { return json_text(kv_json(rows, *job.files)); }}},
+      [&] { return kv_report(rows, *job.files, by, job.top); }, streams.out);
+}
+
+/// The options that both begin with; `measures` are what they sort by.
+template <class Measures>
+void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
+  c.add("file", x.file, "Q, K and V of many heads: " + std::string(tensor_file_specs)).required();
+  std::string keys;
+  for (const auto& m : measures) keys += (keys.empty() ? "" : ", ") + std::string(m.key);
+  c.group("Heads");
+  c.add("--layer", x.layer, "only the heads of this layer, by its name or number");
+  c.add("--sort", x.sort, "by what they are ordered: " + keys);
+  c.add("--no-cache", x.no_cache, "compute every head, and keep none");
+  c.add("--top", x.top, "how many are printed; 0 is all");
+}
+
+/// Those that both end with.
+void declare_tables(OptionList& c, HeadsArguments& x) {
+  c.add("--threads", x.threads, "heads computed at a time; 0 is as many as the machine has");
+  c.group("Output");
+  c.add("--csv", x.csv, "write a line for each head to this file, - for standard output");
+  c.add("--json", x.json, "the same as JSON").quiet();
+}
 
 }  // namespace
 
-HeadsJob heads_job(const HeadsArguments& x) {
-  whole_number("--threads", x.threads, 0, 4096);
-  check_device("--device", x.device);
-  check_tables(x);
-  const Experiment base = base_of(x);
-  CallFiles files(base.problem.input.file);
-  const auto kept = std::make_shared<KeptHeads>(x.no_cache ? "" : default_point_cache());
-  HeadsQuestion question{base, x.find("n") == nullptr, heads_of_layer(files, x.layer), kept.get()};
-  return {base, std::move(files), kept, std::move(question)};
+Command heads_command() {
+  const auto declare = [](OptionList& c, HeadsArguments& x) {
+    declare_heads(c, x, head_measures);
+    c.problem(x).methods(x).kernel(x).group("Device").add("--device", x.device, device_help());
+    declare_tables(c, x);
+  };
+  return command<HeadsArguments>("heads", "Compute every head of a file and list them, the worst first", declare, tell_heads);
 }
 
-void run_heads(const HeadsJob& job, const HeadsArguments& x, std::ostream* terminal,
-               const std::function<void(const Options&, const std::function<void()>& done)>& work) {
-  compile_code(x.device);
-  const Interrupts interrupts;
-  CountedHeads progress(terminal, job.question.heads.size());
-  std::size_t found = 0;
-  const Options options{.cancelled = [&] { return interrupts.arrived(); },
-                        .threads = whole_number("--threads", x.threads, 0, 4096),
-                        .device = x.device};
-  try {
-    work(options, [&] {
-      ++found;
-      progress.found();
-    });
-  } catch (const Stopped&) {
-    throw std::runtime_error(
-        fmt::format("stopped after {} of {} heads; nothing was written", found, job.question.heads.size()));
-  }
-}
-
-void heads(const HeadsArguments& x, std::ostream& out, std::ostream* terminal) {
-  const HeadMeasure& by = head_measure(x.sort);
-  const std::size_t top = whole_number("--top", x.top, std::size_t{0}, std::size_t{1} << 20);
-  const HeadsJob job = heads_job(x);
-  std::vector<HeadRow> rows;
-  run_heads(job, x, terminal, [&](const Options& options, const std::function<void()>& done) {
-    compute_heads(job.question, job.files, options, [&](const HeadRow& row) {
-      rows.push_back(row);
-      done();
-    });
-  });
-  sort_worst_first(rows, by);
-  write_tables(
-      x,
-      {[&] { return csv_text(heads_table(rows, job.files)); }, [&] { return json_text(heads_json(rows, job.files, job.base)); },
-       [&] { return heads_report(rows, job.files, by, top); }},
-      out);
+Command kv_command() {
+  const auto declare = [](OptionList& c, KvArguments& x) {
+    declare_heads(c, x, kv_storages);
+    c.group("What the kernel computes");
+    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"}).scales(x).group("Device");
+    declare_tables(c, x);
+  };
+  return command<KvArguments>("kv", "Tell which heads of a file may keep K and V in fewer bits, the worst first", declare,
+                              tell_kv);
 }
 
 }  // namespace attoscope

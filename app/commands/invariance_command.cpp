@@ -1,5 +1,4 @@
-#include "app/commands/invariance_command.h"
-
+/// `attoscope invariance`: whether a row's bits depend on how its keys are cut.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "app/commands/first_use.h"
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/files/interrupts.h"
 #include "app/json/json.h"
 #include "app/session/invariance_tables.h"
 #include "app/words/devices.h"
@@ -19,6 +17,12 @@
 
 namespace attoscope {
 namespace {
+
+/// The options as typed. `--splits`, `--block-k`, `--orders` and `--sums` are lists, whose first values are a's own.
+struct InvarianceArguments : ExperimentOptions, TableFiles {
+  Typed splits, block_k, orders, sums;
+  std::string device = "cpu", threads = "0";
+};
 
 /// What read(word) makes of each word between commas; none where nothing was typed.
 template <class T, class Read>
@@ -51,38 +55,53 @@ ScheduleLists lists_of(const InvarianceArguments& x) {
 
 /// Counts schedules on the terminal while it computes.
 Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const InvarianceArguments& x, int threads,
-                  std::ostream* terminal) {
-  compile_code(x.device);
-  const Interrupts interrupts;
-  ProgressLine line(terminal);
+                  const Streams& streams) {
+  prepare_gpus(x.device, streams);
+  ProgressLine line(streams.terminal);
   std::mutex mutex;
   const auto show = [&](double share) {
     const std::lock_guard lock(mutex);
     line.show([&] { return fmt::format("{:.0f} of {} schedules", share * static_cast<double>(list.size()), list.size()); });
   };
-  try {
-    return invariance(
-        e, list, {.cancelled = [&] { return interrupts.arrived(); }, .progress = show, .threads = threads, .device = x.device});
-  } catch (const Stopped&) {
-    throw std::runtime_error("stopped before every schedule was computed; nothing was written");
-  }
+  return unless_stopped("stopped before every schedule was computed; nothing was written", [&](const Cancelled& cancelled) {
+    return invariance(e, list, {.cancelled = cancelled, .progress = show, .threads = threads, .device = x.device});
+  });
 }
 
-}  // namespace
-
-void invariance(const InvarianceArguments& x, std::ostream& out, std::ostream* terminal) {
-  const int threads = whole_number("--threads", x.threads, 0, 4096);
+/// Computes every schedule and writes what was asked for: nothing at all if anything fails.
+void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
+  const int threads = thread_option(x.threads);
   check_device("--device", x.device);
   check_tables(x);
   const ScheduleLists lists = lists_of(x);
   Experiment e = experiment_of(x);
   const std::vector<Schedule> list = schedules(e, lists);
   e.a = with_schedule(e.a, list[0]);
-  const Invariance found = answer(e, list, x, threads, terminal);
-  write_tables(x,
-               {[&] { return csv_text(invariance_table(found)); }, [&] { return json_text(invariance_json(found)); },
-                [&] { return invariance_report(found); }},
-               out);
+  const Invariance found = answer(e, list, x, threads, streams);
+  write_outputs(
+      {{x.csv, [&] { return csv_text(invariance_table(found)); }}, {x.json, [&] { return json_text(invariance_json(found)); }}},
+      [&] { return invariance_report(found); }, streams.out);
+}
+
+void declare(OptionList& c, InvarianceArguments& x) {
+  c.problem(x).group("Schedules");
+  c.add("--splits", x.splits,
+        "runs of tiles, such as 1,2,4; the first is a's own, with which others are compared (1, 2, "
+        "4, ... 64 that fit)");
+  c.add("--block-k", x.block_k, "keys of a tile, such as 64,128; the first is a's own (a's, 32, 64, 128 that fit)");
+  c.add("--orders", x.orders, "forward,reverse: how the keys are taken; the first is a's own (both)");
+  c.add("--sums", x.sums, "accumulators, such as fma,h100,a100; the first is a's own, of both products (a's)");
+  c.arithmetic(x).method_a(x, "hw", false).kernel_of_a(x).device(x.device, x.threads, device_help()).group("Output");
+  c.add("--csv", x.csv, "write a line for each schedule to this file, - for standard output");
+  c.add("--json", x.json, "the same, and which have equal bits, as JSON").quiet();
+}
+
+}  // namespace
+
+Command invariance_command() {
+  return command<InvarianceArguments>(
+      "invariance", "Tell whether bits depend on how the keys are cut, which serving engines choose by the batch", declare,
+      tell_invariance);
 }
 
 }  // namespace attoscope

@@ -1,15 +1,12 @@
-#include "app/commands/judge_command.h"
-
+/// `attoscope judge`: is a kernel's output rounded, or wrong?
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/files/files.h"
-#include "app/files/interrupts.h"
 #include "app/json/json.h"
 #include "app/judge/judge_json.h"
 #include "app/judge/judge_report.h"
@@ -23,6 +20,15 @@
 
 namespace attoscope {
 namespace {
+
+/// The options as typed.
+struct JudgeArguments : ExperimentOptions {
+  std::string q, k, v, o, input;
+  std::string threads = "0";
+  Typed head{};
+  std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
+  bool unsaved = false;      ///< the files will be gone: the page names none
+};
 
 CallSources sources_of(const JudgeArguments& x) {
   const std::optional<HeadLayout> layout = x.layout ? parse_layout(*x.layout) : std::nullopt;
@@ -41,14 +47,10 @@ CallSources sources_of(const JudgeArguments& x) {
 
 /// Before anything is read: could the files be written at all, and is none of them read?
 void check_places(const JudgeArguments& x) {
-  if (!x.report.empty()) check_place("--report", x.report);
-  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
-  for (const OutputPlace& read : {OutputPlace{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}})
-    check_distinct({{"--report", x.report}, {"--json", x.json}, read});
+  std::vector<OutputPlace> read{{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}};
   for (std::size_t part = 0; part < x.scales.size(); ++part)
-    if (x.scales[part])
-      check_distinct(
-          {{"--report", x.report}, {"--json", x.json}, {scale_options[part], parse_scale_file(*x.scales[part]).file}});
+    if (x.scales[part]) read.push_back({scale_options[part], parse_scale_file(*x.scales[part]).file});
+  check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
 }
 
 JudgeQuestion question_of(const JudgeArguments& x, const AttentionShape& shape) {
@@ -69,32 +71,6 @@ JudgeQuestion question_of(const JudgeArguments& x, const AttentionShape& shape) 
   return question;
 }
 
-/// A word as a shell reads it back.
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                          "_-./:=,+@%") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-/// The command that judges the same again.
-std::string command_of(const JudgeArguments& x) {
-  std::string text = "attoscope judge";
-  const auto add = [&](const std::string& option, const std::string& value) {
-    if (!value.empty()) text += " " + option + " " + shell_word(value);
-  };
-  add("--input", x.input), add("--q", x.q), add("--k", x.k), add("--v", x.v), add("--o", x.o);
-  for (std::size_t part = 0; part < x.scales.size(); ++part) add(scale_options[part], x.scales[part].value_or(""));
-  for (const auto& [key, value] : x.typed) add("--" + key, value);
-  add("--like", x.like.value_or(""));
-  add("--head", x.head.value_or(""));
-  add("--layout", x.layout.value_or(""));
-  return text;
-}
-
 /// The link that shows the worst head.
 std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head) {
   LinkMessage message{.files = files.files_for_window(head)};
@@ -106,16 +82,18 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
 }
 
 CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
-  const Interrupts interrupts;
   ProgressLine line(terminal);
-  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
-  try {
-    return judge_call(files, question_of(x, files.shape()), options, [&](int done, int heads) {
-      if (heads > 1) line.show([&] { return fmt::format("{} of {} heads", done, heads); });
+  const JudgeQuestion question = question_of(x, files.shape());
+  const int heads = question.head < 0 ? files.heads() : 1;
+  const auto show = [&](double share) {
+    line.show([&] {
+      const std::string part = fmt::format("{:.0f} %", 100 * share);
+      return heads > 1 ? fmt::format("{} of {} heads, {}", static_cast<int>(share * heads), heads, part) : part;
     });
-  } catch (const Stopped&) {
-    throw std::runtime_error("stopped before the verdict was there; nothing was written");
-  }
+  };
+  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
+    return judge_call(files, question, {.cancelled = cancelled, .progress = show, .threads = threads});
+  });
 }
 
 /// Heads and tokens the other way round: "h n d" for "b n h d".
@@ -130,11 +108,16 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
   try {
     const JudgedFiles read(sources);
     if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
-    JudgeArguments first = x;
-    if (!x.head) first.head = "0";
-    if (!answer(first, read, threads, nullptr).rounded() || (!x.head && !answer(x, read, threads, nullptr).rounded()))
-      return "";
+    const JudgeQuestion question = question_of(x, read.shape());
+    const KernelClaim claim = claim_of(read, question).claim;
+    const Interrupts interrupts;
+    const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
+    const int first = std::max(question.head, 0), end = question.head < 0 ? read.heads() : first + 1;
+    for (int head = first; head < end; ++head)
+      if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return "";
   } catch (const std::runtime_error&) {
+    return "";
+  } catch (const Stopped&) {
     return "";
   }
   const bool behind = sources.layout->order == HeadOrder::tokens_first;
@@ -146,25 +129,55 @@ bool is_unexplained(const CallJudgement& call) {
   return !call.rounded() && !call.worst_row().slip && !(call.also && call.also->rounded);
 }
 
-}  // namespace
-
-bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
-  const int threads = whole_number("--threads", x.threads, 0, 4096);
+/// Judges, and writes what was asked for: nothing at all if anything fails. Returns true if every head is rounded.
+bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
+  const int threads = thread_option(x.threads);
   const CallSources sources = sources_of(x);
   check_places(x);
   const JudgedFiles files(sources);
-  CallJudgement call = answer(x, files, threads, terminal);
+  CallJudgement call = answer(x, files, threads, streams.terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   if (is_unexplained(call))
     if (std::string advice = other_reading(x, sources, files, threads); !advice.empty()) call.sentences[2] = std::move(advice);
-  const SeenAgain again{command_of(x), link_of(x, files, call.worst_row().head), !x.unsaved};
-  const std::string json = x.json.empty() ? "" : json_text(judgement_json(call, again.command, again.link));
-  StagedFiles written;
-  if (!x.report.empty()) written.add(x.report, judgement_html(call, again));
-  if (!json.empty() && x.json != "-") written.add(x.json, json);
-  written.commit();
-  out << (x.json == "-" ? json : judgement_report(call)) << std::flush;
+  const SeenAgain again{streams.typed, link_of(x, files, call.worst_row().head), !x.unsaved};
+  write_outputs(
+      {{x.report, [&] { return judgement_html(call, again); }},
+       {x.json, [&] { return json_text(judgement_json(call, again.command, again.link)); }}},
+      [&] { return judgement_report(call); }, streams.out);
   return call.rounded();
+}
+
+void declare(OptionList& c, JudgeArguments& x) {
+  c.group("Tensors");
+  constexpr const char* one = " of the call, all heads: FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR";
+  c.add("--q", x.q, std::string("Q") + one);
+  c.add("--k", x.k, std::string("K") + one + "; its heads may be fewer than those of Q");
+  c.add("--v", x.v, std::string("V") + one);
+  c.add("--o", x.o, std::string("your kernel's output") + one);
+  c.add("--input", x.input, "FILE.safetensors with those of q, k, v and o that are not named");
+  c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");
+  c.add("--head", x.head, "judge this head alone");
+  c.scales(x, 4);
+  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink"});
+  c.group("How it rounds");
+  c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
+  c.parameter(x, parameter("policy"),
+              "where it rounds (see attoscope presets); without it, as kernels do that keep scores, "
+              "max and sums in fp32");
+  c.add("--like", x.like, "a whole kernel (see attoscope presets), such as fa3_h100");
+  c.group("Device").add("--threads", x.threads, "0 is all");
+  c.group("Output");
+  c.add("--json", x.json, "write the verdict to this file, - for standard output");
+  c.add("--report", x.report, "write a page with the verdict, a map of the errors and how the tolerance came about: FILE.html");
+  c.add("--unsaved", x.unsaved, "the files will be gone: the page names no command and no link").quiet();
+}
+
+}  // namespace
+
+Command judge_command() {
+  return command<JudgeArguments>("judge",
+                                 "Tell whether your kernel's output is rounded or wrong: exit code 0 is rounded, 3 is wrong",
+                                 declare, tell_verdict);
 }
 
 }  // namespace attoscope

@@ -20,6 +20,8 @@ class ProgressLine {
 
   /// Makes room for a line that stays.
   void clear();
+  /// Since it was made.
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
 
   /// Shows text(), unless the last one is less than a tenth of a second old.
   template <class F>
@@ -35,7 +37,7 @@ class ProgressLine {
 
   std::ostream* terminal_;
   bool is_shown_ = false;
-  Clock::time_point last_{};
+  Clock::time_point last_{}, begun_ = Clock::now();
 };
 
 }  // namespace attoscope

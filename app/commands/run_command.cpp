@@ -1,13 +1,10 @@
-#include "app/commands/run_command.h"
-
+/// `attoscope run`: one experiment from options, its table, JSON and matrices.
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/commands/first_use.h"
-#include "app/files/files.h"
-#include "app/files/interrupts.h"
+#include "app/commands/commands.h"
 #include "app/json/json.h"
 #include "app/judge/judge_json.h"
 #include "app/judge/judgement.h"
@@ -25,6 +22,14 @@
 
 namespace attoscope {
 namespace {
+
+/// The options as typed.
+struct RunArguments : ExperimentOptions {
+  std::string device = "auto", threads = "0";
+  bool attribute = false;
+  std::string json, save;                 ///< where to write; "" nowhere, json "-" to standard output
+  std::vector<std::string> save_field{};  ///< "a_error=FILE.npy"
+};
 
 /// What `--save` writes.
 constexpr std::array matrix_files{"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"};
@@ -64,7 +69,7 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
 void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
   for (const FieldFile& f : fields) check_place("--save-field", f.file);
   if (!x.save.empty()) check_directory_place("--save", x.save);
-  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
+  check_outputs({{"--json", x.json}});
   std::vector<OutputPlace> all{{"--json", x.json}};
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
   if (!x.save.empty())
@@ -79,25 +84,14 @@ struct Answer {
 };
 
 Answer answer(const Experiment& experiment, const RunArguments& x, int threads) {
-  const Interrupts interrupts;
   ComputeCache cache;
-  const Options options{
-      .cancelled = [&] { return interrupts.arrived(); }, .cache = &cache, .threads = threads, .device = x.device};
-  try {
+  return unless_stopped("stopped before the answer was there; nothing was written", [&](const Cancelled& cancelled) {
+    const Options options{.cancelled = cancelled, .cache = &cache, .threads = threads, .device = x.device};
     Answer answer{compute(experiment, options), std::nullopt, std::nullopt};
     if (x.attribute) answer.attribution = attribute(experiment, options);
     if (has_loaded(experiment)) answer.verdict = judge_experiment(experiment, options);
     return answer;
-  } catch (const Stopped&) {
-    throw std::runtime_error("stopped before the answer was there; nothing was written");
-  }
-}
-
-/// Has their code compiled where they are newer than the program. Of "auto" `compute` decides by the question.
-void prepare_gpus(const Experiment& experiment, const std::string& device) {
-  const bool on_gpu = has_hardware(experiment);
-  if (device != "auto" || on_gpu) compile_code(devices_of(device));
-  if (on_gpu) compile_code(missing_code(devices_of(device), hardware_code(experiment.format)));
+  });
 }
 
 std::string json_of(const Answer& answer) {
@@ -112,23 +106,35 @@ std::string table_of(const Answer& answer) {
          (answer.verdict ? verdict_report(*answer.verdict) : "");
 }
 
-}  // namespace
-
-void run(const RunArguments& x, std::ostream& out) {
-  const int threads = whole_number("--threads", x.threads, 0, 4096);
+/// Computes, and writes what was asked for: nothing at all if anything fails.
+void run_experiment(const RunArguments& x, const Streams& streams) {
+  const int threads = thread_option(x.threads);
   check_device("--device", x.device);
   const Experiment experiment = experiment_of(x);
   const std::vector<FieldFile> fields = field_files(x);
   check_places(x, fields);
-  prepare_gpus(experiment, x.device);
+  prepare_gpus(x.device, streams);
+  if (has_hardware(experiment)) prepare_gpus(x.device, streams, hardware_code(experiment.format));
   const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);
   for (const FieldFile& f : fields) files.add(f.file, field_npy(found.result, f.field));
-  const std::string json = x.json.empty() ? "" : json_of(found);
-  if (!json.empty() && x.json != "-") files.add(x.json, json);
-  files.commit();
-  out << (x.json == "-" ? json : table_of(found)) << std::flush;
+  write_outputs(files, {{x.json, [&] { return json_of(found); }}}, [&] { return table_of(found); }, streams.out);
+}
+
+void declare(OptionList& c, RunArguments& x) {
+  c.problem(x).methods(x).kernel(x).device(x.device, x.threads, device_help()).group("Output");
+  c.add("--attribute", x.attribute, "print what each rounding step of a costs");
+  c.add("--json", x.json, "write the result to this file, - for standard output");
+  c.add("--save", x.save, "write q k v golden a b .npy to this directory");
+  c.add("--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps; repeatable");
+}
+
+}  // namespace
+
+Command run_command() {
+  return command<RunArguments>("run", "Compute one experiment and print how far a and b are from the truth", declare,
+                               run_experiment);
 }
 
 }  // namespace attoscope

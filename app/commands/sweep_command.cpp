@@ -1,26 +1,22 @@
-#include "app/commands/sweep_command.h"
-
+/// `attoscope sweep`: one or two parameters varied, over seeds; tables, points and their reproduction.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "app/commands/first_use.h"
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
 #include "app/figures/bundle.h"
-#include "app/files/files.h"
-#include "app/files/interrupts.h"
 #include "app/files/paths.h"
 #include "app/papers/sweep_figure.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/ranks.h"
 #include "app/sweep/runner.h"
+#include "app/sweep/sweep.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/table.h"
 #include "app/words/devices.h"
@@ -30,6 +26,21 @@
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
+
+/// The options as typed.
+struct SweepArguments {
+  ExperimentOptions base{};  ///< the experiment that is varied
+  std::vector<std::string> vary{};
+  std::string seeds = "1", measure = "a.mean_abs", threads = "0", device = "cpu";
+  std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
+  std::string figure;                      ///< FILE.pdf, .svg or .png with its data, script and JSON; or .zip
+  std::string spread = "std";              ///< what the figure's bars reach: std or min-max
+  bool heat_map = false;                   ///< the figure of two parameters as a map
+  std::string out;                         ///< directory for sweep.json and points.csv
+  std::string shard;                       ///< "K/N": every N-th point, from the K-th of 1 .. N on
+  std::vector<std::string> merge{};        ///< directories of shards, instead of computing
+  bool no_cache = false;
+};
 
 constexpr const char *sweep_file = "sweep.json", *points_file = "points.csv";
 constexpr std::uint64_t largest_sweep_file = 1 << 20, largest_points_file = std::uint64_t{1} << 30;
@@ -42,6 +53,34 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   const auto n = slash == std::string::npos ? std::nullopt : to_number<std::size_t>(std::string_view(text).substr(slash + 1));
   if (!k || !n || *k < 1 || *n < *k || *n > max_points) refuse("--shard", text, "K/N with K from 1 to N, such as 2/8");
   return {*k - 1, *n};
+}
+
+/// The experiment that is varied. Where n is, the traced row must be one of every n, and of no other.
+Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes) {
+  const auto varied = std::ranges::find(axes, "n", &Axis::key);
+  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options);
+  const std::string row = options.typed.extract("traced_row").mapped();
+  Experiment base = experiment_of(options);
+  for (const std::string& n : varied->values) {
+    Experiment e = base;
+    vary(e, "n", n);
+    base.problem.traced_row = row_of(row, e.problem.n);
+  }
+  return base;
+}
+
+/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
+Sweep sweep_of(const SweepArguments& x) {
+  if (x.vary.empty())
+    throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
+  std::vector<Axis> axes;
+  for (const std::string& axis : x.vary) axes.push_back(parse_axis(axis));
+  Sweep s{.base = varied_experiment(x.base, axes),
+          .axes = axes,
+          .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
+          .measure = parse_measure(x.measure)};
+  point_count(s);
+  return s;
 }
 
 /// Counts points, and shows how far the sweep is and how long it will take.
@@ -59,21 +98,18 @@ class CountedPoints {
   /// "125 points, 120 of them computed now: 1.80 s of computing in 0.93 s."
   std::string note() const {
     std::string text = fmt::format("{} points, {} of them computed now", points_, computed_);
-    if (computed_ > 0) text += fmt::format(": {:.3g} s of computing in {:.3g} s", computing_, seconds());
+    if (computed_ > 0) text += fmt::format(": {:.3g} s of computing in {:.3g} s", computing_, line_.seconds());
     return text + ".";
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double seconds_left() const {
-    return computed_ == 0 ? 0 : seconds() / static_cast<double>(computed_) * static_cast<double>(points_ - done_);
+    return computed_ == 0 ? 0 : line_.seconds() / static_cast<double>(computed_) * static_cast<double>(points_ - done_);
   }
 
   ProgressLine line_;
   std::size_t points_, done_ = 0, computed_ = 0;
   double computing_ = 0;  ///< seconds that the points took, of one thread or of all
-  Clock::time_point start_ = Clock::now();
 };
 
 /// A sweep and what is known of it.
@@ -84,22 +120,22 @@ struct Answered {
 };
 
 /// Nothing where this is not the root of several ranks.
-std::optional<Answered> computed(const SweepArguments& x, std::ostream* terminal, Ranks& ranks) {
+std::optional<Answered> computed(const SweepArguments& x, const Streams& streams, Ranks& ranks) {
   Answered answered;
   const auto prepare = [&] {
     check_device("--device", x.device);
     answered.sweep = sweep_of(x);
-    compile_code(devices_of(x.device));
+    prepare_gpus(x.device, streams);
   };
   if (!ranks.agree(prepare)) return std::nullopt;
   const auto [shard, shards] = shard_of(x.shard);
   const std::size_t all = point_count(answered.sweep), mine = all / shards + (shard < all % shards);
   PointCache cache(x.no_cache ? "" : default_point_cache());
   const Interrupts interrupts;
-  CountedPoints progress(ranks.is_root() ? terminal : nullptr, mine);
+  CountedPoints progress(ranks.is_root() ? streams.terminal : nullptr, mine);
   answered.answers = ranks.run(answered.sweep, {.cancelled = [&] { return interrupts.arrived(); },
                                                 .cache = &cache,
-                                                .threads = whole_number("--threads", x.threads, 0, 4096),
+                                                .threads = thread_option(x.threads),
                                                 .device = x.device,
                                                 .shard = shard,
                                                 .shards = shards,
@@ -173,41 +209,34 @@ SweepStyle style_of(const SweepArguments& x) {
   return {.spread = static_cast<SweepSpread>(found - sweep_spread_names.begin()), .heat_map = x.heat_map};
 }
 
-/// What goes to standard output, and all files together. Throws where there is no picture, once everything else is there.
+/// Writes what was asked for. Throws where there is no picture, once everything else is there.
 void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
-  const std::vector<SweepRow> table = rows(answered.sweep, answered.sweep.measure, answered.answers);
+  const Sweep& sweep = answered.sweep;
+  const std::vector<SweepRow> table = rows(sweep, sweep.measure, answered.answers);
   StagedFiles files;
-  std::string shown;
-  const auto put = [&](const std::string& place, const std::string& text) {
-    if (place == "-")
-      shown += text;
-    else if (!place.empty())
-      files.add(place, text);
-  };
-  put(x.csv, rows_csv(answered.sweep, answered.sweep.measure, table));
-  put(x.json, json_of(answered, table));
-  put(x.markdown, markdown_table(answered.sweep, answered.sweep.measure, table));
-  put(x.latex, latex_table(answered.sweep, answered.sweep.measure, table));
   if (!x.out.empty()) {
     files.make_directory(x.out);
-    files.add((fs::path(x.out) / sweep_file).string(), json_text(sweep_json(answered.sweep)));
-    files.add((fs::path(x.out) / points_file).string(), points_csv(answered.sweep, answered.answers));
+    files.add((fs::path(x.out) / sweep_file).string(), json_text(sweep_json(sweep)));
+    files.add((fs::path(x.out) / points_file).string(), points_csv(sweep, answered.answers));
   }
   std::string no_picture;
   if (const SweepStyle style = style_of(x); !x.figure.empty())
-    no_picture = stage_bundle(files, x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style),
-                              sweep_reproduction(answered.sweep, style));
-  files.commit();
-  out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown)
-      << std::flush;
+    no_picture = stage_bundle(files, x.figure, sweep_figure("sweep", sweep, sweep.measure, table, style),
+                              sweep_reproduction(sweep, style));
+  write_outputs(
+      files,
+      {{x.csv, [&] { return rows_csv(sweep, sweep.measure, table); }},
+       {x.json, [&] { return json_of(answered, table); }},
+       {x.markdown, [&] { return markdown_table(sweep, sweep.measure, table); }},
+       {x.latex, [&] { return latex_table(sweep, sweep.measure, table); }}},
+      [&] { return plain_table(sweep, sweep.measure, table) + answered.note + "\n"; }, out);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
 
 /// Before anything is computed: could the files be written at all?
 void check_places(const SweepArguments& x) {
   std::vector<OutputPlace> all{{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}};
-  for (const OutputPlace& p : all)
-    if (!p.file.empty() && p.file != "-") check_place(p.option, p.file);
+  check_outputs(all);
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   if (!x.out.empty()) {
@@ -217,41 +246,41 @@ void check_places(const SweepArguments& x) {
   check_distinct(all);
 }
 
-/// The experiment that is varied. Where n is, the traced row must be one of every n, and of no other.
-Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes) {
-  const auto varied = std::ranges::find(axes, "n", &Axis::key);
-  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options);
-  const std::string row = options.typed.extract("traced_row").mapped();
-  Experiment base = experiment_of(options);
-  for (const std::string& n : varied->values) {
-    Experiment e = base;
-    vary(e, "n", n);
-    base.problem.traced_row = row_of(row, e.problem.n);
-  }
-  return base;
+/// Computes what is not known yet and writes what was asked for. What was finished before a signal is kept: the same command
+/// continues there.
+void run_sweep(const SweepArguments& x, const Streams& streams) {
+  style_of(x);
+  check_places(x);
+  if (!x.merge.empty()) return write(x, merged(x.merge), streams.out);
+  Ranks ranks;
+  if (const std::optional<Answered> answered = computed(x, streams, ranks)) write(x, *answered, streams.out);
+}
+
+void declare(OptionList& c, SweepArguments& x) {
+  c.problem(x.base).methods(x.base).kernel(x.base).group("Sweep");
+  std::string axes = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
+  for (const AxisKey& key : axis_keys()) axes += std::string(key.key) + ", ";
+  c.add("--vary", x.vary, axes + "a.NAME or b.NAME");
+  c.add("--seeds", x.seeds, "how many, from --seed on");
+  c.add("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...");
+  c.add("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
+  c.add_all("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
+  c.add("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.device(x.device, x.threads, "what computes: cpu, cuda, cuda:K or a list cuda:0,cuda:1").group("Output");
+  c.add("--csv", x.csv, "table of the measure as CSV, - for standard output");
+  c.add("--json", x.json, "the same as JSON");
+  c.add("--markdown", x.markdown, "the same as a Markdown table");
+  c.add("--latex", x.latex, "the same as a LaTeX table");
+  c.add("--figure", x.figure, figure_help);
+  c.add("--spread", x.spread, "what the figure's bars reach over the seeds: std or min-max");
+  c.add("--heat-map", x.heat_map, "draw two parameters as a map: the first across, the second down");
+  c.add("--out", x.out, "directory for the sweep and every number of every point").quiet();
 }
 
 }  // namespace
 
-Sweep sweep_of(const SweepArguments& x) {
-  if (x.vary.empty())
-    throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
-  std::vector<Axis> axes;
-  for (const std::string& axis : x.vary) axes.push_back(parse_axis(axis));
-  Sweep s{.base = varied_experiment(x.base, axes),
-          .axes = axes,
-          .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
-          .measure = parse_measure(x.measure)};
-  point_count(s);
-  return s;
-}
-
-void sweep(const SweepArguments& x, std::ostream& out, std::ostream* terminal) {
-  style_of(x);
-  check_places(x);
-  if (!x.merge.empty()) return write(x, merged(x.merge), out);
-  Ranks ranks;
-  if (const std::optional<Answered> answered = computed(x, terminal, ranks)) write(x, *answered, out);
+Command sweep_command() {
+  return command<SweepArguments>("sweep", "Vary one or two parameters of an experiment, over seeds", declare, run_sweep);
 }
 
 }  // namespace attoscope

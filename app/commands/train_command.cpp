@@ -3,20 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/commands/first_use.h"
+#include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/files/files.h"
-#include "app/files/interrupts.h"
 #include "app/papers/named_bundle.h"
 #include "app/tensors/npy.h"
 #include "app/train/checkpoint.h"
 #include "app/train/train_capture.h"
 #include "app/train/train_figures.h"
+#include "app/train/train_seeds.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "app/words/devices.h"
@@ -165,8 +163,7 @@ struct Task {
 /// Could the files be written at all?
 void check_places(const TrainArguments& x, const Task& task) {
   std::vector<OutputPlace> all{{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}};
-  for (const OutputPlace& place : all)
-    if (!place.file.empty() && place.file != "-") check_place(place.option, place.file);
+  check_outputs(all);
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   for (const QkvFile& q : task.qkv) all.push_back({"--save-qkv", q.file});
   check_distinct(all);
@@ -179,7 +176,7 @@ void check_places(const TrainArguments& x, const Task& task) {
 
 Task task_of(const TrainArguments& x) {
   Task task;
-  task.threads = whole_number("--threads", x.threads, 0, 4096);
+  task.threads = thread_option(x.threads);
   check_device("--device", x.device);
   if (!x.resume.empty()) task.resumed = read_checkpoint(x.resume);
   const TrainPlan* const earlier = task.resumed ? &task.resumed->record.plan : nullptr;
@@ -194,15 +191,39 @@ Task task_of(const TrainArguments& x) {
   return task;
 }
 
-/// How far a training is that took its steps after `begin` in so many seconds.
-std::string training_progress(const TrainRecord& r, int begin, int until, double seconds) {
-  const double rate = (r.step - begin) / seconds;
-  const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
-  const std::vector<PairPoint>& points = r.pairs[0].points;
-  return fmt::format("step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left",
-                     r.step, until, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate,
-                     (until - r.step) / rate);
+/// The number that `--seeds` asks for; 0: it is not given. Throws std::invalid_argument in a sentence, also beside an option
+/// that keeps or needs the state of one training.
+int seed_count(const TrainArguments& x) {
+  if (!x.seeds) return 0;
+  for (const auto& [option, given] :
+       {std::pair{"--checkpoint", !x.checkpoint.empty()}, std::pair{"--resume", !x.resume.empty()},
+        std::pair{"--save", !x.save.empty()}, std::pair{"--save-qkv", !x.save_qkv.empty()}})
+    if (given) refuse("--seeds", *x.seeds, std::string("it without ") + option + ", which is about one training");
+  return whole_number("--seeds", *x.seeds, 1, max_train_seeds);
 }
+
+/// Shows how far a training is.
+class ShownTraining {
+ public:
+  ShownTraining(std::ostream* terminal, int begin, int until) : line_(terminal), begin_(begin), until_(until) {}
+
+  void show(const TrainRecord& r) {
+    line_.show([&] { return text(r); });
+  }
+
+ private:
+  std::string text(const TrainRecord& r) const {
+    const double rate = (r.step - begin_) / line_.seconds();
+    const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
+    const std::vector<PairPoint>& points = r.pairs[0].points;
+    return fmt::format(
+        "step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step,
+        until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate, (until_ - r.step) / rate);
+  }
+
+  ProgressLine line_;
+  int begin_, until_;
+};
 
 /// Keeps states in the file of `--checkpoint`, if there is one. What cannot be written is warned of and tried again at the next
 /// checkpoint: the training is worth more than its file.
@@ -251,10 +272,7 @@ std::string without_period(std::string sentence) {
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
 std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& saver, const Cancelled& cancelled,
                    std::ostream* terminal) {
-  using Clock = std::chrono::steady_clock;
-  ProgressLine line(terminal);
-  const int begin = training.record().step;
-  const Clock::time_point start = Clock::now();
+  ShownTraining shown(terminal, training.record().step, task.until);
   const auto step = [&] {
     try {
       return training.step(cancelled);
@@ -263,10 +281,7 @@ std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& 
     }
   };
   while (training.record().step < task.until && !cancelled() && step()) {
-    line.show([&] {
-      return training_progress(training.record(), begin, task.until,
-                               std::chrono::duration<double>(Clock::now() - start).count());
-    });
+    shown.show(training.record());
     if (training.record().step % task.plan.checkpoint_every == 0) saver.keep(training);
   }
   const std::string diverged = ended(training.record());
@@ -341,7 +356,7 @@ std::string shown_of(const TrainArguments& x, const TrainRecord& record, const s
 
 /// Trains the task, shows and writes what was asked for.
 void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& device, CheckpointSaver& saver,
-                     const Interrupts& interrupts, const TrainStreams& streams) {
+                     const Interrupts& interrupts, const Streams& streams) {
   PairedTraining training = task.resumed ? PairedTraining(task.plan, task.resumed->record, task.resumed->state, device)
                                          : PairedTraining(task.plan, device);
   task.resumed.reset();  // the training has its own copy of all weights
@@ -351,6 +366,66 @@ void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& dev
   if (!ended.empty()) throw std::runtime_error(ended);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
+
+std::string gradient_help(const char* whose) {
+  std::string text = std::string("where ") + whose + "'s backward pass rounds: ";
+  for (const GradPolicy& p : grad_policies()) text += std::string(p.name) + (&p == &grad_policies().back() ? "" : ", ");
+  return text + " (the one that belongs to its policy)";
+}
+
+void declare_plan(OptionList& c, TrainArguments& x) {
+  c.group("Plan");
+  std::string plans;
+  for (const NamedPlan& p : named_plans())
+    plans += (plans.empty() ? "" : "; ") + std::string(p.name) + ": " + std::string(p.what);
+  c.add("--plan", x.plan, "start from a named plan, which the other options then change. " + plans);
+  c.group("Text and model");
+  c.add("--text", x.text, "file of UTF-8 text to learn (the chronicle, which comes with the program)");
+  c.add(model_options, x.of_model).group("Training").add(recipe_options, x.of_recipe);
+  c.add("--seeds", x.seeds,
+        "train so often, from --seed and --data-seed on, and tell the least, mean and greatest of every number");
+  c.methods(x.methods, "eager");
+  c.describe("--set", "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
+  c.describe("--block-k", "keys of a tile of a and b (32)");
+  c.add("--baseline-format", x.baseline_format, "main format of b (a's)");
+  c.add("--weights", x.weights, "how weights are stored: exact is fp32, or bf16, bf16/stochastic (exact)");
+  c.add("--optimiser", x.optimiser, "how the two moments of AdamW are stored, likewise (exact)");
+  c.add("--baseline-weights", x.baseline_weights, "the same of b alone (a's)");
+  c.add("--baseline-optimiser", x.baseline_optimiser, "the same of b alone (a's)");
+  c.add("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
+  c.group("Method a");
+  c.add("--gradient", x.gradient, gradient_help("a"));
+  c.add("--exact", x.exact, "LAYER or LAYER:HEAD of a, whose attention rounds nothing but its input; repeatable");
+  c.group("Measurement");
+  c.add("--kind", x.kind,
+        "methods: a and b; reference: also another initialisation and other formats; bisect: also a with one piece "
+        "at a time made exact; replay: the direct effect of a's step from b's state (methods)");
+  c.add("--bisect", x.bisect, "what is made exact one by one: step, gradient, layer or head (step)");
+  c.add("--with-exact", x.with_exact,
+        "kinds methods and reference: true trains one more model, b with exact attention, and compares a and b with "
+        "it; false saves its time (true)");
+  c.add("--measure-every", x.measure_every, "steps between two measurements (10)");
+}
+
+void declare(OptionList& c, TrainArguments& x) {
+  declare_plan(c, x);
+  c.group("Checkpoints");
+  c.add("--checkpoint", x.checkpoint,
+        "keep the state in this file: every so often, at the end, on a signal; a divergence leaves the last one before it");
+  c.add("--checkpoint-every", x.checkpoint_every, "steps between two checkpoints (100)");
+  c.add("--resume", x.resume,
+        "go on from this checkpoint, with its plan; other options then change it, which is noted as a fork");
+  c.add("--until", x.until, "stop after this step, of all --steps");
+  c.device(x.device, x.threads, "what trains: auto, cpu, cuda or cuda:K").group("Output");
+  c.add("--json", x.json, "write everything to this file, - for standard output");
+  c.add("--csv", x.csv, "long table step,pair,tensor,measure,value, - for standard output");
+  c.add("--figure", x.figure, figure_help);
+  c.add("--save", x.save, "write the final weights to this directory: a .npy of each run's tensor");
+  c.add("--save-qkv", x.save_qkv, "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors, Q, K, V for attoscope run --input; repeatable");
+  c.quiet();
+}
+
+void train_on_device(const TrainArguments& x, const Streams& streams) { train(x, streams); }
 
 }  // namespace
 
@@ -374,7 +449,7 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
   return plan;
 }
 
-void train(const TrainArguments& x, const TrainStreams& streams, const MakeDevice& make) {
+void train(const TrainArguments& x, const Streams& streams, const MakeDevice& make) {
   const int seeds = seed_count(x);
   Task task = task_of(x);
   if (seeds > 0) return train_seeds(x, {task.plan, seeds, task.until, task.threads}, streams);
@@ -382,11 +457,17 @@ void train(const TrainArguments& x, const TrainStreams& streams, const MakeDevic
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {
     const TrainDevice device = make(x.device, task.threads);
-    compile_code(device.code);
+    if (!device.compiles.empty()) streams.warnings << "attoscope: " << device.compiles << std::endl;
     train_and_write(x, task, device, saver, interrupts, streams);
   } catch (const DeviceFailure& failure) {
     throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());
   }
+}
+
+Command train_command() {
+  return command<TrainArguments>("train",
+                                 "Train two copies of a small transformer and measure how far their weights drift apart",
+                                 declare, train_on_device);
 }
 
 }  // namespace attoscope

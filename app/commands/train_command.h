@@ -2,12 +2,10 @@
 #pragma once
 
 #include <array>
-#include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "app/session/experiment_options.h"
+#include "app/commands/command.h"
 #include "kernels/train/paired_training.h"
 #include "kernels/train/plan/plan.h"
 
@@ -51,37 +49,24 @@ struct TrainArguments {
   std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
   std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"
   std::string device = "auto", threads = "0";
-  bool quiet = false;
 };
 
 /// The plan that the options describe, without its text: on top of `resumed`, or of the defaults where that is null. Throws
 /// std::invalid_argument in a sentence where an option makes no sense.
 TrainPlan train_plan_of(const TrainArguments& arguments, const TrainPlan* resumed = nullptr);
 
-/// Who is told what while it trains.
-struct TrainStreams {
-  std::ostream& out;       ///< the results
-  std::ostream& warnings;  ///< what goes wrong and stops nothing
-  std::ostream* terminal;  ///< progress; null: nowhere
-};
-
 /// Trains on what `make` makes of the device's name, and writes what was asked for. A signal stops it between two steps. Where
 /// it is stopped, or a or b diverges, or the last checkpoint could not be written, everything computed is written all the same,
 /// and a std::runtime_error then says in a sentence why and how to go on.
-void train(const TrainArguments& arguments, const TrainStreams& streams, const MakeDevice& make = primitives_on);
+void train(const TrainArguments& arguments, const Streams& streams, const MakeDevice& make = primitives_on);
 
 /// A training that is run at every seed.
 struct SeedTask {
   TrainPlan plan;  ///< with its text; of the first seed
   int seeds = 1, until = 0, threads = 0;
 };
-
-/// The number that `--seeds` asks for; 0: it is not given. Throws std::invalid_argument in a sentence, also beside an option
-/// that keeps or needs the state of one training.
-int seed_count(const TrainArguments& arguments);
-
 /// Trains one seed after the other and writes what was asked for. Where it is stopped, or a or b of a seed diverges, everything
 /// computed is written all the same, and a std::runtime_error then says so.
-void train_seeds(const TrainArguments& arguments, const SeedTask& task, const TrainStreams& streams);
+void train_seeds(const TrainArguments& arguments, const SeedTask& task, const Streams& streams);
 
 }  // namespace attoscope

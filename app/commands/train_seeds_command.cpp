@@ -6,7 +6,6 @@
 #include "app/commands/progress_line.h"
 #include "app/commands/train_command.h"
 #include "app/figures/bundle.h"
-#include "app/files/interrupts.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "app/words/field_setter.h"
@@ -60,16 +59,7 @@ std::string write_files(const TrainArguments& x, const std::vector<TrainRecord>&
 
 }  // namespace
 
-int seed_count(const TrainArguments& x) {
-  if (!x.seeds) return 0;
-  for (const auto& [option, given] :
-       {std::pair{"--checkpoint", !x.checkpoint.empty()}, std::pair{"--resume", !x.resume.empty()},
-        std::pair{"--save", !x.save.empty()}, std::pair{"--save-qkv", !x.save_qkv.empty()}})
-    if (given) refuse("--seeds", *x.seeds, std::string("it without ") + option + ", which is about one training");
-  return whole_number("--seeds", *x.seeds, 1, max_train_seeds);
-}
-
-void train_seeds(const TrainArguments& x, const SeedTask& task, const TrainStreams& streams) {
+void train_seeds(const TrainArguments& x, const SeedTask& task, const Streams& streams) {
   const std::vector<TrainRecord> records = records_of(x, task, streams.terminal);
   if (records.empty()) throw std::runtime_error("stopped before the first of " + std::to_string(task.seeds) + " seeds");
   if (x.json == "-")

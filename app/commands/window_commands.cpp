@@ -1,5 +1,5 @@
-#include "app/commands/window_commands.h"
-
+/// The window, and the commands that need it: drawing it to a file, and telling it what to open. A build without a window says
+/// so.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/commands/first_use.h"
-#include "app/files/files.h"
+#include "app/commands/commands.h"
 #include "app/files/paths.h"
 #include "app/link/link_url.h"
 #include "app/link/live_link.h"
@@ -29,6 +28,37 @@
 namespace attoscope {
 namespace {
 
+/// Options of `attoscope render` as typed.
+struct RenderArguments {
+  std::string session;  ///< "": the last one
+  std::string out;
+  std::string size = "1600x1000";
+  Typed device;  ///< none: the session's
+};
+
+/// Options of `attoscope lessons` as typed.
+struct LessonsArguments {
+  std::string html;  ///< the directory that the pages are written into
+};
+
+/// Options of `attoscope open` as typed.
+struct OpenArguments : ExperimentOptions {
+  std::vector<std::string> files;
+};
+
+/// Options of the window as typed.
+struct WindowArguments {
+  std::vector<std::string> files;  ///< a session, a file of tensors or of an output, or q, k, v and o .npy; none: the last
+  Typed device;                    ///< for this window alone; none: the session's
+  bool no_link = false;            ///< other programs cannot tell it what to open
+
+  /// The session among them; "": the last one.
+  std::string session() const {
+    const auto names = [&](std::string_view type) { return files.front().find(type) != std::string::npos; };
+    return files.size() == 1 && !names(".npy") && !names(".safetensors") ? files.front() : "";
+  }
+};
+
 #ifdef ATTOSCOPE_GUI
 /// The session of the file, or, where there is none, of the window's own autosave, else of the newest of any window.
 LastSession session_from(const std::string& file, const Autosave* own, std::vector<std::string>& remarks) {
@@ -38,10 +68,6 @@ LastSession session_from(const std::string& file, const Autosave* own, std::vect
   const std::vector<std::string> kept = autosaves(default_session_file());
   return last_session(kept.empty() ? "" : kept.front(), remarks);
 }
-#else
-[[noreturn]] void no_window() {
-  throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
-}
 #endif
 
 /// FILE of FILE:HEAD.
@@ -49,6 +75,14 @@ std::string without_head(const std::string& spec) {
   const std::size_t colon = spec.rfind(':');
   const bool names_head = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
   return names_head ? spec.substr(0, colon) : spec;
+}
+
+/// Throws a sentence unless these files can be shown together.
+void check_count(const std::vector<std::string>& files) {
+  const auto is_input = [](const std::string& file) { return names_tensor_files(file_spec(without_head(file)).files); };
+  if (files.size() > 4 || (files.size() == 2 && std::ranges::none_of(files, is_input)))
+    throw std::invalid_argument(std::to_string(files.size()) +
+                                " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
 }
 
 /// A link as a message shows it: its beginning where it is long.
@@ -83,10 +117,7 @@ void check_session(const LinkMessage& message, const std::string& link) {
 LinkMessage message_of(const OpenArguments& x) {
   LinkMessage message = typed_message(x);
   if (!message.session.empty()) return check_session(message, x.files.front()), message;
-  const auto is_input = [](const std::string& file) { return names_tensor_files(file_spec(without_head(file)).files); };
-  if (message.files.size() > 4 || (message.files.size() == 2 && std::ranges::none_of(message.files, is_input)))
-    throw std::invalid_argument(std::to_string(message.files.size()) +
-                                " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
+  check_count(message.files);
   ExperimentOptions settings;
   settings.typed = message.settings;
   Experiment e = default_experiment();
@@ -99,9 +130,8 @@ LinkMessage message_of(const OpenArguments& x) {
   return message;
 }
 
-}  // namespace
-
-PictureSize parse_size(const std::string& text) {
+/// Width and height in pixels of "1600x1000". Throws std::invalid_argument in a sentence.
+std::pair<int, int> parse_size(const std::string& text) {
   constexpr int smallest = 64, largest = 16384;
   const std::size_t x = text.find('x');
   const auto width = to_number<int>(std::string_view(text).substr(0, x));
@@ -112,36 +142,53 @@ PictureSize parse_size(const std::string& text) {
                               std::to_string(smallest) + " to " + std::to_string(largest));
 }
 
-#ifdef ATTOSCOPE_GUI
-void render_picture(const RenderArguments& x, std::ostream& out) {
-  const PictureSize size = parse_size(x.size);
+/// Draws a session to a PNG and says where it is.
+void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& streams) {
+  [[maybe_unused]] const auto [width, height] = parse_size(x.size);
   if (x.device) check_device("--device", *x.device);
+#ifdef ATTOSCOPE_GUI
   check_place("--out", x.out);
   std::vector<std::string> remarks;
   Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
-  compile_code(usable_device(session.device).spec);
-  render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
-  for (const std::string& remark : remarks) out << remark << '\n';
-  out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";
+  prepare_gpus(usable_device(session.device).spec, streams);
+  render(session, {.file = x.out, .width = width, .height = height, .example_file = example_file()});
+  for (const std::string& remark : remarks) streams.out << remark << '\n';
+  streams.out << x.out + ": " + std::to_string(width) + " x " + std::to_string(height) + " pixels\n";
+#else
+  no_window();
+#endif
 }
 
-void write_lessons(const LessonsArguments& x, std::ostream& out) { write_lesson_pages(x.html, out); }
+/// Writes the lessons as static pages and says which.
+void write_lessons([[maybe_unused]] const LessonsArguments& x, [[maybe_unused]] const Streams& streams) {
+#ifdef ATTOSCOPE_GUI
+  write_lesson_pages(x.html, streams.out);
+#else
+  no_window();
+#endif
+}
 
-void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x, out); }
-
-void send_files(const OpenArguments& x) {
-  const LinkMessage message = message_of(x);
+/// Sends files to the window that runs, or to one that it starts, and returns.
+void send_files(const OpenArguments& x, const Streams&) {
+  [[maybe_unused]] const LinkMessage message = message_of(x);
+#ifdef ATTOSCOPE_GUI
   const std::string path = link_path();
   if (path.empty())
     throw std::runtime_error(
         "there is no folder that belongs to this user alone for the link to the window: expected one in "
         "$XDG_RUNTIME_DIR or the temporary directory");
   if (!send_to_window(path, message)) start_window_with(path, message);
+#else
+  no_window();
+#endif
 }
 
-void open_window(const WindowArguments& x) {
+/// Opens the window and returns when it was closed.
+void open_window(const WindowArguments& x, const Streams&) {
+  check_count(x.files);
   if (x.device) check_device("--device", *x.device);
+#ifdef ATTOSCOPE_GUI
   std::vector<std::string> remarks;
   const std::string path = default_session_file();
   auto autosave = path.empty() ? nullptr : std::make_shared<const Autosave>(path, !x.session().empty());
@@ -157,27 +204,59 @@ void open_window(const WindowArguments& x) {
               .first = last.first,
               .link = !x.no_link,
               .remarks = std::move(remarks)});
-}
 #else
-void render_picture(const RenderArguments& x, std::ostream&) {
-  parse_size(x.size);
-  if (x.device) check_device("--device", *x.device);
   no_window();
-}
-
-void write_lessons(const LessonsArguments&, std::ostream&) { no_window(); }
-
-void draw_window_plot(const FigureArguments&, std::ostream&) { no_window(); }
-
-void send_files(const OpenArguments& x) {
-  message_of(x);
-  no_window();
-}
-
-void open_window(const WindowArguments& x) {
-  if (x.device) check_device("--device", *x.device);
-  no_window();
-}
 #endif
+}
+
+void declare(OptionList& c, RenderArguments& x) {
+  c.add("session", x.session, "session file (the last one)");
+  c.add("--out", x.out, "PNG file to write").required();
+  c.add("--size", x.size, "WIDTHxHEIGHT in pixels");
+  c.add("--device", x.device, device_help() + " (the session's)");
+}
+
+void declare(OptionList& c, LessonsArguments& x) {
+  c.add("--html", x.html, "directory for the pages, which is made").required();
+}
+
+void declare(OptionList& c, OpenArguments& x) {
+  c.add_all("file", x.files, "a session, FILE.safetensors[:HEAD], your kernel's o.npy, q.npy k.npy v.npy o.npy, or a link")
+      .required();
+  c.group("What the kernel computes");
+  for (const std::string_view key : link_settings) c.parameters(x, {key});
+}
+
+void declare(OptionList& c, WindowArguments& x) {
+  c.add_all("file", x.files,
+            "what to open in the window: a session (the last one), your kernel's o.npy, or q.npy k.npy v.npy o.npy");
+  c.add("--device", x.device, device_help() + " (the session's)");
+  c.add("--no-link", x.no_link, "do not let attoscope open and Python's view show files in this window");
+}
+
+}  // namespace
+
+void no_window() {
+  throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
+}
+
+Command render_command() {
+  return command<RenderArguments>(
+      "render",
+      "Draw the window to a picture, without a display; a sweep or a training that is shown is computed in full first", declare,
+      render_picture);
+}
+
+Command lessons_command() {
+  return command<LessonsArguments>("lessons", "Write the lessons as static pages with their views drawn, without a display",
+                                   declare, write_lessons);
+}
+
+Command open_command() {
+  return command<OpenArguments>("open", "Show files in the window that runs, or in one that is started, and return at once",
+                                declare, send_files);
+}
+
+Command window_command() { return command<WindowArguments>("", "", declare, open_window); }
 
 }  // namespace attoscope

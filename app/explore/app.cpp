@@ -47,8 +47,8 @@ class App {
     while (!window_.closing()) {
       if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, desk());
       if (window_.visible()) show_frame();
-      const bool moving = explorer_.computing() || explorer_.compiling() || sweeper_.busy() || train_.busy() ||
-                          exporter_.busy() || animated_ || exporter_.asked();
+      const bool moving =
+          explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
       autosave(desk(), seconds(), window_.idle(moving));
       window_.wait(moving, explorer_.computing(), sessions_.unkept() ? SessionStore::retried_after : Pace::forever);
     }

@@ -75,12 +75,9 @@ ProbeEntries probe_entries() {
   return entries;
 }
 
-CodeLoader* missing_code_of(const std::string& device) { return missing_code(devices_of(device)); }
-
-Explorer::Explorer(const Start& start, std::function<void()> published, Compute compute, CodeOfDevice code)
+Explorer::Explorer(const Start& start, std::function<void()> published, Compute compute)
     : cpu_(device_name()),
       chooses_row_(start.first),
-      code_(std::move(code)),
       files_(published),
       watch_(published),
       answer_(published, std::move(compute)),
@@ -104,7 +101,6 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
 void Explorer::update(Session& session) {
   files_.update(session);
   choose_device(session);
-  follow_code(session.experiment);
   Experiment& experiment = session.experiment;
   follow_head(experiment);
   read_rewritten(session);
@@ -130,7 +126,6 @@ PanelInput Explorer::panel_input() const {
   input.answer = answer_.input();
   input.answer.result = judged_answer_.shown(input.answer.result);
   if (!input.answer.result) input.answer.device = cpu_;
-  input.compiling = compiling_input();
   input.side = side_.input();
   input.side.heads = heads_.view();
   input.side.kv = kv_.view();
@@ -167,45 +162,7 @@ void Explorer::choose_device(const Session& session) {
   choices_.no_hardware = why_no_hardware(device_.usable.spec, d, format);
 }
 
-/// Starts compiling the code that the device lacks; the CPU computes in the meantime.
-void Explorer::follow_code(const Experiment& e) {
-  device_.code = code_(device_.usable.spec);
-  const CodeLoader::State state = device_.code != nullptr ? device_.code->progress().state : CodeLoader::State::ready;
-  if (state == CodeLoader::State::waiting) device_.code->start();
-  const bool is_over = state == CodeLoader::State::ready || state == CodeLoader::State::failed;  // `compute` reports a failure
-  device_.now = is_over || has_hardware(e) ? device_.usable.spec : "cpu";
-}
-
-bool Explorer::compiling() const {
-  const CompilingInput::State state = compiling_input().state;
-  return state == CompilingInput::State::running || state == CompilingInput::State::stopping;
-}
-
-void Explorer::stop_compiling() const {
-  if (device_.code != nullptr) device_.code->stop();
-}
-
-void Explorer::compile() const {
-  if (device_.code != nullptr) device_.code->start();
-}
-
-CompilingInput Explorer::compiling_input() const {
-  using enum CompilingInput::State;
-  if (device_.code == nullptr) return {};
-  const CodeProgress p = device_.code->progress();
-  CompilingInput input{.gpu = device_.code->gpu(),
-                       .done = p.done,
-                       .all = p.all,
-                       .part = p.part,
-                       .seconds = p.seconds,
-                       .cpu_computes = device_.now == "cpu"};
-  if (p.state == CodeLoader::State::loading) input.state = running;
-  if (p.state == CodeLoader::State::stopping) input.state = stopping;
-  if (p.state == CodeLoader::State::stopped) input.state = stopped;
-  return input;
-}
-
-/// Once, after the first answer, traces the row with the most events, unless the user chose one.
+/// The first answer that anybody sees traces a row in which something happens, unless another row was chosen meanwhile.
 void Explorer::choose_row(Experiment& e) {
   if (!chooses_row_) return;
   const std::shared_ptr<const Result> answer = answer_.complete(e);
@@ -219,13 +176,14 @@ void Explorer::choose_row(Experiment& e) {
 void Explorer::ask(const Experiment& experiment) {
   if (answer_.asked() && !std::exchange(remarked_, false)) messages_.error.clear(), messages_.notice.clear();
   messages_.load_failed = false;
-  answer_.ask({experiment, device_.now, wanted_});
+  if (messages_.notice.empty()) messages_.notice = gpu_code().sentence(devices_of(device_.usable.spec));
+  answer_.ask({experiment, device_.usable.spec, wanted_});
   loader_.retry();
   side_.forget();
 }
 
 bool Explorer::has_asked(const Experiment& experiment) const {
-  return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.now;
+  return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.usable.spec;
 }
 
 /// Asks again if a panel needs a part that the last answer left out.
@@ -237,7 +195,7 @@ void Explorer::ask_what_is_missing() {
 }
 
 void Explorer::ask_beside(const Requests& requests, const Session& session) {
-  side_.ask(requests.side, {session.experiment, device_.now}, answer_.complete(session.experiment));
+  side_.ask(requests.side, {session.experiment, device_.usable.spec}, answer_.complete(session.experiment));
   if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
   if (requests.list_lessons) open_lessons_ = lessons_.lessons();
   ask_heads(requests.side, session.experiment);

@@ -21,7 +21,6 @@
 #include "app/heads/kept_heads.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"
-#include "kernels/gpu/code_loader.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/probe_entry.h"
 #include "ui/frame/requests.h"
@@ -32,16 +31,11 @@ namespace attoscope {
 /// The shipped probes for the panels. Throws as `probes` does.
 ProbeEntries probe_entries();
 
-/// Returns the loader of the code that a device lacks; null: it has all.
-using CodeOfDevice = std::function<CodeLoader*(const std::string& device)>;
-CodeLoader* missing_code_of(const std::string& device);
-
-/// Asks for an answer whenever the session's experiment changed. Independent of the window.
+/// Asks for an answer whenever the session's experiment changed. Knows no window.
 class Explorer {
  public:
-  /// Another thread calls `published` whenever `update` has something to take.
-  Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute,
-           CodeOfDevice code = missing_code_of);
+  /// `published` is called from another thread whenever `update` has something to take.
+  Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute);
 
   /// Reads the session's tensors, asks changed questions, takes the newest answer.
   void update(Session& session);
@@ -51,11 +45,6 @@ class Explorer {
   std::optional<int> take_replaced_row() { return std::exchange(replaced_row_, std::nullopt); }
   /// True while an answer is computed or a file is read.
   bool computing() const { return answer_.busy() || files_.busy(); }
-  /// True while the driver compiles the code of the session's device. The CPU computes in the meantime.
-  bool compiling() const;
-  /// Stops compiling after the current part; `compile` continues it.
-  void stop_compiling() const;
-  void compile() const;
 
   /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. A failure is reported after
   /// `before` and changes nothing.
@@ -96,9 +85,7 @@ class Explorer {
   struct Device {
     std::string requested;  ///< the session's device, for which `usable` was chosen
     UsableDevice usable;
-    std::string now;             ///< current device: `usable`, or the CPU until its code is compiled
-    CodeLoader* code = nullptr;  ///< loader of missing code
-    int d = 0;                   ///< head dimension and main format for which `ChoicesInput::no_hardware` was set
+    int d = 0;  ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
     Format format;
   };
 
@@ -115,8 +102,6 @@ class Explorer {
   void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
   void choose_device(const Session& session);
-  void follow_code(const Experiment& experiment);
-  CompilingInput compiling_input() const;
   void choose_row(Experiment& experiment);
   void ask(const Experiment& experiment);
   bool has_asked(const Experiment& experiment) const;
@@ -131,7 +116,6 @@ class Explorer {
   bool remarked_ = false;  ///< errors on opening stay on screen during the question that opening causes
   bool chooses_row_;       ///< the first answer sets the traced row to the most eventful one
   std::optional<int> replaced_row_;
-  CodeOfDevice code_;
   Device device_;
   Wanted wanted_;
   FileReader files_;

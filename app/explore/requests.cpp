@@ -34,8 +34,6 @@ void open_number(const LessonQuestion& question, Session& session, Explorer& exp
 void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter) {
   if (requests.open_number) open_number(*requests.open_number, session, explorer);
   if (requests.cancel) explorer.cancel();
-  if (requests.stop_compiling) explorer.stop_compiling();
-  if (requests.compile) explorer.compile();
   if (!requests.error.empty()) explorer.show_error(requests.error);
   if (requests.clipboard.paste) explorer.paste(session, requests.clipboard.paste_text);
   if (requests.clipboard.paste_pins) explorer.add_pins(session, from_clipboard());

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -22,19 +21,6 @@
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
-
-std::string gnuplot_program() {
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::string program = (fs::path(rest.substr(0, end)) / "gnuplot").string();
-    if (end > 0 && ::access(program.c_str(), X_OK) == 0) return program;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  throw std::runtime_error(
-      "There is no gnuplot to draw the picture with (package gnuplot-nox); its data, script and JSON can be had without.");
-}
 
 /// A directory that goes away; those of programs that were killed go with it.
 class Workshop {
@@ -91,7 +77,7 @@ int status_of(pid_t child, const Cancelled& cancelled) {
 
 /// Runs gnuplot on script.gp in `directory`, what it says going to log.txt; its exit status. Ctrl-C ends it, whatever this
 /// program does about that.
-int run_gnuplot(const std::string& program, const fs::path& directory, const Cancelled& cancelled) {
+int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -107,10 +93,13 @@ int run_gnuplot(const std::string& program, const fs::path& directory, const Can
   std::string name = "gnuplot", no_settings = "-d", script = "script.gp";  // -d: the user's own settings are not read
   std::array<char*, 4> arguments{name.data(), no_settings.data(), script.data(), nullptr};
   pid_t child = 0;
-  const int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, arguments.data(), environ);
+  const int error = ::posix_spawnp(&child, name.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw std::runtime_error(program + ": cannot be run");
+  if (error == ENOENT)
+    throw std::runtime_error(
+        "There is no gnuplot to draw the picture with (package gnuplot-nox); its data, script and JSON can be had without.");
+  if (error != 0) throw std::runtime_error("gnuplot cannot be run (" + std::generic_category().message(error) + ")");
   return status_of(child, cancelled);
 }
 
@@ -128,10 +117,9 @@ PictureFormat picture_format(const std::string& file) {
 
 std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled) {
   constexpr std::uint64_t largest = 1 << 28;
-  const std::string program = gnuplot_program();
   const Workshop workshop;
   write_file(workshop / "script.gp", script);
-  const int status = run_gnuplot(program, workshop.path(), cancelled);
+  const int status = run_gnuplot(workshop.path(), cancelled);
   const std::string said = read_file(workshop / "log.txt", largest), picture = workshop / picture_file.c_str();
   std::error_code error;
   if (status != 0 || !fs::exists(picture, error) || fs::file_size(picture, error) == 0)

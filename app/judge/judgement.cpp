@@ -10,11 +10,13 @@
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/error_sign.h"
+#include "kernels/judge/fits.h"
 
 namespace attoscope {
 namespace {
 
 constexpr std::size_t most_searched = 4;
+constexpr double most_scores = 1 << 18;  ///< of a head, for each to be searched whose mistake is another than the worst one's
 
 /// The format that numbers of this type are in; fp64 where only double holds it. All whole numbers of eight bits, and powers of
 /// two, are in bf16.
@@ -129,23 +131,61 @@ AlsoJudged judged_as(const Format& format, const CallJudgement& call, const Judg
   return also;
 }
 
-/// The slips in one head of the table, whose judgement is made again where it is not the worst.
-SlipSearch slips_in(const CallJudgement& call, std::size_t i, const JudgedCall& files, const JudgeQuestion& question,
-                    const Options& options) {
-  const JudgedOutput output = judged_output(call.claim, files, question, call.table[i].head);
-  const OtherHeads others = files.layer_of(call.table[i].head).heads;
-  return slips_of(output, i == call.worst ? call.detail : judge(output, options), others, options);
-}
+/// Looks for the mistake of the worst head, which is then tried in the next ones; of those that it does not explain the first,
+/// or all where heads are small, are searched as well.
+class NameSearch {
+ public:
+  NameSearch(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question)
+      : call_(call), files_(files), question_(question) {}
+
+  void search(const std::vector<std::size_t>& rows, const Options& options) {
+    KnownName known;
+    SlipSearch found = searched(rows.front(), options, known);
+    call_.table[rows.front()].slip = std::move(found.found);
+    call_.suspects = std::move(found.ranked);
+    const std::vector<int> others(rows.begin() + 1, rows.end());
+    each_head(others, options, [&](int i, const Options& own) {
+      const Head head = of(static_cast<std::size_t>(i), own);
+      call_.table[static_cast<std::size_t>(i)].slip = confirmed_slip(head.output, head.judged, head.others, own, known);
+    });
+    const bool is_large = static_cast<double>(call_.shape.n) * call_.shape.n_k > most_scores;
+    int more = is_large ? 1 : static_cast<int>(others.size());
+    for (const int other : others) {
+      const auto i = static_cast<std::size_t>(other);
+      if (!call_.table[i].slip && more-- > 0) call_.table[i].slip = searched(i, options, known).found;
+    }
+  }
+
+ private:
+  /// A wrong head, whose judgement is made again where it is not the worst.
+  struct Head {
+    JudgedOutput output;
+    OtherHeads others;
+    Judged judged;
+  };
+  Head of(std::size_t i, const Options& options) const {
+    const int head = call_.table[i].head;
+    Head x{judged_output(call_.claim, files_, question_, head), files_.layer_of(head).heads, {}};
+    x.judged = i == call_.worst ? call_.detail : judge(x.output, options);
+    return x;
+  }
+  SlipSearch searched(std::size_t i, const Options& options, KnownName& known) const {
+    known = {};
+    const Head head = of(i, options);
+    return slips_of(head.output, head.judged, head.others, options, known);
+  }
+
+  CallJudgement& call_;
+  const JudgedCall& files_;
+  const JudgeQuestion& question_;
+};
 
 /// Looks for slips in the worst heads; returns the option that would accept the worst one, where no slip explains it.
 std::string explain(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
-  const std::vector<std::size_t> rows = wrong_rows(call);
+  std::vector<std::size_t> rows = wrong_rows(call);
   if (rows.empty() || (call.also && call.also->rounded)) return "";
-  for (const std::size_t i : std::span(rows).first(std::min(rows.size(), most_searched))) {
-    SlipSearch search = slips_in(call, i, files, question, options);
-    call.table[i].slip = std::move(search.found);
-    if (i == call.worst) call.suspects = std::move(search.ranked);
-  }
+  rows.resize(std::min(rows.size(), most_searched));
+  NameSearch(call, files, question).search(rows, options);
   if (call.worst_row().slip) return "";
   return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, options);
 }
@@ -164,29 +204,53 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   call.derivation = derivation_of(call, question);
 }
 
+/// The share of all heads that is done, from the shares of each.
+class CallProgress {
+ public:
+  CallProgress(std::size_t heads, const Progress& told) : shares_(heads), told_(told) {}
+
+  void tell(std::size_t head, double share) {
+    if (!told_) return;
+    const std::lock_guard lock(mutex_);
+    if (share <= shares_[head]) return;
+    sum_ += share - shares_[head], shares_[head] = share;
+    told_(std::min(1.0, sum_ / static_cast<double>(shares_.size())));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<double> shares_;
+  double sum_ = 0;
+  const Progress& told_;
+};
+
 /// Several heads side by side, or one by all threads.
-void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options,
-                 const std::function<void(int done, int heads)>& progress) {
+void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
   std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
   const std::vector<std::string> names = files.head_names();
   for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], {}});
   std::mutex mutex;
-  int done = 0;
+  CallProgress progress(heads.size(), options.progress);
+  bool any = false;
   const auto take = [&](int head, Judged judged) {
     const std::lock_guard lock(mutex);
     take_family(call.family, judged.tolerance.family);
     const auto i = static_cast<std::size_t>(head - heads.front());
     call.table[i].found = judged.head;
     const double most = call.worst_row().found.ratio;
-    if (done == 0 || judged.head.ratio > most || (judged.head.ratio == most && i < call.worst)) {
+    if (!any || judged.head.ratio > most || (judged.head.ratio == most && i < call.worst)) {
       call.worst = i;
       call.detail = std::move(judged);
     }
-    ++done;
-    if (progress) progress(done, static_cast<int>(heads.size()));
+    any = true;
   };
-  const auto work = [&](int head, const Options& own) { take(head, judge_head(files, question, call.claim, head, own)); };
+  const auto work = [&](int head, Options own) {
+    const auto i = static_cast<std::size_t>(head - heads.front());
+    own.progress = [&progress, i](double share) { progress.tell(i, share); };
+    take(head, judge_head(files, question, call.claim, head, own));
+    progress.tell(i, 1);
+  };
   if (heads.size() == 1)
     work(heads.front(), options);
   else
@@ -215,8 +279,7 @@ Judged judge_head(const JudgedCall& files, const JudgeQuestion& question, const 
   return judge(judged_output(claim, files, question, head), options);
 }
 
-CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question, const Options& options,
-                         const std::function<void(int done, int heads)>& progress) {
+CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   if (question.head >= files.heads())
     throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
                              std::to_string(files.heads() - 1));
@@ -224,8 +287,10 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
   CallJudgement call;
   call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;
   call.columns_left_out = files.columns_of_o() - call.shape.d_v;
-  judge_heads(call, files, question, options, progress);
-  conclude(call, known.narrower, files, question, options);
+  judge_heads(call, files, question, options);
+  Options quiet = options;
+  quiet.progress = {};
+  conclude(call, known.narrower, files, question, quiet);
   return call;
 }
 

@@ -1,7 +1,6 @@
 /// The judgement on all heads of a call, in numbers and in three sentences.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -33,10 +32,9 @@ CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);
 Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const KernelClaim& claim, int head,
                   const Options& options);
 
-/// Judges every head, or the one that is asked for. `progress` is told how many are done. Throws std::runtime_error in a
-/// sentence, Stopped when cancelled.
-CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options,
-                         const std::function<void(int done, int heads)>& progress = {});
+/// Judges every head, or the one that is asked for. The share in `options.progress` moves within a head, too, and is told by
+/// one thread at a time. Throws std::runtime_error in a sentence, Stopped when cancelled.
+CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options);
 
 /// The question about the head of an experiment's loaded output. D is the experiment's if the tensors suggest another.
 JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& call);

@@ -21,7 +21,7 @@ namespace attoscope {
 using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;
 
 /// Makes a figure of the sweeps that it asks for.
-using FromSweeps = Figure (*)(const FigureSettings&, const AnswerSweep&);
+using FromSweeps = std::function<Figure(const FigureSettings&, const AnswerSweep&)>;
 
 /// Makes a figure of what was trained in full: of a single plan, or of all that the settings' policy and seeds ask for.
 struct FromTraining {
@@ -30,11 +30,15 @@ struct FromTraining {
   Figure (*draw_all)(const FigureSettings&, std::span<const FigureRecord>);
 };
 
+/// An entry of assets/figures.json.
 struct NamedFigure {
-  std::string_view name, title;
-  std::string_view what;  ///< one sentence: what is drawn, and which paper's figure asks for it
-  std::variant<FromSweeps, FromTraining> made;
+  using Made = std::variant<FromSweeps, FromTraining>;
+  std::string name, title;
+  std::string what;  ///< one sentence: what is drawn, and which paper's figure asks for it
+  Made made;
 };
+/// All of them, in the order of the file; none where the assets are missing. Throws std::runtime_error in a sentence where the
+/// file cannot be used.
 std::span<const NamedFigure> named_figures();
 /// Throws std::invalid_argument that lists the known ones.
 const NamedFigure& named_figure(std::string_view name);

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "app/figures/bundle.h"
-#include "app/figures/figure_arguments.h"
 #include "app/plots/plot_bundle.h"
 #include "app/plots/window_figures.h"
 #include "kernels/experiment/result.h"

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
 #include "app/judge/judgement.h"
-#include "app/plots/window_plots.h"
+#include "app/plots/window_heat.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
+#include "app/train/train_figures.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/experiment_fields.h"
@@ -17,11 +19,18 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/shares.h"
 #include "ui/frame/loaded_output.h"
+#include "ui/frame/sweep_heat.h"
+#include "ui/frame/ui_state.h"
 #include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/picture/score_window.h"
+#include "ui/recurrence/panels.h"
+#include "ui/recurrence/tile_range.h"
+#include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
+#include "ui/sweep/series.h"
+#include "ui/train/series.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope {
@@ -33,14 +42,6 @@ ScoreQuestion figure_scores(const Session& session) {
   return score_question(session.experiment, seen(session.view.score_look.zoom, p.n, p.n), traced_row(p), nullptr);
 }
 
-bool needs_scores(Plot plot, const View& v) { return plot == Plot::heat_map && v.picture == PictureKind::scores; }
-bool needs_clipping(Plot plot, const View& v) {
-  return plot == Plot::heat_map && v.picture == PictureKind::rescales && shows_counts(v.rescale_show);
-}
-
-bool needs_slip(Plot plot, const Session& s) {
-  return plot == Plot::heat_map && heat_panel_count(s.view) > 1 && s.view.second_slip && has_loaded(s.experiment);
-}
 /// True if it shows the errors of a loaded output over their tolerances.
 bool needs_shares(Plot plot, const Session& s) {
   const bool shown =
@@ -84,67 +85,131 @@ std::string conditions(const Result& r) {
                      method_words(e.b));
 }
 
-/// What a plot shows, in a few words.
-std::string title_of(Plot plot, const View& view, const Result& r) {
-  const MethodNames names = method_names(r.experiment);
-  const std::string of_other = needs_followed(plot, r.experiment) ? " in " + std::string(followed_name(r.experiment)) : "";
-  switch (plot) {
-    case Plot::heat_map:
-      if (view.picture == PictureKind::rescales) return "Tiles in which the running max moved or P left its format, by rows";
-      if (view.picture == PictureKind::scores) return "Scores of a by rows and keys";
-      return field_title(view.field, names) +
-             " by rows and head dimensions; each pixel shows the largest |value| of the cells under it";
-    case Plot::strip:
-    case Plot::running_max:
-    case Plot::row_sum:
-    case Plot::largest_P:
-    case Plot::error:
-      return fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of_other);
-    case Plot::rescales:
-      return fmt::format("Rows whose running max moved{}, tile by tile", of_other);
-    case Plot::ulps:
-      return "Signed errors in ulps of " + name(r.experiment.format);
-    case Plot::scatter:
-      return "Errors of a and b over the magnitude of golden; of elements that fall on one point the worst";
-    case Plot::why:
-      return "Change of a's mean error if one step were exact";
-    case Plot::traffic:
-      return "Bytes between HBM and the chip, and the roofline of a data sheet";
-    case Plot::window:
-    case Plot::sweep:
-    case Plot::train_deviation:
-    case Plot::train_runs:
-      break;
-  }
-  return "";
+/// " in b" where the plot follows b.
+std::string in_other(Plot plot, const Experiment& e) {
+  return needs_followed(plot, e) ? " in " + std::string(followed_name(e)) : "";
 }
 
-std::vector<FigurePanel> panels_of(Plot plot, const Session& session, const PlotData& data, const PanelPrint& print) {
-  switch (plot) {
-    case Plot::heat_map:
-      return heat_panels(session, data, print);
-    case Plot::strip:
-    case Plot::running_max:
-    case Plot::rescales:
-    case Plot::row_sum:
-    case Plot::largest_P:
-    case Plot::error:
-      return strip_panels(plot, session.view, data);
-    case Plot::ulps:
-      return ulps_panels(*data.result);
-    case Plot::scatter:
-      return scatter_panels(data.result);
-    case Plot::why:
-      return why_panels(data.why->attribution);
-    case Plot::traffic:
-      return traffic_panels(*data.result, session.view.machine);
-    case Plot::window:
-    case Plot::sweep:
-    case Plot::train_deviation:
-    case Plot::train_runs:
-      break;
+/// A plot's title, in a few words, and its panels.
+struct Drawn {
+  std::string title;
+  std::vector<FigurePanel> panels;
+};
+
+Drawn drawn_heat(const Session& session, const PlotData& data, const PanelPrint& print) {
+  const View& view = session.view;
+  std::string title = field_title(view.field, method_names(data.result->experiment)) +
+                      " by rows and head dimensions; each pixel shows the largest |value| of the cells under it";
+  if (view.picture == PictureKind::rescales) title = "Tiles in which the running max moved or P left its format, by rows";
+  if (view.picture == PictureKind::scores) title = "Scores of a by rows and keys";
+  return {std::move(title), heat_panels(session, data, print)};
+}
+
+/// One plot of the recurrence, or all that are shown: of a, or, in the colour of what is followed, of that where a is loaded.
+Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
+  constexpr std::array<std::pair<Plot, StripPlot>, 5> plots{{{Plot::running_max, StripPlot::running_max},
+                                                             {Plot::rescales, StripPlot::rescales},
+                                                             {Plot::row_sum, StripPlot::row_sum},
+                                                             {Plot::largest_P, StripPlot::largest_P},
+                                                             {Plot::error, StripPlot::error}}};
+  PanelInput input;
+  input.answer.result = data.result;
+  input.side.followed = data.followed;
+  if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
+  StripState state;
+  const std::shared_ptr<const Result> followed = recurrence_answer(input);
+  const bool of_b = followed != data.result;
+  const Ink own = followed_name(data.result->experiment) == "b" ? Ink::b : Ink::text;
+  refresh_strip(state, followed, view.hidden_curves, of_b);
+  if (view.figure.shown_tiles) show_axes(state, shown_tiles(*followed, view));
+  const auto in_strip = [&](StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
+  std::vector<FigurePanel> panels;
+  for (const auto& [one, of_strip] : plots)
+    if (plot == one || (plot == Plot::strip && in_strip(of_strip))) panels.push_back(strip_panel(of_strip, state, view));
+  if (plot == Plot::rescales && (view.hidden_curves & bit(Curve::row_moves)) == 0 && !state.rows.moves.empty())
+    panels.push_back(row_move_panel(state));
+  for (FigurePanel& p : panels) {
+    for (Series& s : p.series)
+      if (of_b) s.ink = s.ink == Ink::a ? own : s.ink == Ink::b ? Ink::a : s.ink;
+    if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));
   }
-  throw std::invalid_argument(fmt::format("{} is no plot of an experiment", plot_names[static_cast<std::size_t>(plot)]));
+  const Result& r = *data.result;
+  const std::string of = in_other(plot, r.experiment);
+  return {plot == Plot::rescales ? fmt::format("Rows whose running max moved{}, tile by tile", of)
+                                 : fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of),
+          std::move(panels)};
+}
+
+std::vector<FigurePanel> scatter_panels(const std::shared_ptr<const Result>& result) {
+  ScatterState state;
+  refresh_scatter(state, result);
+  if (!has_points(state)) throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
+  return {state.panel};
+}
+
+Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const PanelPrint& print) {
+  const Result& r = *data.result;
+  if (plot == Plot::heat_map) return drawn_heat(session, data, print);
+  if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
+  if (plot == Plot::ulps) return {"Signed errors in ulps of " + name(r.experiment.format), {ulps_panel(r)}};
+  if (plot == Plot::scatter)
+    return {"Errors of a and b over the magnitude of golden; of elements that fall on one point the worst",
+            scatter_panels(data.result)};
+  if (plot == Plot::why) {
+    if (data.why->attribution.steps.empty())
+      throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
+    return {"Change of a's mean error if one step were exact", {why_panel(data.why->attribution)}};
+  }
+  const Palette& colours = palette(Theme::light);
+  const TrafficOfAll all = traffic_of_all(r, colours);
+  return {
+      "Bytes between HBM and the chip, and the roofline of a data sheet",
+      {bytes_panel(all, colours), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)], colours)}};
+}
+
+/// A figure of the plot's name, as wide as the session wants it.
+Figure figure_of(Plot plot, const Session& session) {
+  Figure f;
+  f.name = plot_names[static_cast<std::size_t>(plot)];
+  f.columns = session.view.figure.two_columns ? 2 : 1;
+  return f;
+}
+
+/// The sweep of the session's plan as far as `table` knows it.
+Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable>& table) {
+  const PlannedSweep plan = planned(session.sweep, session.experiment);
+  if (!plan.sweep)
+    throw std::invalid_argument("The plan of the sweep cannot be drawn: " + plan.about.wrong_values[0] +
+                                plan.about.wrong_values[1] + plan.about.wrong);
+  if (!table || table->cells.empty())
+    throw std::invalid_argument("Nothing of the sweep is known yet, so there is nothing to draw.");
+  Figure f = figure_of(Plot::sweep, session);
+  SweepDrawing drawing;
+  refresh(drawing, table, session.sweep);
+  const bool two = table->axes.size() > 1;
+  f.panels.push_back(session.sweep.heat_map && two ? sweep_heat_panel(*table) : sweep_panel(drawing));
+  f.caption = fmt::format("{} over {}{}, {} seeds; attoscope " ATTOSCOPE_VERSION ".", table->measure, table->axes[0].title,
+                          two ? " and " + table->axes[1].title : "", table->seeds);
+  return f;
+}
+
+/// The curves over the training's steps as the session's look has them.
+Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
+  const std::shared_ptr<const TrainRecord>& record = train.record;
+  if (!record || record->step == 0) throw std::invalid_argument("Nothing was trained yet, so there is nothing to draw.");
+  TrainDrawing drawing;
+  refresh(drawing, record, session.train_look, train.seeds);
+  Figure f = figure_of(plot, session);
+  const bool of_runs = plot == Plot::train_runs;
+  constexpr double pixels = 2000;  // of print
+  const StepView view{0, drawing.last, pixels};
+  f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look, view));
+  if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
+  f.caption =
+      std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
+      (drawing.seeds.empty() ? "" : fmt::format("bars: the least and the greatest of {} seeds; ", drawing.seeds.size() + 1)) +
+      training_conditions(*record);
+  return f;
 }
 
 /// Panels are lower where several are stacked.
@@ -168,15 +233,18 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   if (!known.result) known.result = std::make_shared<const Result>(compute(e, options));
   if (needs_shares(plot, session) && !known.result->shares)
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
-  if (needs_scores(plot, session.view)) {
+  const View& view = session.view;
+  const bool is_map = plot == Plot::heat_map;
+  if (is_map && view.picture == PictureKind::scores) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.scores || !(known.scores->question == question))
       known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
   }
-  if (needs_clipping(plot, session.view) && (!known.clipping || !same_counts(known.clipping->experiment, e)))
+  const bool counts = is_map && view.picture == PictureKind::rescales && shows_counts(view.rescale_show);
+  if (counts && (!known.clipping || !same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
-  if (needs_slip(plot, session) && !known.slip_output)
-    known.slip_output = slip_output_of(*known.result, session.view.slip, options);
+  if (is_map && heat_panel_count(view) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
+    known.slip_output = slip_output_of(*known.result, view.slip, options);
   if (needs_followed(plot, e) && (!known.followed || known.followed->answer->experiment != followed_beside(e)))
     known.followed = std::make_shared<const FollowedRow>(
         FollowedRow{std::make_shared<const Result>(compute(followed_beside(e), options)), {}});
@@ -188,18 +256,17 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
 Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   if (plot == Plot::sweep) return sweep_plot(session, data.sweep);
   if (is_of_training(plot)) return train_plot(plot, session, data.train);
-  Figure f;
-  f.name = plot_names[static_cast<std::size_t>(plot)];
-  f.columns = session.view.figure.two_columns ? 2 : 1;
+  Figure f = figure_of(plot, session);
   const int expected = plot == Plot::heat_map ? heat_panel_count(session.view) : 1;
   const double page = f.columns == 1 ? one_column_mm : two_columns_mm;
   f.aspect = expected == 1 && f.columns == 2 ? flat_aspect : usual_aspect;
   const double width = page / (f.columns == 2 ? expected : 1);
-  f.panels = panels_of(plot, session, data, {width, width * f.aspect});
+  Drawn drawn = drawn_plot(plot, session, data, {width, width * f.aspect});
+  f.panels = std::move(drawn.panels);
   const auto count = static_cast<int>(f.panels.size());
   f.panels_across = f.columns == 2 ? std::min(2, count) : 1;
   if (count > 1 && f.panels_across == 1 && plot != Plot::heat_map) f.aspect = flat_aspect;
-  f.caption = title_of(plot, session.view, *data.result) + "; " + conditions(*data.result);
+  f.caption = drawn.title + "; " + conditions(*data.result);
   return f;
 }
 

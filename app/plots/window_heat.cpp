@@ -1,4 +1,6 @@
 // Heat maps of the window as panels: pooled by largest |value| to the pixels of print, coloured by the window's light theme.
+#include "app/plots/window_heat.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "app/plots/window_plots.h"
 #include "kernels/experiment/rules.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"

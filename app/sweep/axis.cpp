@@ -162,7 +162,8 @@ std::vector<std::string> range_values(std::string_view key, const std::string& t
     const double x = grows ? *first * std::pow(*step, static_cast<double>(i)) : *first + static_cast<double>(i) * *step;
     if (x > end) return values;
     if (i == max_axis_values) refuse_range(key, text);
-    values.push_back(shortest(x));
+    const bool whole = x == std::floor(x) && std::abs(x) < 1e15;
+    values.push_back(whole ? shortest(static_cast<std::int64_t>(x)) : shortest(x));  // "100000", not "1e+05"
   }
 }
 

@@ -15,7 +15,6 @@
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/letters.h"
-#include "kernels/gpu/code_loader.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -230,7 +229,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       return;
     case Act::run:
     case Act::one_step:
-      if (!history_.begun() || !(order.plan == history_.record().plan)) begin(order, outdated);
+      if (!history_.begun() || !(order.plan == history_.record().plan)) begin(order);
       seeds_.wanted = order.seeds;
       running_ = order.request.act == Act::run && !over();
       if (order.request.act == Act::one_step) step({});
@@ -239,7 +238,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       running_ = false;
       break;
     case Act::restart:
-      begin(order, outdated);
+      begin(order);
       seeds_.wanted = order.seeds;
       running_ = true;
       break;
@@ -256,7 +255,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
     case Act::save:
       return save(order.request.file);
     case Act::open:
-      return open(order, outdated);
+      return open(order);
     case Act::explore:
       return explore(order, outdated);
   }
@@ -264,32 +263,32 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
   rate_.restart();
 }
 
-/// The device that trains, once it has its code.
-TrainDevice TrainThread::made(const std::string& device, const Cancelled& outdated) {
+/// From the first step, under the order's plan.
+/// The device that trains; says so where its code has to be compiled first.
+TrainDevice TrainThread::made(const std::string& device) {
   TrainDevice made = make_(device, 0);
-  if (made.code == nullptr) return made;
-  remark_ = "The driver compiles the training's code for " + made.code->gpu() + ", once: about half a minute.";
+  if (made.compiles.empty()) return made;
+  remark_ = made.compiles;
   publish(true);
   remark_.clear();
-  wait_for_code(made, outdated);
   return made;
 }
 
-void TrainThread::begin(const TrainOrder& order, const Cancelled& outdated) {
+void TrainThread::begin(const TrainOrder& order) {
   running_ = false;
   own_step_ = -1;
   seeds_ = {};
-  history_.start(order.plan, made(order.device, outdated));
+  history_.start(order.plan, made(order.device));
   renewed();
 }
 
-void TrainThread::open(const TrainOrder& order, const Cancelled& outdated) {
+void TrainThread::open(const TrainOrder& order) {
   Checkpoint checkpoint = read_checkpoint(order.request.file);
   TrainPlan& plan = checkpoint.record.plan;
   plan.text = read_same_text(plan.text, plan.text.file);
   own_step_ = -1;
   seeds_ = {};
-  history_.open(checkpoint, made(order.device, outdated));
+  history_.open(checkpoint, made(order.device));
   renewed();
   note_ = "Opened " + order.request.file + " at step " + std::to_string(history_.record().step) + ".";
   const std::lock_guard lock(mutex_);

@@ -127,9 +127,9 @@ class TrainThread {
   void remark_on_takeover();
   std::string lasting() const;
   void obey(const TrainOrder& order, const Cancelled& outdated);
-  TrainDevice made(const std::string& device, const Cancelled& outdated);
-  void begin(const TrainOrder& order, const Cancelled& outdated);
-  void open(const TrainOrder& order, const Cancelled& outdated);
+  TrainDevice made(const std::string& device);
+  void begin(const TrainOrder& order);
+  void open(const TrainOrder& order);
   void explore(const TrainOrder& order, const Cancelled& outdated);
   void save(const std::string& file);
   bool wrote(const std::function<void()>& write);

@@ -44,7 +44,6 @@ std::string training_device(const std::string& spec) {
 Trained trained(TrainPlan plan, const TrainOptions& options) {
   if (!plan.text.corpus) plan.text = text_of(plan.text);
   const TrainDevice device = primitives_on(training_device(options.device), options.threads);
-  wait_for_code(device, options.cancelled);
   PairedTraining training(plan, device);
   const int steps = options.steps > 0 ? options.steps : plan.recipe.steps;
   while (training.record().step < steps) {

@@ -6,7 +6,6 @@
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/result.h"
-#include "kernels/gpu/code_loader.h"
 
 namespace attoscope {
 namespace {
@@ -17,8 +16,6 @@ constexpr double about = 1.25;
 constexpr double clearly = 0.8;
 /// Most multiply-adds a millisecond of a core: half the peak of two units of 16 lanes at 4 GHz.
 constexpr double most_of_a_core = 6.4e7;
-/// About the time in which a driver compiles all code for a GPU.
-constexpr double all_compiled_ms = 30'000;
 /// The golden value in double costs two methods in float, or eight of those in double.
 double golden_methods(const QuestionSize& size) { return size.in_double ? 8 : 2; }
 
@@ -81,14 +78,6 @@ DeviceChoice choose_device(const ChoiceInput& in) {
   const std::string cpu = milliseconds(*in.cpu_ms);
   const bool chooses_gpu = in.on_gpu ? *in.cpu_ms >= clearly * *in.gpu_ms : *in.gpu_ms < clearly * *in.cpu_ms;
   return {chooses_gpu, chooses_gpu ? gpu + " instead of " + cpu + " on the CPU" : cpu + " instead of " + gpu + " on the GPU"};
-}
-
-DeviceChoice choose_while_compiling(ChoiceInput in, const std::string& gpu, const CodeProgress& code) {
-  in.gpu_ms = in.gpu_ms.value_or(0) + all_compiled_ms * (code.all - code.done) / std::max(1, code.all);
-  in.on_gpu = true;
-  const bool waits = choose_device(in).gpu;
-  return {waits, (waits ? "whose driver first had to compile its code"
-                        : "since the code for " + gpu + " is not compiled yet, which --device cuda does")};
 }
 
 double cpu_at_best(const QuestionSize& size, bool fresh, int threads) {

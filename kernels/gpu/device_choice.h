@@ -13,7 +13,6 @@
 
 namespace attoscope {
 
-struct CodeProgress;
 struct Experiment;
 struct Timing;
 
@@ -78,9 +77,6 @@ struct DeviceChoice {
 /// Chooses the device that is expected to be faster; if both are about as fast, the one that answered last. The CPU is tried
 /// once if it might be faster than the GPU.
 DeviceChoice choose_device(const ChoiceInput& input);
-
-/// The same while a GPU of this name lacks part of its code: the GPU if no CPU could answer before it is compiled.
-DeviceChoice choose_while_compiling(ChoiceInput input, const std::string& gpu, const CodeProgress& code);
 
 /// The least milliseconds in which so many threads of any CPU could answer a question of this size.
 double cpu_at_best(const QuestionSize& size, bool fresh, int threads);

@@ -107,10 +107,12 @@ const std::vector<DeviceInfo>& cuda_devices() { return known().devices; }
 const std::string& why_no_cuda() { return known().reason; }
 int cuda_of_driver() { return versions().driver; }
 
-std::vector<CodePart> attention_code(int gpu) {
-  return {code_part(gpu, "attention in float", load_attention_in_float),
-          code_part(gpu, "attention in double", load_attention_in_double), code_part(gpu, "deviations", load_deviations),
-          code_part(gpu, "pictures", load_pictures)};
+void attention_code(int gpu) {
+  use_device(gpu);
+  load_attention_in_float();
+  load_attention_in_double();
+  load_deviations();
+  load_pictures();
 }
 
 }  // namespace attoscope

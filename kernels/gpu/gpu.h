@@ -68,15 +68,7 @@ void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
   check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), place);
 }
 
-/// The same on GPU `gpu`, as a part of its code.
-inline CodePart code_part(int gpu, std::string name, std::function<void()> load) {
-  return {std::move(name), [gpu, load = std::move(load)] {
-            use_device(gpu);
-            load();
-          }};
-}
-
-/// A stream of the GPU that is current at construction; it does not synchronise with other streams.
+/// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
 class Stream {
  public:
   explicit Stream(const CallSite place = CallSite::current()) {

@@ -1,70 +1,35 @@
 #include "kernels/gpu/gpu_code.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <utility>
-
-#include "kernels/gpu/device.h"
 
 namespace attoscope {
-namespace {
 
-/// The loaders that were asked for so far.
-struct Loaders {
-  std::mutex mutex;
-  std::map<std::pair<int, CodeFor*>, std::unique_ptr<CodeLoader>> all;
-};
-
-/// Never destroyed: that would wait for a driver.
-Loaders& loaders() {
-  static Loaders* const made = new Loaders;
-  return *made;
+const DeviceInfo* GpuCode::lacking(int gpu, LoadCode* code) const {
+  const auto known = std::ranges::find(devices_, gpu, &DeviceInfo::index);
+  const std::lock_guard lock(mutex_);
+  return known != devices_.end() && known->compiles && !loaded_.contains({gpu, code}) ? &*known : nullptr;
 }
 
-bool runs(const CodeLoader& code) {
-  const CodeLoader::State state = code.progress().state;
-  return state == CodeLoader::State::loading || state == CodeLoader::State::stopping;
-}
-
-[[noreturn]] void throw_missing(const CodeLoader& code) {
-  const CodeProgress now = code.progress();
-  throw DeviceFailure(now.state == CodeLoader::State::failed ? now.failure
-                                                             : "The code for " + code.gpu() + " is not compiled.");
-}
-
-}  // namespace
-
-CodeLoader* code_to_compile(int gpu, CodeFor* code) {
-  const auto known = std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index);
-  if (known == cuda_devices().end() || !known->compiles) return nullptr;
-  Loaders& mine = loaders();
-  const std::lock_guard lock(mine.mutex);
-  std::unique_ptr<CodeLoader>& loader = mine.all[{gpu, code}];
-  if (!loader) loader = std::make_unique<CodeLoader>(known->name, code(gpu));
-  return loader.get();
-}
-
-CodeLoader* missing_code(const std::vector<int>& gpus, CodeFor* code) {
+std::string GpuCode::sentence(const std::vector<int>& gpus, LoadCode* code) const {
   for (const int gpu : gpus)
-    if (CodeLoader* const loader = code_to_compile(gpu, code); loader != nullptr && !loader->ready()) return loader;
-  return nullptr;
+    if (const DeviceInfo* const device = lacking(gpu, code))
+      return "The driver compiles the code for " + device->name + ", once: about half a minute.";
+  return "";
 }
 
-void wait_for_code(const std::vector<int>& gpus, const StopSign& stop, CodeFor* code) {
-  using namespace std::chrono_literals;
-  while (CodeLoader* const missing = missing_code(gpus, code)) {
-    if (missing->progress().state == CodeLoader::State::waiting) missing->start();
-    const CodeLoader::State state = missing->wait(1h, stop);
-    if (state == CodeLoader::State::failed || state == CodeLoader::State::stopped) throw_missing(*missing);
+void GpuCode::load(const std::vector<int>& gpus, LoadCode* code) {
+  const std::lock_guard one_at_a_time(loading_);
+  for (const int gpu : gpus) {
+    if (lacking(gpu, code) == nullptr) continue;
+    code(gpu);
+    const std::lock_guard lock(mutex_);
+    loaded_.insert({gpu, code});
   }
 }
 
-bool is_compiling() {
-  Loaders& mine = loaders();
-  const std::lock_guard lock(mine.mutex);
-  return std::ranges::any_of(mine.all, [](const auto& entry) { return runs(*entry.second); });
+GpuCode& gpu_code() {
+  static GpuCode code(cuda_devices());
+  return code;
 }
 
 }  // namespace attoscope

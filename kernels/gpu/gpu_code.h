@@ -1,29 +1,45 @@
-/// This program's code on the GPUs of this machine whose drivers have to compile it.
+/// This program's code on GPUs whose drivers have to compile it, since the program holds none for them but PTX.
 #pragma once
 
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "kernels/experiment/stop_sign.h"
-#include "kernels/gpu/code_loader.h"
+#include "kernels/gpu/device.h"
 
 namespace attoscope {
 
-/// The code for a kind of work on a GPU.
-using CodeFor = std::vector<CodePart>(int gpu);
+/// Loads the kernels of a kind of work on a GPU. Throws DeviceFailure.
+using LoadCode = void(int gpu);
 
-/// The code of emulated kernels, their deviations and their pictures.
-CodeFor attention_code;
+/// For the outputs of emulated kernels, their deviations and their pictures.
+LoadCode attention_code;
 
-/// The loader of the code on a GPU; null if the program holds code for it, which takes no time to load. It lives as long as the
-/// program.
-CodeLoader* code_to_compile(int gpu, CodeFor* code = attention_code);
-/// The first of these GPUs' loaders whose code is not all loaded; null: all is.
-CodeLoader* missing_code(const std::vector<int>& gpus, CodeFor* code = attention_code);
+/// The code on these devices. May be used from many threads.
+class GpuCode {
+ public:
+  explicit GpuCode(std::vector<DeviceInfo> devices) : devices_(std::move(devices)) {}
 
-/// Waits until all of it is loaded. Throws DeviceFailure if it cannot be loaded or somebody stopped it, and what `stop` throws.
-void wait_for_code(const std::vector<int>& gpus, const StopSign& stop, CodeFor* code = attention_code);
+  /// One sentence to be said before the first computation on these GPUs where a driver has to compile the code first; empty:
+  /// none has to.
+  std::string sentence(const std::vector<int>& gpus, LoadCode* code = attention_code) const;
+  /// Has the code compiled where it is missing and waits until it is there: half a minute, which a driver does not interrupt.
+  /// Throws what `code` throws.
+  void load(const std::vector<int>& gpus, LoadCode* code = attention_code);
 
-/// True if a driver is compiling just now. It cannot be interrupted: a program must end without waiting for it.
-bool is_compiling();
+ private:
+  /// The device if its driver has to compile the code; else null.
+  const DeviceInfo* lacking(int gpu, LoadCode* code) const;
+
+  std::vector<DeviceInfo> devices_;
+  std::mutex loading_;        ///< one at a time
+  mutable std::mutex mutex_;  ///< of what follows
+  std::set<std::pair<int, LoadCode*>> loaded_;
+};
+
+/// That of this machine.
+GpuCode& gpu_code();
 
 }  // namespace attoscope

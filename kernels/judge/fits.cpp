@@ -470,21 +470,30 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
 }
 
 std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
-                                const Options& options) {
-  const WrongOutput wrong(output, judged, heads, options);
+                                const Options& options, int& fit) {
+  struct Fit {
+    NamedSlip (*slip)(const WrongOutput&);
+    bool bears_nan = false;
+  };
+  constexpr std::array<Fit, 12> fits{{{place_fit, true},
+                                      {number_fit},
+                                      {count_fit, true},
+                                      {suspect_fit},
+                                      {mask_fit, true},
+                                      {key_place_fit},
+                                      {loop_fit},
+                                      {rotary_fit},
+                                      {rounding_fit},
+                                      {key_scale_fit},
+                                      {row_factor_fit},
+                                      {foreign_key_fit}}};
+  const WrongOutput wrong(output, judged, result, heads, options);
   if (wrong.wrong().empty()) return {};
-  if (NamedSlip slip = place_fit(wrong)) return slip;
-  if (judged.head.nonfinite > 0) {
-    if (NamedSlip slip = count_fit(wrong)) return slip;
-    return mask_fit(wrong);
-  }
-  for (const auto fit : {number_fit, count_fit})
-    if (NamedSlip slip = fit(wrong)) return slip;
-  if (NamedSlip slip = suspect_fit(wrong, result)) return slip;
-  for (const auto fit :
-       {mask_fit, key_place_fit, loop_fit, rotary_fit, rounding_fit, key_scale_fit, row_factor_fit, foreign_key_fit}) {
+  const int first = std::max(fit, 0), end = fit < 0 ? static_cast<int>(fits.size()) : fit + 1;
+  for (fit = first; fit < end; ++fit) {
     wrong.check();
-    if (NamedSlip slip = fit(wrong)) return slip;
+    if (judged.head.nonfinite > 0 && !fits[at(fit)].bears_nan) continue;
+    if (NamedSlip slip = fits[at(fit)].slip(wrong)) return slip;
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "kernels/judge/judge.h"
 
@@ -20,9 +21,25 @@ namespace attoscope {
 /// - rounding: a step rounded to another format, or exp by a polynomial;
 /// - number: each key's scores are multiplied by a number of its own;
 /// - row_factor: each row is a multiple of the truth.
-/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. Throws Stopped
-/// when cancelled, and what `heads.read` throws.
-std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result,
-                                const OtherHeads& heads = {}, const Options& options = {});
+/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. `fit` is the one
+/// to try, negative for all, and becomes the one that is found. Throws Stopped when cancelled, and what `heads.read` throws.
+std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
+                                const Options& options, int& fit);
+
+/// A name that was found in one head, and by which fit; negative: by the list of `find_slips`, beside a kernel of `policy`.
+struct KnownName {
+  std::string text;
+  int fit = -1;
+  const char* policy = "base_hw";
+};
+
+/// `slips_of`, and in `known` how the name was found; an empty text where none was.
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
+                    KnownName& known);
+
+/// The same mistake in another head, its numbers fitted to that one; none where it does not explain that head. Throws as
+/// `slips_of`.
+std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
+                                   const Options& options, const KnownName& known);
 
 }  // namespace attoscope

@@ -14,6 +14,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/fits.h"
 #include "kernels/slips/error_places.h"
+#include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
 namespace {
@@ -98,18 +99,19 @@ class Judge {
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
 
-  /// True if D has all of these numbers. Most files hold nothing else, and of bf16, tf32 and fp32 the last bits tell.
+  /// True if D has all of these numbers. Most files hold nothing else; of bf16, tf32 and fp32 the bits of a float tell.
   bool holds(const std::vector<double>& x) const {
     const Format& f = output_.claim.format;
-    const std::uint64_t last = (std::uint64_t{1} << (52 - std::min(f.mantissa_bits, 52))) - 1;
-    constexpr double least = 0x1p-126;  // subnormals have fewer bits
-    const bool as_fp32 = f.exponent_bits == 8 && f.mantissa_bits <= 23;
-    const double most = largest(f);
-    return std::ranges::all_of(x, [&](double y) {
-      const double size = std::abs(y);
-      if (as_fp32 && (size == 0 || (size >= least && size <= most))) return (std::bit_cast<std::uint64_t>(y) & last) == 0;
-      return round(f, y) == y || std::isnan(y);
-    });
+    if (f.exponent_bits != 8 || f.mantissa_bits > 23)
+      return std::ranges::all_of(x, [&](double y) { return round(f, y) == y || std::isnan(y); });
+    std::uint64_t lost = 0;
+    std::uint32_t bits = 0;
+    for (const double y : x) {
+      const auto z = static_cast<float>(y);
+      bits |= std::bit_cast<std::uint32_t>(z);
+      lost |= std::bit_cast<std::uint64_t>(y) ^ std::bit_cast<std::uint64_t>(static_cast<double>(z));
+    }
+    return lost == 0 && (bits & ((std::uint32_t{1} << (23 - f.mantissa_bits)) - 1)) == 0;
   }
 
   /// Everybody sees the inputs rounded to D, as the kernel's own loads do; most files hold nothing else.
@@ -257,10 +259,20 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   if (judged.head.rounded || !judged.head.incomparable.empty() || !output.claim.declared) return judged;
   JudgedOutput undeclared = output;
   undeclared.claim.declared.reset();
-  Judged other = Judge(undeclared, options).judgement();
+  Options quiet = options;
+  quiet.progress = {};
+  Judged other = Judge(undeclared, quiet).judgement();
   if (!other.head.rounded) return judged;
   if (other.head.as.empty()) other.head.as = "its softmax is in fp32, other than declared";
   return other;
+}
+
+/// `fitted_slip` on the inputs as the kernel saw them, rounded.
+std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
+                                   const OtherHeads& heads, const Options& options, int& fit) {
+  JudgedOutput seen = output;
+  seen.problem.input.tensors = Judge(output, options).seen_inputs();
+  return on_threads(options, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
 }  // namespace
@@ -278,27 +290,46 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
-SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
-  const auto search_beside = [&](const Result& result) { return find_slips(result, heads, options); };
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
+                    KnownName& known) {
   const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
-  const Result result = compute(experiment_of(output, "base_hw"), options);
-  SlipSearch search = search_beside(result);
+  const Result result = compute(experiment_of(output, known.policy), options);
+  SlipSearch search = find_slips(result, heads, options);
+  if (search.found) known.text = search.found->text;
   const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output;
   if ((names_kernel(search) && !is_guess) || !judged.head.incomparable.empty()) return search;
-  JudgedOutput seen = output;
-  seen.problem.input.tensors = Judge(output, options).seen_inputs();
-  std::optional<Slip> fitted = on_threads(options, [&] { return fitted_slip(seen, judged, result, heads, options); });
+  int fit = -1;
+  std::optional<Slip> fitted = fitted_to_seen(output, judged, result, heads, options, fit);
   const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it names the tile, too
   if (!fitted) {
-    if (!output.claim.declared && !is_guess)  // of a kernel that rounds its scores
-      if (SlipSearch eager = search_beside(compute(experiment_of(output, "base_eager"), options)); names_kernel(eager))
-        return eager;
-    return search;
+    if (output.claim.declared || is_guess) return search;
+    constexpr const char* eager = "base_eager";  // of a kernel that rounds its scores
+    SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
+    if (!names_kernel(other)) return search;
+    known = {.text = other.found->text, .policy = eager};
+    return other;
   }
   if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
+  known = {.text = fitted->text, .fit = fit};
   search.found = std::move(fitted);
   return search;
+}
+
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
+  KnownName known;
+  return slips_of(output, judged, heads, options, known);
+}
+
+std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
+                                   const Options& options, const KnownName& known) {
+  if (known.text.empty() || !judged.head.incomparable.empty()) return {};
+  const Result result = compute(experiment_of(output, known.policy), options);
+  int fit = known.fit;
+  std::optional<Slip> slip = fit < 0 ? find_slip_like(known.text, result, heads, options)
+                                     : fitted_to_seen(output, judged, result, heads, options, fit);
+  if (slip && !alike(slip->text, known.text)) slip.reset();
+  return slip;
 }
 
 }  // namespace attoscope

@@ -126,9 +126,8 @@ class LoopFits {
                                                    std::vector<double>& of_l) {
           double l[2]{};
           for (std::size_t j = 0; j < of_l.size(); ++j) l[j >= at(boundary)] += of_l[j];
-          for (std::size_t j = 0; j < of_l.size(); ++j)
-            if (const double own = l[j >= at(boundary)]; own > 0)
-              of_O[j] *= std::pow(own, power - 1), of_l[j] *= std::pow(own, power - 1);
+          for (double& own : l) own = own > 0 ? std::pow(own, power - 1) : 1;
+          for (std::size_t j = 0; j < of_l.size(); ++j) of_O[j] *= l[j >= at(boundary)], of_l[j] *= l[j >= at(boundary)];
         };
         if (NamedSlip slip =
                 wrong_.named(Kind::rescale, "keys before " + std::to_string(boundary) + " and from there on are " + text,

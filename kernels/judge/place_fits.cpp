@@ -163,8 +163,8 @@ NamedSlip place_fit(const WrongOutput& wrong) {
   return mean_of_heads(wrong, truths);
 }
 
-NamedSlip suspect_fit(const WrongOutput& wrong, const Result& result) {
-  for (const Suspect& suspect : arithmetic_suspects(result, wrong.others())) {
+NamedSlip suspect_fit(const WrongOutput& wrong) {
+  for (const Suspect& suspect : arithmetic_suspects(wrong.result(), wrong.others())) {
     wrong.check();
     if (suspect.kind == Kind::format) continue;
     const ExpectedRow row_of = suspect.begin();

@@ -90,9 +90,11 @@ NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys) {
   return slip;
 }
 
-WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options)
+WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
+                         const Options& options)
     : output_(output),
       judged_(judged),
+      result_(result),
       heads_(heads),
       options_(options),
       head_(std::make_shared<const VariantHead>(variant_head(*output.problem.input.tensors))),

@@ -34,12 +34,15 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b);
 class WrongOutput {
  public:
   /// All stay in use.
-  WrongOutput(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options);
+  WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
+              const Options& options);
 
   const Problem& problem() const { return output_.problem; }
   const KernelClaim& claim() const { return output_.claim; }
   const Tensors& tensors() const { return *output_.problem.input.tensors; }
   const OtherHeads& others() const { return heads_; }
+  /// The output beside the usual kernel's.
+  const Result& result() const { return result_; }
   const HeadJudgement& found() const { return judged_.head; }
   const Matrix& golden() const { return judged_.tolerance.golden; }
   const std::vector<double>& values() const { return *output_.values; }
@@ -74,6 +77,7 @@ class WrongOutput {
 
   const JudgedOutput& output_;
   const Judged& judged_;
+  const Result& result_;
   const OtherHeads& heads_;
   const Options& options_;
   std::shared_ptr<const VariantHead> head_;
@@ -88,7 +92,7 @@ NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys);
 NamedSlip number_fit(const WrongOutput& wrong);
 NamedSlip count_fit(const WrongOutput& wrong);
 NamedSlip place_fit(const WrongOutput& wrong);
-NamedSlip suspect_fit(const WrongOutput& wrong, const Result& result);
+NamedSlip suspect_fit(const WrongOutput& wrong);
 NamedSlip mask_fit(const WrongOutput& wrong);
 NamedSlip key_place_fit(const WrongOutput& wrong);
 NamedSlip loop_fit(const WrongOutput& wrong);

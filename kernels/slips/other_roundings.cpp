@@ -1,6 +1,7 @@
 #include "kernels/slips/other_roundings.h"
 
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include "kernels/slips/softmax_variant.h"
@@ -25,18 +26,31 @@ struct Prescaled {
 class Collection {
  public:
   Collection(const Problem& p, SharedTensors inputs, const Format& format, const Format& stored)
-      : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored), right_(right_softmax(p)) {}
+      : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored), right_(right_softmax(p)), own_(once([t = inputs_] {
+          return variant_head(*t);
+        })) {}
 
   std::vector<OtherRounding> take(SharedTensors given) {
     const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide the stored numbers
     if (narrow) add_stored_scores();
     add_stored_operands(narrow);
-    if (given) add("its Q, K, V are used as they are, not" + to_, right_, std::move(given));
+    if (given) add("its Q, K, V are used as they are, not" + to_, right_, once([given] { return variant_head(*given); }));
     if (narrow) add_stored_outputs();
     return std::move(all_);
   }
 
  private:
+  using Head = std::shared_ptr<const VariantHead>;
+  using MakeHead = std::function<Head()>;
+
+  /// Makes a head when it is first asked for, once for all variants over it.
+  static MakeHead once(std::function<VariantHead()> make) {
+    return [make = std::move(make), made = std::make_shared<Head>()] {
+      if (!*made) *made = std::make_shared<const VariantHead>(make());
+      return *made;
+    };
+  }
+
   void add_stored_scores() {
     SoftmaxVariant v = right_;
     v.scores = format_;
@@ -65,19 +79,20 @@ class Collection {
   void add_stored_operands(bool narrow) {
     const double scale = working(scale_of(p_)), root = working(std::sqrt(std::abs(scale)));
     const auto add_both = [&](const std::string& text, Prescaled by) {
-      add_prescaled(text + to_ + " before q.k", by, right_);
+      const MakeHead head = prescaled(by);
+      add_prescaled(text + to_ + " before q.k", by, head, right_);
       SoftmaxVariant v = right_;
       v.scores = format_;
       if (!narrow) return;
       each_eager(text + to_ + " before q.k, and so are its scores", v,
-                 [&](const std::string& t, const SoftmaxVariant& x) { add_prescaled(t, by, x); });
+                 [&](const std::string& t, const SoftmaxVariant& x) { add_prescaled(t, by, head, x); });
     };
     if (!is_power_of_two(scale)) {
       add_both("its Q is scaled and", {scale, 1});
       add_both("its K is scaled and", {1, scale});
     }
-    add_prescaled("its Q is scaled, log2 e included, and" + to_ + " before q.k", {working(scale * std::numbers::log2e), 1},
-                  right_);
+    const Prescaled with_log2_e{working(scale * std::numbers::log2e), 1};
+    add_prescaled("its Q is scaled, log2 e included, and" + to_ + " before q.k", with_log2_e, prescaled(with_log2_e), right_);
     if (scale > 0 && !is_power_of_two(root)) add_both("its Q and K are each scaled by the root of the scale and", {root, root});
   }
 
@@ -136,37 +151,42 @@ class Collection {
     add(text, v);
   }
 
-  void add(std::string text, SoftmaxVariant variant) { add(std::move(text), std::move(variant), inputs_); }
-  void add(std::string text, SoftmaxVariant variant, SharedTensors t) {
-    all_.push_back({std::move(text), [variant = std::move(variant), t = std::move(t)]() -> RoundedRow {
-                      return attending(variant, variant_head(*t));
+  void add(std::string text, SoftmaxVariant variant) { add(std::move(text), std::move(variant), own_); }
+  void add(std::string text, SoftmaxVariant variant, MakeHead head) {
+    all_.push_back({std::move(text), [variant = std::move(variant), head = std::move(head)]() -> RoundedRow {
+                      return [variant, made = head()](int row, double* out, double* slack) {
+                        attend(*made, variant, row, out, slack);
+                      };
                     }});
   }
 
-  static RoundedRow attending(const SoftmaxVariant& variant, VariantHead head) {
-    return [variant, made = std::make_shared<const VariantHead>(std::move(head))](int row, double* out, double* slack) {
-      attend(*made, variant, row, out, slack);
+  MakeHead prescaled(Prescaled by) const {
+    const auto multiply = [format = format_](std::vector<double>& x, double factor) {
+      for (double& y : x) y = round(format, y * factor);
     };
+    return once([by, multiply, own = own_, t = inputs_] {
+      if (by.k == 1) {
+        VariantHead head = *own();
+        multiply(head.q, by.q);
+        return head;
+      }
+      Tensors scaled = *t;
+      if (by.q != 1) multiply(scaled.q, by.q);
+      multiply(scaled.k, by.k);
+      return variant_head(scaled);
+    });
   }
-
-  void add_prescaled(std::string text, Prescaled by, SoftmaxVariant variant) {
+  void add_prescaled(std::string text, Prescaled by, MakeHead head, SoftmaxVariant variant) {
     variant.scale = working(scale_of(p_)) / (by.q * by.k);
     variant.sums_in_sequence = format_ == fp32;
-    const auto times = [format = format_](const std::vector<double>& x, double factor) {
-      std::vector<double> y = x;
-      if (factor != 1)
-        for (double& z : y) z = round(format, z * factor);
-      return y;
-    };
-    all_.push_back({std::move(text), [variant = std::move(variant), by, times, t = inputs_]() -> RoundedRow {
-                      return attending(variant, variant_head(t->shape(), times(t->q, by.q), times(t->k, by.k), t->v));
-                    }});
+    add(std::move(text), std::move(variant), std::move(head));
   }
 
   const Problem& p_;
   SharedTensors inputs_;
   Format format_, stored_;
   SoftmaxVariant right_;
+  MakeHead own_;
   std::string to_ = " rounded to " + name(format_);
   std::vector<OtherRounding> all_;
 };

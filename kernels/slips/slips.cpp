@@ -21,8 +21,9 @@ constexpr std::size_t most_ranked = 8;
 
 class SlipFinder {
  public:
-  SlipFinder(const Result& result, const OtherHeads& heads, const Options& options)
-      : r_(result), e_(result.experiment), heads_(heads), options_(options), errors_(result, options) {}
+  /// `like`: of which suspects are tried alone; "": all.
+  SlipFinder(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like)
+      : r_(result), e_(result.experiment), heads_(heads), options_(options), like_(like), errors_(result, options) {}
 
   SlipSearch find() {
     if (!errors_.has_line()) return {};
@@ -74,6 +75,7 @@ class SlipFinder {
     if (errors_.inside()) return arithmetic_suspects(r_, {});
     std::vector<Suspect> all = arithmetic_suspects(r_, heads_);
     std::ranges::move(layout_suspects(r_, errors_.output(), rows, options_.cancelled), std::back_inserter(all));
+    if (!like_.empty()) std::erase_if(all, [&](const Suspect& s) { return !alike(s.text, like_); });
     return all;
   }
 
@@ -135,6 +137,7 @@ class SlipFinder {
   const Experiment& e_;
   const OtherHeads& heads_;
   const Options& options_;
+  const std::string& like_;
   OutputErrors errors_;
 };
 
@@ -154,13 +157,27 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
   return all;
 }
 
+SlipSearch found_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
+  SlipSearch found;
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] { found = SlipFinder(result, heads, options, like).find(); });
+  return found;
+}
+
 }  // namespace
 
 SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Options& options) {
-  SlipSearch found;
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { found = SlipFinder(result, heads, options).find(); });
-  return found;
+  return found_slips(result, heads, options, "");
+}
+
+bool alike(std::string text, std::string other) {
+  for (std::string* x : {&text, &other}) std::erase_if(*x, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return text == other;
+}
+
+std::optional<Slip> find_slip_like(const std::string& text, const Result& result, const OtherHeads& heads,
+                                   const Options& options) {
+  return found_slips(result, heads, options, text).found;
 }
 
 std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const Options& options) {

@@ -188,7 +188,7 @@ HardwareLaunch hardware_launch(const Problem& problem, const Format& format, con
 
 HardwareRun run_hardware(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                          const std::vector<int>& rows, int device, const StopSign& stop) {
-  wait_for_code({device}, stop, hardware_code(format));
+  gpu_code().load({device}, hardware_code(format));
   const std::vector<std::vector<float>> runs =
       hardware_outputs(hardware_launch(problem, format, method, inputs, rows, stop), 2, device, stop);
   const bool rounds = method.precision[Step::output].kind != Rounding::Kind::exact;
@@ -203,11 +203,11 @@ HardwareRun run_hardware(const Problem& problem, const Format& format, const Met
   return run;
 }
 
-CodeFor* hardware_code(const Format& format) { return format == bf16 ? hardware_code_bf16 : hardware_code_fp16; }
+LoadCode* hardware_code(const Format& format) { return format == bf16 ? hardware_code_bf16 : hardware_code_fp16; }
 
 #ifndef ATTOSCOPE_CUDA
-std::vector<CodePart> hardware_code_bf16(int) { return {}; }
-std::vector<CodePart> hardware_code_fp16(int) { return {}; }
+void hardware_code_bf16(int) {}
+void hardware_code_fp16(int) {}
 
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch&, int, int, const StopSign&, const HardwareCuts&) {
   throw std::runtime_error(why_no_cuda());

@@ -58,8 +58,8 @@ struct HardwareRun {
   double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
 };
 
-/// The code that it needs on a GPU for inputs of this format.
-CodeFor* hardware_code(const Format& format);
+/// What it needs on a GPU for inputs of this format.
+LoadCode* hardware_code(const Format& format);
 
 /// `method` on the rows `rows` (ascending) of `inputs`, rounded to `format` unless they are such numbers, on the GPU `device`.
 /// Throws std::invalid_argument if there is a `hardware_reason`, std::runtime_error if the GPU refuses, what `stop` throws.

@@ -39,7 +39,7 @@ struct HardwareCuts {
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
                                                  const HardwareCuts& cuts = {});
 
-CodeFor hardware_code_bf16, hardware_code_fp16;
+LoadCode hardware_code_bf16, hardware_code_fp16;
 
 /// Arguments of cudaLaunchKernel.
 struct HardwareKernel {

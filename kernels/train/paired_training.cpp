@@ -377,13 +377,11 @@ TrainDevice primitives_on(const std::string& device, int threads) {
   if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
   const MakePrimitives cpu = [threads] { return cpu_primitives(threads); };
   if (gpus.empty()) return {cpu, {}, device == "auto" ? why_no_cuda() : ""};
-  return {[gpu = gpus.front()] { return gpu_primitives(gpu); }, cpu, "", missing_code(gpus, training_code)};
-}
-
-void wait_for_code(const TrainDevice& device, const Cancelled& cancelled) {
-  if (device.code == nullptr) return;
-  device.code->start();
-  device.code->wait(std::chrono::hours(24), CancelledSign(cancelled));
+  const MakePrimitives on_gpu = [gpus] {
+    gpu_code().load(gpus, training_code);
+    return gpu_primitives(gpus.front());
+  };
+  return {on_gpu, cpu, "", gpu_code().sentence(gpus, training_code)};
 }
 
 /// begin(make) gives the parts at their first step.

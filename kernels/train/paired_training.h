@@ -27,10 +27,9 @@ using MakePrimitives = std::function<std::unique_ptr<Primitives<float>>()>;
 /// A device that trains, and its substitute if it fails: with the same bits.
 struct TrainDevice {
   MakePrimitives make;
-  MakePrimitives instead{};    ///< the substitute; empty: none
-  std::string why{};           ///< of "auto" without a GPU: one sentence that says why there is none; else empty
-  CodeLoader* code = nullptr;  ///< code that the device lacks; if it is not loaded first, making the device takes long and
-                               ///< cannot be stopped
+  MakePrimitives instead{};  ///< empty: nothing takes its place
+  std::string why{};         ///< of "auto" without a GPU: why there is none, in one sentence; else empty
+  std::string compiles{};  ///< a sentence: what is made first takes long, since the driver has to compile its code; else empty
 };
 
 /// The device that "cpu", "cuda", "cuda:K" or "auto" (a GPU if there is one) names; the CPU is the substitute of a GPU. Throws
@@ -39,10 +38,7 @@ TrainDevice primitives_on(const std::string& device, int threads);
 /// Makes the device of a name: `primitives_on`, or a test's stand-in.
 using MakeDevice = std::function<TrainDevice(const std::string& device, int threads)>;
 
-/// Waits until the device has all of its code; failures are left to training. Throws Stopped.
-void wait_for_code(const TrainDevice& device, const Cancelled& cancelled);
-
-/// work(make) with the device; if that fails, with its substitute.
+/// work(make) with the device; where that fails, with what takes its place.
 template <class Work>
 auto with_either(const TrainDevice& device, Work work) {
   try {

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "app/commands/figure_command.h"
 #include "app/files/zip.h"
 #include "app/json/field_reader.h"
 #include "app/json/json.h"

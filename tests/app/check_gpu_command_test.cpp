@@ -42,7 +42,7 @@ struct Told {
 };
 Told told(const CheckedGpu& gpu, const CheckGpuArguments& x) {
   std::ostringstream out;
-  const bool fine = check_gpu(x, gpu, {out});
+  const bool fine = check_gpu(x, gpu, {out, out});
   return {fine, out.str()};
 }
 

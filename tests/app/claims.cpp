@@ -231,7 +231,7 @@ std::vector<Place> places_of_reasons() {
   for (Place& p : places())
     if (p.name != "README.md") all.push_back(std::move(p));
   std::vector<fs::path> figures = files_in("app/papers", ".cpp");
-  figures.emplace_back("app/train/seed_figures.cpp");
+  for (const char* const file : {"app/train/seed_figures.cpp", "assets/figures.json"}) figures.emplace_back(file);
   for (const fs::path& file : figures)
     all.push_back(place_of(file.generic_string(), literals_of(read_file(file.string(), largest_text))));
   for (const ScaledKernel& k : scaled_kernels()) all.push_back(place_of("--like " + std::string(k.name), std::string(k.what)));

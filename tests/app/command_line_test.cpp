@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/commands/window_commands.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
@@ -79,6 +78,19 @@ TEST(CommandLine, PresetsAreListed) {
   for (const GradPolicy& p : grad_policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
   EXPECT_THAT(people.out, HasSubstr("rounds P, dS, dV, dK, dQ"));
   EXPECT_EQ(json["backward_policies"][1]["rounded"].dump(), R"(["P","dS","dV","dK","dQ"])");
+}
+
+/// A word that is no command is told all that there are, in the order of the help.
+TEST(CommandLine, EveryCommandIsNamed) {
+  std::istringstream help(attoscope({"--help"}).out);
+  std::string names;
+  bool lists_commands = false;
+  for (std::string line; std::getline(help, line);) {
+    if (lists_commands && line.starts_with("  ")) names += (names.empty() ? "" : ", ") + line.substr(2, line.find(' ', 2) - 2);
+    lists_commands |= line == "Subcommands:";
+  }
+  EXPECT_THAT(names, ::testing::StartsWith("run, sweep, train, figure, "));
+  expect_refused({"bogus"}, 2, "'bogus' is neither a command (" + names + ") nor a session file");
 }
 
 TEST(CommandLine, WrongUsageIsCode2) {
@@ -178,11 +190,11 @@ TEST(CommandLine, ASessionComesAlone) {
 }
 
 TEST(CommandLine, SizesOfPictures) {
-  EXPECT_EQ(parse_size("1600x1000").width, 1600);
-  EXPECT_EQ(parse_size("1600x1000").height, 1000);
+  EXPECT_EQ(attoscope({"render", "--out", "/nowhere/x.png", "--size", "1600x1000"}).code, 1) << "the folder is missing";
   for (const char* const bad :
        {"", "x", "1600", "1600x", "x1000", "1600x1000x3", "0x0", "-5x10", "99999x10", "1600X1000", "16e2x1000"}) {
-    EXPECT_THROW(parse_size(bad), std::invalid_argument) << bad;
+    expect_refused({"render", "--out", "/nowhere/x.png", "--size", bad}, 2,
+                   "--size is '" + std::string(bad) + "', expected WIDTHx");
   }
 }
 

@@ -14,7 +14,6 @@
 #include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/support/eventually.h"
-#include "tests/support/slow_code.h"
 
 namespace attoscope {
 namespace {
@@ -49,11 +48,7 @@ Session small_session(const std::string& device) {
 
 class ExplorerDevices : public ::testing::Test {
  protected:
-  explicit ExplorerDevices(std::vector<CodePart> missing = {})
-      : code_("NVIDIA RTX", std::move(missing)),
-        explorer_(
-            start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); },
-            [this](const std::string& device) { return device == "cpu" || code_.ready() ? nullptr : &code_; }) {}
+  ExplorerDevices() : explorer_(start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
 
   /// Input of the panels after the session's question is answered.
   PanelInput settled(Session& session) {
@@ -66,26 +61,7 @@ class ExplorerDevices : public ::testing::Test {
 
   StandIn compute_;
   Start start_;
-  CodeLoader code_;  ///< that devices other than the CPU miss
   Explorer explorer_;
-};
-
-struct TwoSlowParts {
-  testing::SlowCode slow_{{"attention in float", "deviations"}};
-};
-/// A GPU whose driver has to compile two parts, each as long as the test wants.
-class ExplorerFirstUse : protected TwoSlowParts, public ExplorerDevices {
- protected:
-  explicit ExplorerFirstUse() : ExplorerDevices(slow_.parts()) {}
-  ~ExplorerFirstUse() override { slow_.let(2); }
-
-  CompilingInput compiling() const { return explorer_.panel_input().compiling; }
-  bool reaches(Session& session, CompilingInput::State state) {
-    return testing::eventually([&] {
-      explorer_.update(session);
-      return compiling().state == state;
-    });
-  }
 };
 
 TEST(DeviceFailures, AreWhatALibraryThrowsOfAGpu) {
@@ -177,76 +153,6 @@ TEST_F(ExplorerDevices, AGpuLostMidRunLosesNothingAndOneSentenceSaysSo) {
   compute_.gpu_is_lost = false;
   session.experiment.problem.seed = 8;
   EXPECT_EQ(settled(session).messages.error, "") << "the next answer had no trouble";
-}
-
-TEST_F(ExplorerFirstUse, TheCpuAnswersUntilTheCodeIsCompiledAndThenTheGpu) {
-  using enum CompilingInput::State;
-  Session session = small_session("auto");
-  EXPECT_EQ(settled(session).compiling.state, running);
-  EXPECT_EQ(compiling().gpu, "NVIDIA RTX");
-  EXPECT_EQ(compiling().part, "attention in float");
-  EXPECT_EQ(compiling().done, 0);
-  EXPECT_EQ(compiling().all, 2);
-  EXPECT_TRUE(compiling().cpu_computes);
-  EXPECT_TRUE(explorer_.compiling());
-  EXPECT_FALSE(explorer_.computing()) << "the window is not busy";
-  session.experiment.problem.seed = 7;
-  EXPECT_EQ(settled(session).messages.error, "");
-  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "cpu"));
-  slow_.let(2);
-  ASSERT_TRUE(reaches(session, none));
-  EXPECT_FALSE(explorer_.compiling());
-  settled(session);
-  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "cpu", "auto")) << "the same question, without anybody's doing";
-}
-
-TEST_F(ExplorerFirstUse, IsStoppedAfterThePresentPartAndGoneOnWith) {
-  using enum CompilingInput::State;
-  Session session = small_session("auto");
-  settled(session);
-  ASSERT_TRUE(testing::eventually([&] { return !slow_.begun().empty(); })) << "before, it would stop at once";
-  explorer_.stop_compiling();
-  EXPECT_EQ(settled(session).compiling.state, stopping);
-  slow_.let(1);
-  ASSERT_TRUE(reaches(session, stopped));
-  EXPECT_EQ(compiling().done, 1);
-  EXPECT_FALSE(explorer_.compiling()) << "nothing moves";
-  session.experiment.problem.seed = 7;
-  EXPECT_EQ(settled(session).compiling.state, stopped) << "it does not begin again by itself";
-  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "cpu"));
-  explorer_.compile();
-  slow_.let(1);
-  ASSERT_TRUE(reaches(session, none));
-  settled(session);
-  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "cpu", "auto"));
-  EXPECT_THAT(slow_.begun(), ElementsAre("attention in float", "deviations"));
-}
-
-TEST_F(ExplorerFirstUse, WhatFailsIsToldByWhoComputesThere) {
-  Session session = small_session("auto");
-  settled(session);
-  slow_.let(1, "The driver refused.");
-  ASSERT_TRUE(reaches(session, CompilingInput::State::none));
-  settled(session);
-  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "auto"));
-}
-
-TEST_F(ExplorerFirstUse, TheCpuMissesNothing) {
-  Session session = small_session("cpu");
-  EXPECT_EQ(settled(session).compiling.state, CompilingInput::State::none);
-  EXPECT_TRUE(slow_.begun().empty());
-}
-
-TEST_F(ExplorerFirstUse, ARealKernelWaitsForItsGpu) {
-  Session session = small_session("auto");
-  session.experiment.a.algorithm = Algorithm::hardware;
-  EXPECT_TRUE(testing::eventually([&] {
-    explorer_.update(session);
-    const std::lock_guard lock(compute_.mutex);
-    return !compute_.asked.empty();
-  }));
-  EXPECT_EQ(compute_.asked.front(), "auto");
-  EXPECT_FALSE(compiling().cpu_computes);
 }
 
 TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {

@@ -1,6 +1,4 @@
 // `attoscope run`: options become an experiment, the answer becomes files, and failures leave nothing behind.
-#include "app/commands/run_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/session/experiment_options.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
@@ -64,7 +63,7 @@ TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
 }
 
 TEST(RunCommand, OptionsBecomeTheExperiment) {
-  RunArguments x;
+  ExperimentOptions x;
   x.typed["input"] = "constant:0.25";
   x.typed["n"] = "100";
   x.typed["d"] = "32";
@@ -119,7 +118,7 @@ TEST(RunCommand, OneMinusCosineIsNeverBelowZero) {
 }
 
 TEST(RunCommand, PoliciesFollowTheAlgorithm) {
-  RunArguments x;
+  ExperimentOptions x;
   EXPECT_EQ(experiment_of(x).a.precision, policy("hw").precision);
   x.typed["algorithm"] = "three_pass";
   EXPECT_EQ(experiment_of(x).a.precision, policy("base_eager").precision);
@@ -131,7 +130,7 @@ TEST(RunCommand, PoliciesFollowTheAlgorithm) {
 }
 
 TEST(RunCommand, SizesFollowTheFile) {
-  RunArguments x;
+  ExperimentOptions x;
   x.typed["input"] = example + ":2";
   EXPECT_EQ(experiment_of(x).problem.n, 1024);
   EXPECT_EQ(experiment_of(x).problem.d, 64);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/run_command.h"
+#include "app/session/experiment_options.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
 
@@ -77,7 +77,7 @@ TEST(RunOptions, TauFollowsTheMainFormat) {
 }
 
 TEST(RunOptions, APresetIsTheStartAndOptionsChangeIt) {
-  RunArguments x;
+  ExperimentOptions x;
   x.preset = "fp8_stale_max";
   const Experiment probed = experiment_of(x);
   EXPECT_EQ(probed.a.algorithm, Algorithm::flash4);

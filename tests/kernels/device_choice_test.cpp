@@ -9,7 +9,6 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
-#include "kernels/gpu/code_loader.h"
 #include "kernels/gpu/engine.h"
 
 namespace attoscope {
@@ -123,20 +122,7 @@ TEST(MeasuredTimes, TellKindsApartAndAddTheGoldenValueWhereItIsNeeded) {
   EXPECT_FALSE(times.expected(true, {1e6, false, true}, false));
 }
 
-TEST(DeviceChoice, WaitsForADriverOnlyWhereNoCpuCouldAnswerBefore) {
-  const CodeProgress nothing{.done = 0, .all = 4}, most{.done = 3, .all = 4};
-  const std::string gpu = "NVIDIA RTX";
-  const DeviceChoice small = choose_while_compiling({.cpu_at_best_ms = 20}, gpu, nothing);
-  EXPECT_FALSE(small.gpu);
-  EXPECT_EQ(small.why, "since the code for NVIDIA RTX is not compiled yet, which --device cuda does");
-  EXPECT_TRUE(choose_while_compiling({.cpu_at_best_ms = 1e6}, gpu, nothing).gpu);
-  EXPECT_FALSE(choose_while_compiling({.cpu_at_best_ms = 10'000}, gpu, nothing).gpu);
-  EXPECT_TRUE(choose_while_compiling({.cpu_at_best_ms = 10'000}, gpu, most).gpu) << "a quarter is left";
-  EXPECT_TRUE(choose_while_compiling({.cpu_ms = 1e6, .cpu_at_best_ms = 10}, gpu, nothing).gpu) << "as was measured";
-  EXPECT_FALSE(choose_while_compiling({.cpu_ms = 30, .gpu_ms = 1, .cpu_at_best_ms = 10}, gpu, most).gpu);
-}
-
-/// A GPU that never runs anything: using it fails.
+/// A GPU that never runs anything: whoever chooses it is told that it failed.
 std::unique_ptr<Engine> no_engine() { throw DeviceFailure("The GPU was lost."); }
 
 TEST(Auto, AGpuThatFailsIsNoChoice) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/run_command.h"
+#include "app/session/experiment_options.h"
 #include "app/session/session.h"
 #include "tests/support/temporary_directory.h"
 

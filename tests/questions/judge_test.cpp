@@ -88,7 +88,40 @@ TEST(Judge, NoCorrectOutputFails) {
   std::printf("correct outputs: %d, of which failed: %d\n", outputs, failed);
 }
 
-/// Small, equal, large and tiny numbers: right outputs pass, wrong ones do not, and undecidable ones are reported as such.
+/// Rivals that differ in their sums are looked at in 64 rows: those that were left out are held to what they are held to where
+/// every row is looked at, and correct kernels of both kinds pass.
+TEST(Judge, SampledRowsTellForAllRows) {
+  constexpr int rows = 1024, seen = 64, columns = 64;
+  for (const Format& f : {bf16, fp16})
+    for (const InputKind kind : {InputKind::normal, InputKind::outliers, InputKind::biased}) {
+      const Problem p = drawn_problem(kind, rows, columns, Mask{}, 3, f);
+      Method h100 = method("hw", 64), chains = method("hw", 128);
+      h100.accumulator = {Accumulator::h100, Accumulator::h100};
+      chains.order = SumOrder::interleaved;
+      Judged all;
+      for (const Method& m : {h100, chains}) {
+        all = judged(p, emulated(p, m, f), f);
+        EXPECT_TRUE(all.head.rounded) << name(f) << ", " << name(kind) << ": " << said(all.head);
+      }
+      for (const int first : {100, 700}) {
+        Tensors t = *p.input.tensors;
+        const auto begin = t.q.begin() + std::ptrdiff_t{first} * columns;
+        t.n = seen, t.q = Values(begin, begin + std::ptrdiff_t{seen} * columns);
+        Problem few = with_shape(p, t.shape());
+        few.input = testing::given(t);
+        const Judged whole = judged(few, Values(std::size_t{seen} * columns, 0.0), f);
+        for (int i = 0; i < seen; ++i) {
+          const double wide = all.tolerance.factor[static_cast<std::size_t>(first + i)],
+                       exact = whole.tolerance.factor[static_cast<std::size_t>(i)];
+          EXPECT_LT(wide, 1.3 * exact) << name(f) << ", " << name(kind) << ", row " << first + i;
+          EXPECT_GT(wide, exact / 1.3) << name(f) << ", " << name(kind) << ", row " << first + i;
+        }
+      }
+    }
+}
+
+/// Small, equal, large and tiny numbers: what is right passes, what is not does not, and where nothing can be said that is
+/// said.
 TEST(Judge, OddTensors) {
   const auto all = [](double q, double k, double v) {
     constexpr int rows = 8, columns = 4;

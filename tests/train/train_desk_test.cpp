@@ -18,7 +18,6 @@
 #include "kernels/experiment/presets.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
-#include "tests/support/slow_code.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 
@@ -499,28 +498,27 @@ TEST_F(Desk, NoFrameWaitsForTheThreadThatTrains) {
   desk.reset();  // before the semaphores go
 }
 
-TEST_F(Desk, WaitsForTheCodeOfItsDeviceAndSaysSo) {
-  SlowCode slow({"training's products", "training's attention"});
-  CodeLoader code("NVIDIA RTX", slow.parts());
+TEST_F(Desk, SaysThatADriverHasToCompileFirst) {
+  std::counting_semaphore<> answer(0);
   desk.emplace([] {}, TrainKeeping{scratch_ / "data"},
                [&](const std::string&, int) {
                  TrainDevice device = primitives_on("cpu", 2);
-                 device.code = &code;
+                 device.compiles = "The driver compiles the code for NVIDIA RTX, once: about half a minute.";
+                 device.make = [&answer, make = device.make] {
+                   answer.acquire();  // until it was read
+                   return make();
+                 };
                  return device;
                });
   const auto is_told = [](const TrainView& v) { return v.progress.remark.find("NVIDIA RTX") != std::string::npos; };
-  request(Act::run);
+  request(Act::one_step);
   EXPECT_TRUE(until(is_told));
   EXPECT_TRUE(desk->busy());
-  request(Act::pause);
-  EXPECT_TRUE(until_quiet()) << "a driver that compiles holds nobody up";
-  EXPECT_EQ(desk->view().record, nullptr);
+  answer.release(100);
+  EXPECT_TRUE(until_quiet());
+  EXPECT_NE(desk->view().record, nullptr);
   EXPECT_FALSE(is_told(desk->view()));
-  EXPECT_EQ(code.progress().done, 0);
-  slow.let(2);
-  EXPECT_NE(after(Act::one_step).record, nullptr);
-  EXPECT_TRUE(code.ready());
-  desk.reset();  // before the code goes
+  desk.reset();  // before the semaphore goes
 }
 
 TEST(KeptStates, AreThinnedEvenlyAndKeepBothEnds) {

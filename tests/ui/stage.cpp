@@ -61,8 +61,7 @@ void Stage::open(Session opened) {
   state = make_ui_state();
   sessions_.emplace(places, session, document);
   dialog_.emplace([] {});
-  explorer_.emplace(
-      Start{.session = session, .example_file = example_file(), .first = first_start}, [] {}, attoscope::compute, code);
+  explorer_.emplace(Start{.session = session, .example_file = example_file(), .first = first_start}, [] {});
   sweeper_.emplace([] {}, points_directory);
   train_.emplace([] {}, TrainKeeping{data_directory});
 }

@@ -35,14 +35,13 @@ class Stage {
   bool asked_to_quit = false;
   TrainRequest train_request;  ///< the panels' last request to the training; handled only without `told`
   UiStatePtr state = make_ui_state();
-  PlotExporter exporter{""};            ///< folder of a test's pictures
-  SessionStore::Places places;          ///< files of a test's last session; from the next `open` on
-  bool first_start = false;             ///< the next opened window is the first one
-  std::string document;                 ///< the file that the next opened session belongs to
-  CodeOfDevice code = missing_code_of;  ///< code that the devices of later opened windows miss
-  std::string points_directory;         ///< folder in which later opened windows keep points of sweeps; empty: none
-  std::string data_directory;           ///< folder in which they keep trainings, and Q, K, V of them; empty: none
-  std::vector<float> frame_ms;          ///< times of the last frames without pixels
+  PlotExporter exporter{""};     ///< where a test wants its pictures
+  SessionStore::Places places;   ///< where a test wants its last session; from the next `open` on
+  bool first_start = false;      ///< the window that is opened next is the first one
+  std::string document;          ///< the file that the next opened session belongs to
+  std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
+  std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
+  std::vector<float> frame_ms;   ///< how long frames without pixels took, the last ones
 
   /// Opens a new window on `opened`.
   void open(Session opened);

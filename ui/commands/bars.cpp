@@ -22,7 +22,6 @@
 #include "ui/sweep/words.h"
 #include "ui/train/series.h"
 #include "ui/train/words.h"
-#include "ui/widgets/compiling.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
@@ -211,9 +210,6 @@ class StatusItems {
     x_ += width + px(22);
   }
   float x() const { return x_; }
-  /// Place of an item that the caller draws itself; `leave` then skips its width.
-  ImVec2 at() const { return {x_, at_.y}; }
-  void leave(float width) { x_ += width + px(22); }
 
  private:
   ImVec2 at_;
@@ -305,13 +301,7 @@ void draw_status_bar(const Session& session, const PanelInput& input, const Pale
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;
-    if (shows_compiling(input.compiling)) {
-      const float room = (right - items.x()) * (sentence.empty() ? 1 : 0.5f);
-      ImGui::SetCursorScreenPos(items.at());
-      items.leave(draw_compiling(input.compiling, colours, room, height, requests));
-    } else {
-      add_numbers(items, status_numbers(session, input), right - text_width(Face::small, input.messages.error), colours);
-    }
+    add_numbers(items, status_numbers(session, input), right - text_width(Face::small, input.messages.error), colours);
     const std::string hint = "drop a .safetensors or .npy file anywhere";
     const float hint_left = right - text_width(Face::small, hint);
     if (!sentence.empty())

@@ -55,18 +55,7 @@ struct AnswerInput {
   std::string device;                    ///< "cpu avx512, 2 threads"
 };
 
-/// Compilation of the GPU code by the driver, on first use.
-struct CompilingInput {
-  enum class State : std::uint8_t { none, running, stopping, stopped };
-  State state = State::none;  ///< stopping: after the current part
-  std::string gpu;            ///< its name
-  int done = 0, all = 0;      ///< parts
-  std::string part;           ///< current part, or the next
-  double seconds = 0;         ///< elapsed time
-  bool cpu_computes = true;   ///< in the meantime; false: the answer waits
-};
-
-/// Additional answers on request. Each value holds its question; null: not known yet.
+/// What was found beside the answer, on request. Each value names the question that it answers; null: not known yet.
 struct SideInput {
   std::shared_ptr<const Why> why;
   bool attributing = false;  ///< `why` is on its way
@@ -129,7 +118,6 @@ struct FiguresInput {
 /// Input of the panels in a frame.
 struct PanelInput {
   AnswerInput answer;
-  CompilingInput compiling;
   SideInput side;
   ChoicesInput choices;
   MessagesInput messages;

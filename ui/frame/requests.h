@@ -88,15 +88,13 @@ struct Requests {
   SweepRequest sweep = SweepRequest::none;
   std::optional<SweepPlace> open_point;  ///< point of `PanelInput::sweep` to open in Explore
   TrainRequest train{};
-  bool list_lessons = false;                  ///< `LearnInput::lessons` is needed outside Learn
-  std::vector<LessonQuestion> lesson;         ///< questions of the page on screen, for `LearnInput::answers`
-  std::optional<LessonQuestion> open_number;  ///< number of a lesson whose setting is to be opened in Explore or Train
-  bool cancel = false;                        ///< stop the computation
-  bool stop_compiling = false;                ///< stop `PanelInput::compiling` after the current part
-  bool compile = false;                       ///< continue compiling
-  bool remarks_read = false;                  ///< clear `MessagesInput::remarks`
-  std::string error;                          ///< the reason why a request failed, for the status bar
-  bool animate = false;                       ///< something on screen moves by itself: draw the next frame
+  bool list_lessons = false;                  ///< `LearnInput::lessons`, although Learn is not on show
+  std::vector<LessonQuestion> lesson;         ///< all that the page on screen wants to know: `LearnInput::answers`
+  std::optional<LessonQuestion> open_number;  ///< a lesson's number whose setting is to be looked at, in Explore or Train
+  bool cancel = false;                        ///< stop what is being computed
+  bool remarks_read = false;                  ///< `MessagesInput::remarks` may go
+  std::string error;                          ///< why something that was asked for could not be done, for the status bar
+  bool animate = false;                       ///< something on screen changes by itself: draw on
   bool quit = false;
 };
 

@@ -211,7 +211,7 @@ std::unique_ptr<Primitives<float>> cpu_primitives(int threads, std::string_view 
 
 #ifndef ATTOSCOPE_CUDA
 std::unique_ptr<Primitives<float>> gpu_primitives(int) { throw DeviceFailure(why_no_cuda()); }
-std::vector<CodePart> training_code(int) { return {}; }
+void training_code(int) {}
 #endif
 
 }  // namespace attoscope

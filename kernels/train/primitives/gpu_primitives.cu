@@ -229,9 +229,11 @@ class Gpu {
 
 std::unique_ptr<Primitives<float>> gpu_primitives(int device) { return std::make_unique<DevicePrimitives<Gpu>>(device); }
 
-std::vector<CodePart> training_code(int gpu) {
-  return {code_part(gpu, "training's products", load_products), code_part(gpu, "training's attention", load_heads),
-          code_part(gpu, "the rest of training", [] { load_file_of(each_kernel<RoundTask>); })};
+void training_code(int gpu) {
+  use_device(gpu);
+  load_products();
+  load_heads();
+  load_file_of(each_kernel<RoundTask>);
 }
 
 }  // namespace attoscope

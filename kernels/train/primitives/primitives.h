@@ -147,8 +147,8 @@ class Primitives {
 std::unique_ptr<Primitives<float>> cpu_primitives(int threads = 0, std::string_view isa = {});
 /// Primitives on a GPU. Throws DeviceFailure, also if the program has no GPU code.
 std::unique_ptr<Primitives<float>> gpu_primitives(int device);
-/// The code that they need on a GPU.
-CodeFor training_code;
+/// What it needs there.
+LoadCode training_code;
 
 /// An array on a device that lives as long as this object.
 template <class T, class X>

@@ -10,7 +10,6 @@
 
 #include "app/session/session.h"
 #include "imgui_internal.h"
-#include "tests/support/slow_code.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/layout.h"
@@ -240,46 +239,7 @@ void progress(Hand& hand) {
   hand.check(!hand.exists(button), "and goes away");
 }
 
-/// A GPU whose driver compiles: the window is alive, shows the progress, stops after the present part and continues.
-void compiling(Hand& hand) {
-  SlowCode slow({"attention in float", "attention in double", "deviations", "pictures"});
-  slow.let(1);
-  CodeLoader code("NVIDIA GeForce RTX 5090", slow.parts());
-  hand.stage.code = [&](const std::string& device) { return device == "cpu" || code.ready() ? nullptr : &code; };
-  Session session = small_session();
-  session.device = "auto";
-  hand.open(session);
-  const std::string button = "//Status bar/###compiling";
-  const auto shown = [&](CompilingInput::State state) {
-    for (int i = 0; i < 20000 && hand.stage.panel_input().compiling.state != state; ++i) hand.frames(1);
-    hand.frames(2);
-    return hand.stage.panel_input().compiling.state == state;
-  };
-  hand.check(hand.stage.panel_input().answer.result != nullptr, "the CPU answers");
-  for (int i = 0; i < 20000 && !hand.exists(button); ++i) hand.frames(1);
-  hand.check(hand.exists(button), "after half a second there is a button");
-  const ImVec2 place = hand.place(button, 0);
-  hand.fill(controls + "##seed", "77");
-  hand.settle();
-  hand.check(hand.stage.panel_input().answer.result->experiment.problem.seed == 77, "it answers what is changed");
-  hand.click(button);
-  hand.check(shown(CompilingInput::State::stopping) && hand.disabled(button), "it is asked to stop");
-  slow.let(1);
-  hand.check(shown(CompilingInput::State::stopped), "it stops after that part");
-  hand.check(hand.place(button, 0).x == place.x, "the button does not move");
-  hand.click(button);
-  hand.check(shown(CompilingInput::State::running), "it goes on");
-  slow.let(2);
-  hand.check(shown(CompilingInput::State::none), "all is there");
-  hand.frames(60);
-  hand.check(!hand.exists(button), "and nothing is said any more");
-  hand.settle();
-  hand.check(hand.stage.panel_input().answer.result->experiment == hand.experiment(), "and answered");
-  hand.stage.code = missing_code_of;
-  hand.open(small_session());  // before the code goes away
-}
-
-/// A session that takes seconds.
+/// Something that takes seconds.
 Session slow_session() {
   Session session = small_session();
   session.experiment.problem.n = 32768;
@@ -495,13 +455,19 @@ void controls_fit(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"comfort", "controls fit", controls_fit},   Case{"comfort", "resizing", resizing},
-    Case{"comfort", "contrasts", contrasts},         Case{"comfort", "signs in the contrast theme", signs_in_contrast},
-    Case{"comfort", "sweep lines", sweep_lines},     Case{"comfort", "colour blindness", colour_blindness},
-    Case{"comfort", "progress", progress},           Case{"comfort", "cancelling", cancelling},
-    Case{"comfort", "compiling", compiling},         Case{"comfort", "saving", saving},
-    Case{"comfort", "saving plots", saving_plots},   Case{"comfort", "tabs", tabs},
-    Case{"comfort", "dropped files", dropped_files}, Case{"comfort", "small windows", small_windows},
+    Case{"comfort", "controls fit", controls_fit},
+    Case{"comfort", "resizing", resizing},
+    Case{"comfort", "contrasts", contrasts},
+    Case{"comfort", "signs in the contrast theme", signs_in_contrast},
+    Case{"comfort", "sweep lines", sweep_lines},
+    Case{"comfort", "colour blindness", colour_blindness},
+    Case{"comfort", "progress", progress},
+    Case{"comfort", "cancelling", cancelling},
+    Case{"comfort", "saving", saving},
+    Case{"comfort", "saving plots", saving_plots},
+    Case{"comfort", "tabs", tabs},
+    Case{"comfort", "dropped files", dropped_files},
+    Case{"comfort", "small windows", small_windows},
 };
 
 }  // namespace

@@ -1,0 +1,204 @@
+#include "app/commands/command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensor_scales.h"
+#include "app/tensors/tensor_set.h"
+#include "app/tensors/tensors.h"
+#include "app/words/devices.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/experiment_fields.h"
+
+namespace attoscope {
+namespace {
+
+/// A word as a shell reads it back.
+std::string shell_word(const std::string& word) {
+  const bool plain = word.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                         "_-./:=,+@%") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+std::string device_help() { return "what computes: " + std::string(device_specs); }
+std::string layout_help() { return "order of the dimensions of the tensors: " + std::string(layout_specs); }
+
+OptionList& OptionList::added(CLI::Option* option) {
+  last_ = option;
+  return *this;
+}
+
+OptionList& OptionList::group(const char* heading) {
+  app_->option_defaults()->group(heading);
+  return *this;
+}
+
+OptionList& OptionList::add(const std::string& option, std::string& text, const std::string& help) {
+  return added(app_->add_option(option, text, help)->capture_default_str());
+}
+
+OptionList& OptionList::add(const std::string& option, Typed& text, const std::string& help) {
+  return added(app_->add_option(option, text, help));
+}
+
+OptionList& OptionList::add(const std::string& option, bool& flag, const std::string& help) {
+  return added(app_->add_flag(option, flag, help));
+}
+
+OptionList& OptionList::add(const std::string& option, std::vector<std::string>& texts, const std::string& help) {
+  return added(app_->add_option(option, texts, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+}
+
+OptionList& OptionList::add_all(const std::string& option, std::vector<std::string>& texts, const std::string& help) {
+  return added(app_->add_option(option, texts, help));
+}
+
+OptionList& OptionList::required() { return added(last_->required()); }
+
+OptionList& OptionList::describe(const std::string& option, const std::string& help) {
+  app_->get_option(option)->description(help);
+  return *this;
+}
+
+OptionList& OptionList::parameter(ExperimentOptions& x, const ExperimentParameter& p, const std::string& help) {
+  const std::string option = std::string(p.option) + (p.key == "n" ? ",--n-q" : ""), key(p.key);
+  if (p.is_flag) return added(app_->add_flag_callback(option, [&x, key] { x.typed[key] = "true"; }, help));
+  const auto take = [&x, key](const std::string& text) { x.typed[key] = text; };
+  return added(app_->add_option_function<std::string>(option, take, help));
+}
+
+OptionList& OptionList::parameters(ExperimentOptions& x, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) parameter(x, *find_parameter(key), help_of(*find_parameter(key)));
+  return *this;
+}
+
+OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
+  group("Scales of stored tensors");
+  constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
+  for (std::size_t i = 0; i < parts; ++i)
+    add(scale_options[i], x.scales[i],
+        std::string("what ") + called[i] + " is multiplied by: FILE.npy or FILE.safetensors[:TENSOR], behind it [" +
+            std::string(scale_groups) + "] where its shape fits several (for 8 bits, " + letters[i] +
+            "_scale or the like beside " + called[i] + ")");
+  return *this;
+}
+
+OptionList& OptionList::problem(ExperimentOptions& x) {
+  group("Input");
+  add("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
+  parameter(x, *find_parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
+  add("--layout", x.layout, layout_help() + " (told by the shapes)");
+  parameters(x, {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"});
+  return scales(x);
+}
+
+OptionList& OptionList::arithmetic(ExperimentOptions& x) {
+  group("Arithmetic").parameters(x, {"format"});
+  return add("--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4; repeatable");
+}
+
+OptionList& OptionList::method_a(ExperimentOptions& x, const std::string& usual, bool cut) {
+  group("Method a");
+  parameter(x, *find_parameter("algorithm"), "of a: " + listed(algorithm_names) + " (flash2)");
+  parameter(x, *find_parameter("policy"),
+            "where a rounds (see attoscope presets); " + usual + ", or base_eager for three_pass");
+  parameters(x, {"block_q"});
+  if (cut) parameters(x, {"block_k", "splits"});
+  return parameters(x, {"tau", "tie_beta", "exponential", "exp2_degree", "p_exponent", "order", "kahan_l", "reverse_keys"});
+}
+
+OptionList& OptionList::kernel_of_a(ExperimentOptions& x) {
+  group("Tensor cores, method a");
+  add("--like", x.like,
+      "a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
+      "other options then change it");
+  parameters(x, {"accumulator", "flush"});
+  return group("Storage with scales, method a")
+      .parameters(x, {"scaling.Q", "scaling.K", "scaling.V", "scaling.P", "scaling.hadamard", "scaling.smooth_K",
+                      "scaling.smooth_Q", "scaling.smooth_V", "scaling.smoothed"});
+}
+
+OptionList& OptionList::methods(ExperimentOptions& x, const std::string& usual) {
+  return arithmetic(x).method_a(x, usual, true).kernel_of_a(x).group("Method b").parameters(x, {"baseline"});
+}
+
+OptionList& OptionList::kernel(ExperimentOptions& x) {
+  group("Your own kernel");
+  add("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
+  return add("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b");
+}
+
+OptionList& OptionList::device(std::string& device, std::string& threads, const std::string& help) {
+  return group("Device").add("--device", device, help).add("--threads", threads, "0 is all");
+}
+
+OptionList& OptionList::quiet() {
+  return added(app_->add_flag("--quiet")->description("show no progress (it is shown on terminals only)"));
+}
+
+bool OptionList::was_given(const std::string& option) const {
+  const CLI::Option* const found = app_->get_option_no_throw(option);
+  return found != nullptr && found->count() > 0;
+}
+
+std::string OptionList::typed() const {
+  std::string text = "attoscope " + app_->get_name();
+  for (const CLI::Option* const option : app_->get_options()) {
+    if (option->get_group() == "Device" || option->get_group() == "Output") continue;
+    for (const std::string& value : option->results())
+      if (!value.empty())
+        text += " " + option->get_name() + (option->get_items_expected_max() > 0 ? " " + shell_word(value) : "");
+  }
+  return text;
+}
+
+void prepare_gpus(const std::string& device, const Streams& streams, LoadCode* code) try {
+  const std::vector<int> gpus = devices_of(device);
+  if (const std::string sentence = gpu_code().sentence(gpus, code); !sentence.empty())
+    streams.warnings << "attoscope: " << sentence << std::endl;
+  gpu_code().load(gpus, code);
+} catch (const DeviceFailure&) {
+}
+
+int thread_option(const std::string& typed) { return whole_number("--threads", typed, 0, 4096); }
+
+void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read) {
+  for (const OutputPlace& place : written)
+    if (!place.file.empty() && place.file != "-") check_place(place.option, place.file);
+  check_distinct(written);
+  for (const OutputPlace& place : read) {
+    std::vector<OutputPlace> all = written;
+    all.push_back(place);
+    check_distinct(all);
+  }
+}
+
+void check_tables(const TableFiles& x) {
+  check_outputs({{"--csv", x.csv}, {"--json", x.json}});
+  if (x.csv == "-" && x.json == "-") throw std::invalid_argument("--csv and --json are both -, expected one of them");
+}
+
+void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, const std::function<std::string()>& report,
+                   std::ostream& out) {
+  std::string shown;
+  bool reports = true;
+  for (const auto& [place, text] : texts) {
+    if (place.empty()) continue;
+    if (place == "-")
+      shown += text(), reports = false;
+    else
+      files.add(place, text());
+  }
+  files.commit();
+  out << (reports ? report() : shown) << std::flush;
+}
+
+}  // namespace attoscope

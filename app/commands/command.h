@@ -1,0 +1,169 @@
+/// A command: its name, its options and what runs it; and what commands share.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "app/files/files.h"
+#include "app/files/interrupts.h"
+#include "app/session/experiment_options.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/gpu/gpu_code.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace attoscope {
+
+/// How the program ends.
+enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3 };
+
+/// Where a command writes.
+struct Streams {
+  std::ostream& out;                 ///< results
+  std::ostream& warnings;            ///< failures that stop nothing
+  std::ostream* terminal = nullptr;  ///< progress; null: nowhere
+  std::string typed{};               ///< the command line of the same question, without its device and its outputs
+};
+
+/// The options of a command, each declared once: its name, the place of its text, its line in the help. A place of type Typed
+/// stays empty where nothing was typed; the text that a string holds before is the default, which the help shows.
+class OptionList {
+ public:
+  explicit OptionList(CLI::App& app) : app_(&app) {}
+
+  /// Begins a group: options that are added from here on stand under this heading in the help.
+  OptionList& group(const char* heading);
+  OptionList& add(const std::string& option, std::string& text, const std::string& help);
+  OptionList& add(const std::string& option, Typed& text, const std::string& help);
+  OptionList& add(const std::string& option, bool& flag, const std::string& help);
+  /// An option that may be given several times.
+  OptionList& add(const std::string& option, std::vector<std::string>& texts, const std::string& help);
+  /// One that takes all texts behind it.
+  OptionList& add_all(const std::string& option, std::vector<std::string>& texts, const std::string& help);
+  /// The options of one table, each with its place.
+  template <std::size_t N>
+  OptionList& add(const std::array<FieldOption, N>& options, std::array<Typed, N>& typed) {
+    for (std::size_t i = 0; i < N; ++i) add(options[i].option, typed[i], options[i].what);
+    return *this;
+  }
+  /// Makes the last option one that must be given.
+  OptionList& required();
+  /// Replaces the help of an option that is there.
+  OptionList& describe(const std::string& option, const std::string& help);
+
+  /// The option of a parameter of experiments, and of several by their keys.
+  OptionList& parameter(ExperimentOptions& x, const ExperimentParameter& p, const std::string& help);
+  OptionList& parameters(ExperimentOptions& x, std::initializer_list<std::string_view> keys);
+
+  // Groups that commands share.
+  OptionList& problem(ExperimentOptions& x);
+  /// The files of the scales of Q, K, V and, where there are four, O.
+  OptionList& scales(ExperimentOptions& x, std::size_t parts = 3);
+  OptionList& arithmetic(ExperimentOptions& x);
+  /// `usual`: a's policy where none is named. `cut`: also how it cuts the keys.
+  OptionList& method_a(ExperimentOptions& x, const std::string& usual, bool cut);
+  /// Tensor cores and storage of a.
+  OptionList& kernel_of_a(ExperimentOptions& x);
+  /// Arithmetic, a and b.
+  OptionList& methods(ExperimentOptions& x, const std::string& usual = "hw");
+  /// Somebody's output.
+  OptionList& kernel(ExperimentOptions& x);
+  OptionList& device(std::string& device, std::string& threads, const std::string& help);
+  OptionList& quiet();
+
+  /// True if the option is one of this list and was given.
+  bool was_given(const std::string& option) const;
+  /// What was typed, as a shell reads it back, without the groups Device and Output.
+  std::string typed() const;
+
+ private:
+  OptionList& added(CLI::Option* option);
+
+  CLI::App* app_;
+  CLI::Option* last_ = nullptr;
+};
+
+std::string device_help();
+std::string layout_help();
+inline constexpr const char* figure_help =
+    "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them";
+
+/// One `attoscope NAME`.
+struct Command {
+  using Run = std::function<ExitCode(const Streams&)>;
+  const char *name, *what;
+  std::function<Run(OptionList&)> declare;  ///< adds the options; returns what runs the command once they were typed
+};
+
+/// The command whose options fill an Arguments. `run` may return false, which is the exit code judged_wrong.
+template <class Arguments, class Result>
+Command command(const char* name, const char* what, void (*declare)(OptionList&, Arguments&),
+                Result (*run)(const Arguments&, const Streams&)) {
+  return {name, what, [=](OptionList& list) -> Command::Run {
+            const auto x = std::make_shared<Arguments>();
+            declare(list, *x);
+            return [x, run](const Streams& streams) {
+              if constexpr (std::is_same_v<Result, bool>) return run(*x, streams) ? done : judged_wrong;
+              run(*x, streams);
+              return done;
+            };
+          }};
+}
+
+/// Throws a sentence: this build has no window.
+[[noreturn]] void no_window();
+
+/// Has the code for the device's GPUs compiled where their drivers have to do that first, and says so. A failure is left to
+/// whoever needs the code.
+void prepare_gpus(const std::string& device, const Streams& streams, LoadCode* code = attention_code);
+
+/// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
+int thread_option(const std::string& typed);
+
+/// Before anything is computed: throws in a sentence where one of the files cannot be written ("" and "-" are none), where two
+/// are the same, or where one is also read.
+void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read = {});
+
+/// Places of a command's tables; "" nowhere, "-" standard output.
+struct TableFiles {
+  std::string csv, json;
+};
+/// The same for these, of which one alone may be standard output.
+void check_tables(const TableFiles& files);
+
+/// A text and its place, "" nowhere, "-" standard output; made where it is wanted.
+struct OutputText {
+  std::string place;
+  std::function<std::string()> text;
+};
+/// Writes `files` and the texts that go to files together, and then to `out` those that go there, or else the report.
+void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, const std::function<std::string()>& report,
+                   std::ostream& out);
+inline void write_outputs(const std::vector<OutputText>& texts, const std::function<std::string()>& report, std::ostream& out) {
+  StagedFiles files;
+  write_outputs(files, texts, report, out);
+}
+
+/// What work(cancelled) returns; throws `sentence` where a signal stopped it.
+template <class Work>
+auto unless_stopped(const std::string& sentence, Work work) {
+  const Interrupts interrupts;
+  try {
+    return work([&] { return interrupts.arrived(); });
+  } catch (const Stopped&) {
+    throw std::runtime_error(sentence);
+  }
+}
+
+}  // namespace attoscope

@@ -1,0 +1,41 @@
+/// Texts of named figures, in which {...} stands for a value.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "app/figures/figure.h"
+
+namespace attoscope {
+
+/// The values that a text may name.
+struct FigureScope {
+  std::map<std::string, std::string, std::less<>> texts;
+  std::map<std::string, double, std::less<>> numbers;
+  const Figure* figure = nullptr;  ///< the points that {y0_1_last} may name; null: none
+
+  /// Gives a text a name, and its number too where it is one.
+  void bind(const std::string& name, const std::string& value);
+};
+
+/// The text with each pair of braces replaced:
+///   {policy}              a text of the scope
+///   {32*N}                an expression (kernels/questions/expression.h) over the scope's numbers and over points of the
+///   figure:
+///                         y0_1_last is y of panel 0, series 1, at its last point; x0_1_2; a point is first, last, least (of
+///                         y), a place or the name of a category; NaN where there is none
+///   {32*N:two}            the same with two digits; {...:fold}: "rises 2.9-fold", of a ratio; {...:.2g}: as fmt writes it
+///   {N > 64 ?this|that}   one of two texts, which may hold braces
+///   {name0_1_least}       the category of a point
+///   {places_7_14}         the label, panel and x of every point of undashed series with y in 7 to 14
+/// Throws std::invalid_argument in a sentence where an expression is none.
+std::string filled(std::string_view text, const FigureScope& scope);
+
+/// The number that `text`, filled, is. Throws std::invalid_argument in a sentence where it is none.
+double filled_number(std::string_view text, const FigureScope& scope);
+
+/// "2.9".
+std::string two_digits(double x);
+
+}  // namespace attoscope

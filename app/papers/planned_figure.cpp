@@ -1,0 +1,332 @@
+#include "app/papers/planned_figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "app/files/paths.h"
+#include "app/papers/figure_text.h"
+#include "app/papers/sweep_figure.h"
+#include "app/sweep/axis.h"
+#include "app/sweep/table.h"
+#include "app/words/field_setter.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/scaled_kernels.h"
+
+namespace attoscope {
+namespace {
+
+using Plan = nlohmann::json;
+
+constexpr std::array<std::string_view, 13> ink_names{"a",   "b",     "golden", "moved", "bad", "good", "one",
+                                                     "two", "three", "four",   "five",  "six", "text"};
+constexpr std::array<std::string_view, 7> shape_names{"line", "marks", "line_and_marks", "steps", "bars", "band", "dots"};
+
+/// The keys of an entry, its panels, lines and bars.
+constexpr std::array<std::string_view, 29> known_keys{
+    "name",  "title", "what",  "across", "wide",    "caption", "panels", "lines",  "bars",      "for",
+    "if",    "set",   "vary",  "seeds",  "measure", "over",    "only",   "level",  "x",         "x_log",
+    "names", "y",     "y_log", "y_min",  "label",   "ink",     "shape",  "dashed", "over_first"};
+
+/// A text of the plan, or a number or a flag as one; "" where there is none.
+std::string text_of(const Plan& plan, const char* key) {
+  const auto found = plan.find(key);
+  return found == plan.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+/// `inner` with the keys that it lacks as `outer` has them; the settings of both. Loops and titles are its own.
+Plan within(const Plan& outer, const Plan& inner) {
+  Plan all = outer;
+  for (const char* const own : {"title", "for", "if", "panels", "lines", "bars"}) all.erase(own);
+  all.update(inner);
+  Plan settings = outer.value("set", Plan::array());
+  for (const Plan& setting : inner.value("set", Plan::array())) settings.push_back(setting);
+  all["set"] = std::move(settings);
+  return all;
+}
+
+/// Sets "key=value": an axis of sweeps, a field of the problem, a whole kernel as a, or a file of the assets as the input.
+void set(Experiment& e, const std::string& setting) {
+  const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
+  const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
+  if (key == "file") {
+    e.problem.input.kind = InputKind::tensors;
+    e.problem.input.file = assets_directory() + "/" + value;
+  } else if (key == "kernel") {
+    e = with_kernel(std::move(e), kernel_preset(value));
+  } else if (key == "rows") {
+    set_field("figure", key, value, [&](FieldSetter& setter) { visit_problem(setter, e.problem); });
+  } else {
+    vary(e, key, value);
+  }
+}
+
+/// RMS error of a against the truth for the inputs before they were rounded or stored.
+double error_from_given(const Experiment& e) {
+  const Result rounded = compute(e);
+  Experiment given = e;
+  for (Method* const m : {&given.a, &given.b}) {
+    m->precision[Step::input] = exact;
+    m->scaling = {};
+    m->accumulator = {};
+  }
+  const Matrix truth = *compute(given).golden;
+  double squares = 0;
+  for (std::size_t i = 0; i < truth.values.size(); ++i) squares += std::pow(rounded.a.values[i] - truth.values[i], 2);
+  return std::sqrt(squares / static_cast<double>(truth.values.size()));
+}
+
+/// Mean and standard deviation over seeds.
+struct Spread {
+  double mean = 0, std = 0;
+};
+Spread spread_from_given(Experiment e, int seeds) {
+  std::vector<double> values;
+  for (e.problem.seed = 1; e.problem.seed <= static_cast<std::uint64_t>(seeds); ++e.problem.seed)
+    values.push_back(error_from_given(e));
+  const double count = static_cast<double>(values.size());
+  Spread s;
+  double squares = 0;
+  for (const double v : values) s.mean += v / count;
+  for (const double v : values) squares += (v - s.mean) * (v - s.mean);
+  s.std = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  return s;
+}
+
+/// Draws one entry.
+class PlanDrawing {
+ public:
+  PlanDrawing(const FigureSettings& settings, const AnswerSweep& answer) : settings_(settings), answer_(answer) {}
+
+  Figure figure(const Plan& plan) {
+    FigureScope scope = scope_of(settings_);
+    scope.figure = &figure_;
+    figure_.name = text_of(plan, "name");
+    figure_.panels_across = plan.contains("across") ? static_cast<int>(filled_number(text_of(plan, "across"), scope)) : 1;
+    figure_.columns = figure_.panels_across > 1 || plan.value("wide", false) ? 2 : 1;
+    collect_bars(plan, scope);
+    for (const Plan& panel : plan.at("panels"))
+      for (const FigureScope& one : each(panel, scope)) add_panel(within(plan, panel), one);
+    figure_.caption = filled(text_of(plan, "caption"), scope);
+    return std::move(figure_);
+  }
+
+ private:
+  struct Bar {
+    std::string name;
+    Experiment experiment;
+  };
+
+  /// The values that a loop binds, one scope each, but for those that its condition leaves out.
+  std::vector<FigureScope> each(const Plan& plan, const FigureScope& scope) const {
+    std::vector<FigureScope> all;
+    for (const Plan& row : rows_of(plan.value("for", Plan::array({Plan::object()})))) {
+      FigureScope& one = all.emplace_back(scope);
+      for (const auto& [name, value] : row.items()) one.bind(name, value.get<std::string>());
+      if (plan.contains("if") && filled(text_of(plan, "if"), one).empty()) all.pop_back();
+    }
+    return all;
+  }
+
+  /// The rows of a loop, or those of the list that it names.
+  Plan rows_of(const Plan& loop) const {
+    if (!loop.is_string()) return loop;
+    Plan rows = Plan::array();
+    const auto add = [&](const char* name, std::string_view value) { rows.push_back({{name, std::string(value)}}); };
+    FigureSettings x = settings_;
+    x.all_policies |= loop == "all_policies";
+    if (loop == "policies" || loop == "all_policies")
+      for (const std::string& policy : policies_of(x)) add("policy", policy);
+    else if (loop == "kernels")
+      for (const ScaledKernel& kernel : scaled_kernels()) add("kernel", kernel.name);
+    else if (loop == "rounded_steps")
+      for (int i = static_cast<int>(Step::input) + 1; i < step_count; ++i) {
+        const auto step = static_cast<Step>(i);
+        if (base_of(x).a.precision[step].kind != Rounding::Kind::exact) add("step", name(step));
+      }
+    else
+      throw std::invalid_argument("for is " + in_quotes(loop.get<std::string>()) +
+                                  ", expected rows or policies, all_policies, kernels or rounded_steps");
+    return rows;
+  }
+
+  Experiment experiment_of(const Plan& plan, const FigureScope& scope) const {
+    Experiment e = base_of(settings_);
+    for (const Plan& setting : plan.at("set")) set(e, filled(setting.get<std::string>(), scope));
+    return e;
+  }
+
+  void collect_bars(const Plan& plan, const FigureScope& scope) {
+    for (const Plan& bar : plan.value("bars", Plan::array()))
+      for (const FigureScope& one : each(bar, scope))
+        bars_.push_back({filled(text_of(bar, "name"), one), experiment_of(within(plan, bar), one)});
+  }
+
+  void add_panel(const Plan& plan, const FigureScope& scope) {
+    FigurePanel& p = figure_.panels.emplace_back();
+    p.title = filled(text_of(plan, "title"), scope);
+    p.x = number_axis(text_of(plan, "x"), plan.contains("x_log"));
+    p.x.base = plan.value("x_log", 10);
+    p.y = number_axis(filled(text_of(plan, "y"), scope), plan.value("y_log", true));
+    if (plan.contains("y_min")) p.y.min = plan.at("y_min").get<double>();
+    for (const Bar& bar : bars_) p.x.categories.push_back(bar.name);
+    const std::string names = text_of(plan, "names");
+    for (std::size_t at = 0; at < names.size();) {
+      const std::size_t end = std::min(names.find(',', at), names.size());
+      p.x.categories.push_back(names.substr(at, end - at));
+      at = end + 1;
+    }
+    for (const Plan& line : plan.at("lines"))
+      for (const FigureScope& one : each(line, scope)) add_lines(p, within(plan, line), one);
+  }
+
+  void add_lines(FigurePanel& panel, const Plan& line, const FigureScope& scope) {
+    if (line.contains("level")) {
+      const std::vector<double> x = panel.series[0].x;
+      return add(panel, line, scope, "",
+                 attoscope::series_of("", {}, {}, x, std::vector(x.size(), line.at("level").get<double>())));
+    }
+    if (!bars_.empty()) return add(panel, line, scope, "", bar_series(line));
+    const Sweep sweep = sweep_of(line, scope);
+    const std::string only = filled(text_of(line, "only"), scope);
+    const std::vector<SweepRow> table = rows(sweep, {filled(text_of(line, "measure"), scope)}, answers(sweep));
+    for (const std::string& value : sweep.axes.size() == 2 ? sweep.axes[1].values : std::vector<std::string>{""}) {
+      if (!only.empty() && only != value) continue;
+      FigureScope one = scope;
+      if (sweep.axes.size() == 2) one.bind(sweep.axes[1].key, value);
+      add(panel, line, one, value, rows_series(sweep, table, value, !panel.x.categories.empty()));
+    }
+  }
+
+  /// Adds the series with the looks of its line.
+  static void add(FigurePanel& panel, const Plan& line, const FigureScope& scope, const std::string& value, Series s) {
+    const auto look = [&](const char* key) { return filled(text_of(line, key), scope); };
+    const std::string dashed = look("dashed"), ink = look("ink"), shape = look("shape");
+    const auto place = [](const auto& names, const std::string& text) {
+      const auto found = std::ranges::find(names, text);
+      if (found == names.end()) throw std::invalid_argument(in_quotes(text) + " is unknown, expected " + listed(names));
+      return found - names.begin();
+    };
+    s.label = look("label");
+    s.dashed = dashed == "yes" || (!dashed.empty() && dashed == value);
+    s.ink = ink.empty() ? static_cast<Ink>(static_cast<std::size_t>(Ink::one) + panel.series.size() % 6)
+                        : static_cast<Ink>(place(ink_names, ink));
+    s.shape = shape.empty() ? Shape::line_and_marks : static_cast<Shape>(place(shape_names, shape));
+    if (line.value("over_first", false)) {
+      const double first = s.y.empty() ? 1 : s.y.front();
+      for (std::vector<double>* const values : {&s.y, &s.low, &s.high})
+        for (double& v : *values) v /= first;
+    }
+    panel.series.push_back(std::move(s));
+  }
+
+  Sweep sweep_of(const Plan& plan, const FigureScope& scope) const {
+    Sweep sweep{.base = experiment_of(plan, scope), .axes = {}, .seeds = plan.value("seeds", settings_.seeds)};
+    for (const Plan& axis : plan.at("vary")) sweep.axes.push_back(parse_axis(filled(axis.get<std::string>(), scope)));
+    return sweep;
+  }
+
+  /// A measure of every bar.
+  Series bar_series(const Plan& line) {
+    const int seeds = line.value("seeds", settings_.seeds);
+    Series s;
+    for (const Bar& bar : bars_) {
+      const Spread of_bar = spread_of(line, bar.experiment, seeds);
+      s.x.push_back(static_cast<double>(s.x.size()));
+      s.y.push_back(of_bar.mean);
+      if (seeds == 1) continue;
+      s.low.push_back(of_bar.mean - of_bar.std);
+      s.high.push_back(of_bar.mean + of_bar.std);
+    }
+    return s;
+  }
+
+  Spread spread_of(const Plan& line, const Experiment& e, int seeds) {
+    const std::string measure = text_of(line, "measure"), over = text_of(line, "over");
+    if (measure == "rms_from_given") {
+      const bool counted = !(figure_.panels[0].series[0].y[0] > 0);  // its points are only counted
+      return counted ? Spread{} : spread_from_given(e, seeds);
+    }
+    const Sweep one{.base = e, .axes = {{"d", {std::to_string(e.problem.d)}}}, .seeds = seeds};
+    const std::vector<SweepAnswer>& found = answers(one);
+    const SweepRow row = rows(one, {measure}, found).at(0);
+    return over.empty() ? Spread{row.mean, row.std} : Spread{row.mean / rows(one, {over}, found).at(0).mean, NAN};
+  }
+
+  const std::vector<SweepAnswer>& answers(const Sweep& sweep) {
+    const auto known = std::ranges::find(answered_, sweep, &std::pair<Sweep, std::vector<SweepAnswer>>::first);
+    return known != answered_.end() ? known->second : answered_.emplace_back(sweep, answer_(sweep)).second;
+  }
+
+  const FigureSettings& settings_;
+  const AnswerSweep& answer_;
+  Figure figure_;
+  std::vector<Bar> bars_;
+  std::vector<std::pair<Sweep, std::vector<SweepAnswer>>> answered_;
+};
+
+}  // namespace
+
+void check_plan(const Plan& plan) {
+  for (const auto& [key, value] : plan.items()) {
+    if (std::ranges::find(known_keys, key) == known_keys.end())
+      throw std::runtime_error(in_quotes(key) + " is not a known key");
+    if (value.is_array() && key != "for")
+      for (const Plan& part : value)
+        if (part.is_object()) check_plan(part);
+  }
+}
+
+Figure planned_figure(const Plan& plan, const FigureSettings& settings, const AnswerSweep& answer) {
+  const auto refused = [&](const std::exception& error) {
+    return std::invalid_argument("figure " + text_of(plan, "name") + ": " + error.what());
+  };
+  try {
+    return PlanDrawing(settings, answer).figure(plan);
+  } catch (const std::invalid_argument& error) {
+    throw refused(error);
+  } catch (const nlohmann::json::exception& error) {
+    throw refused(error);
+  }
+}
+
+FigureScope scope_of(const FigureSettings& x) {
+  const std::vector<std::string> shown = policies_of(x);
+  const Experiment e = base_of(x);
+  const bool rotates = (x.d & (x.d - 1)) == 0;
+  return {.texts = {{"policy", x.policy},
+                    {"first_policy", shown[0]},
+                    {"policies", listed(shown)},
+                    {"shown_policies", fmt::format("{}", fmt::join(shown, ","))},
+                    {"tile", fmt::format("tile {} x {}", e.a.block_q, e.a.block_k)},
+                    {"over_seeds",
+                     x.seeds == 1 ? "seed 1" : fmt::format("mean and standard deviation over seeds 1 to {}", x.seeds)},
+                    {"version", "attoscope " ATTOSCOPE_VERSION}},
+          .numbers = {{"N", x.n}, {"d", x.d}, {"seeds", x.seeds}, {"all", x.all_policies}, {"rotates", rotates}}};
+}
+
+Experiment base_of(const FigureSettings& x) {
+  Experiment e = default_experiment();
+  e.problem.n = x.n;
+  e.problem.d = x.d;
+  e.a.precision = policy(x.policy).precision;
+  e.a.algorithm = policy(x.policy).algorithm;
+  return e;
+}
+
+std::vector<std::string> policies_of(const FigureSettings& x) {
+  std::vector<std::string> names;
+  if (!x.all_policies) return {x.policy};
+  for (const Policy& p : policies())
+    if (p.algorithm == Algorithm::flash2 && p.name != "exact") names.emplace_back(p.name);
+  return names;
+}
+
+}  // namespace attoscope
