@@ -51,7 +51,7 @@ Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeC
   return *held.engine;
 }
 
-/// What "auto" stands for, where there is a GPU.
+/// The device of "auto", where there is a GPU.
 DeviceChoice auto_choice(const Experiment& e, const Options& options, const ComputeCache::Held& held) {
   if (has_hardware(e)) return {true, "where the method hardware runs"};
   const QuestionSize size = size_of(e);

@@ -35,7 +35,7 @@ struct BenchRow {
   double gflops = 0;    ///< useful ones a second; 0 where they are not the measure
   double percent = 0;   ///< of `limit`; 0 where none is known
   double ns = 0;        ///< of one element
-  std::string limit{};  ///< what it cannot exceed: "FMA", "copy"; empty: nothing is known
+  std::string limit{};  ///< its limit: "FMA", "copy"; empty: nothing is known
 };
 
 struct BenchReport {
@@ -147,7 +147,7 @@ constexpr int stage_n = 65536, stage_d = 64;
 constexpr int update_n = 4096;
 constexpr int hardware_n = 8192, hardware_heads = 16;
 
-/// What a percentage is of: the fma of q.k and P.V at the measured peak. The rest of a tile (exp, sums, copies, golden's q.k
+/// The whole of a percentage: the fma of q.k and P.V at the measured peak. The rest of a tile (exp, sums, copies, golden's q.k
 /// that is computed again) takes as many instructions again, so that none of these rows can come near 100 % (see
 /// tests/gpu/README.md).
 const char* const products_alone = "FMA of the products alone";

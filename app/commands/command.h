@@ -25,10 +25,10 @@ class Option;
 
 namespace attoscope {
 
-/// How the program ends.
+/// Exit codes.
 enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3 };
 
-/// Where a command writes.
+/// The streams that a command writes to.
 struct Streams {
   std::ostream& out;                 ///< results
   std::ostream& warnings;            ///< failures that stop nothing
@@ -84,7 +84,7 @@ class OptionList {
 
   /// True if the option is one of this list and was given.
   bool was_given(const std::string& option) const;
-  /// What was typed, as a shell reads it back, without the groups Device and Output.
+  /// The typed options, as a shell reads them back, without the groups Device and Output.
   std::string typed() const;
 
  private:
@@ -155,7 +155,7 @@ inline void write_outputs(const std::vector<OutputText>& texts, const std::funct
   write_outputs(files, texts, report, out);
 }
 
-/// What work(cancelled) returns; throws `sentence` where a signal stopped it.
+/// Returns work(cancelled); throws `sentence` where a signal stopped it.
 template <class Work>
 auto unless_stopped(const std::string& sentence, Work work) {
   const Interrupts interrupts;

@@ -27,7 +27,7 @@ struct DotArguments {
   std::string out, json;  ///< json "-" to standard output
 };
 
-/// What is asked for, understood.
+/// The parsed question.
 struct Asked {
   TensorCore gpu;
   SumType sums;
@@ -57,7 +57,7 @@ Rounded rounded(const Format& f, const std::vector<double>& values) {
   return x;
 }
 
-/// What is added up.
+/// The terms of the sum.
 struct Operands {
   int rows = 0, k = 0;
   Rounded a, b, c;  ///< c: one number a row

@@ -64,7 +64,7 @@ AskedFigure asked_for(const FigureArguments& x) {
   return asked;
 }
 
-/// What `compute` makes of the work: from the cache where it is known, telling how far it is; of: what is counted.
+/// The result of `compute`: from the cache where it is known, telling how far it is; of: what is counted.
 template <class F>
 auto computed(const FigureArguments& x, std::size_t points, const char* of, std::ostream* terminal, F compute) {
   const Interrupts interrupts;

@@ -24,7 +24,7 @@ namespace {
 
 /// The options as typed.
 struct HeadsArguments : ExperimentOptions, TableFiles {
-  std::string file;  ///< what `--input` would name, without a head
+  std::string file;  ///< as in `--input`, without a head
   std::string layer, sort = "a.rel_rms", top = "20";
   std::string device = "cpu", threads = "0";
   bool no_cache = false;
@@ -43,7 +43,7 @@ Experiment base_of(const HeadsArguments& x) {
   return experiment_of(options);
 }
 
-/// What the arguments come to.
+/// The checked arguments.
 struct HeadsJob {
   explicit HeadsJob(const HeadsArguments& x)
       : top(whole_number("--top", x.top, std::size_t{0}, std::size_t{1} << 20)),

@@ -24,7 +24,7 @@ struct InvarianceArguments : ExperimentOptions, TableFiles {
   std::string device = "cpu", threads = "0";
 };
 
-/// What read(word) makes of each word between commas; none where nothing was typed.
+/// read(word) of each word between commas; none where nothing was typed.
 template <class T, class Read>
 std::vector<T> listed_in(const Typed& typed, Read read) {
   std::vector<T> values;

@@ -1,4 +1,4 @@
-/// How far a long command is: one line of a terminal, written over itself.
+/// Progress of a long command: one line of a terminal, written over itself.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ struct RunArguments : ExperimentOptions {
   std::vector<std::string> save_field{};  ///< "a_error=FILE.npy"
 };
 
-/// What `--save` writes.
+/// The files of `--save`.
 constexpr std::array matrix_files{"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"};
 
 /// The six matrices of a result, to appear together.

@@ -34,7 +34,7 @@ struct SweepArguments {
   std::string seeds = "1", measure = "a.mean_abs", threads = "0", device = "cpu";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
   std::string figure;                      ///< FILE.pdf, .svg or .png with its data, script and JSON; or .zip
-  std::string spread = "std";              ///< what the figure's bars reach: std or min-max
+  std::string spread = "std";              ///< reach of the figure's bars: std or min-max
   bool heat_map = false;                   ///< the figure of two parameters as a map
   std::string out;                         ///< directory for sweep.json and points.csv
   std::string shard;                       ///< "K/N": every N-th point, from the K-th of 1 .. N on
@@ -116,7 +116,7 @@ class CountedPoints {
 struct Answered {
   Sweep sweep;
   std::vector<SweepAnswer> answers;
-  std::string note;  ///< what a person should know: how many came from the cache, what could not be kept
+  std::string note;  ///< a note for people: points from the cache, and failures to keep them
 };
 
 /// Nothing where this is not the root of several ranks.

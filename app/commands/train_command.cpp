@@ -254,7 +254,7 @@ class CheckpointSaver {
       return fmt::format("nothing was kept since step {}, from which --resume {} goes on", resumed_step_, resumed_);
     return file_.empty() ? "nothing was kept to go on from, expected --checkpoint FILE" : "nothing was kept to go on from";
   }
-  /// Why the newest state is not in the file, and which is; empty: it is, or none was asked for.
+  /// The reason why the newest state is not in the file, and the state that is; empty: it is, or none was asked for.
   std::string failure() const { return failure_.empty() ? "" : failure_ + "; " + note(); }
 
  private:
@@ -309,7 +309,7 @@ void stage_weights(StagedFiles& files, const std::string& directory, const Paire
   }
 }
 
-/// What makes the figure of a record again: its plan; or all that is known, where it took more than its plan.
+/// The JSON that makes the figure of a record again: its plan; or all that is known, where it took more than its plan.
 Json reproduction(const PairedTraining& training, const Figure& figure) {
   Trained t{training.record(), {}};
   if (!t.record.forks.empty() || !t.record.finished()) return train_json(t.record);
@@ -347,7 +347,7 @@ std::string write_files(const TrainArguments& x, const Task& task, PairedTrainin
   return no_picture;
 }
 
-/// What goes to standard output; `why` says why the chosen device is no GPU.
+/// The text for standard output; `why` says why the chosen device is no GPU.
 std::string shown_of(const TrainArguments& x, const TrainRecord& record, const std::string& why) {
   if (x.json == "-") return json_of(record);
   if (x.csv == "-") return train_csv(record);

@@ -91,7 +91,7 @@ std::string quoted_link(const std::string& link) {
   return in_quotes(link.size() <= enough ? link : link.substr(0, enough) + "...");
 }
 
-/// What was typed, or clicked: a link takes the place of files and settings.
+/// The message that was typed, or clicked: a link takes the place of files and settings.
 LinkMessage typed_message(const OpenArguments& x) {
   const std::string& first = x.files.front();
   if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed};

@@ -21,7 +21,7 @@ struct FigureArguments {
   bool all_policies = false, list = false, no_cache = false;
 };
 
-/// What every figure's JSON calls itself.
+/// The schema of every figure's JSON.
 inline constexpr std::string_view figure_schema = "attoscope.figure/1";
 
 /// Throws std::invalid_argument in a sentence where `file` is neither a picture's name nor a .zip.
@@ -45,7 +45,7 @@ void write_bundle(const std::string& file, const Figure& figure, const Json& rep
 /// The JSON of a bundle: FILE.json itself, or the one within FILE.zip. Throws std::runtime_error in a sentence.
 std::string read_bundle(const std::string& file);
 
-/// What `parse` makes of it; a std::runtime_error that it throws gets the file's name in front.
+/// `parse` of it; a std::runtime_error that it throws gets the file's name in front.
 template <class F>
 auto parsed_bundle(const std::string& file, F parse) {
   try {

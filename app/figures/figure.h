@@ -10,7 +10,7 @@ namespace attoscope {
 
 struct Figure {
   std::string name;     ///< of its files
-  std::string caption;  ///< what was computed; a text beside the picture, not in it
+  std::string caption;  ///< the computed experiment; a text beside the picture, not in it
   std::vector<FigurePanel> panels;
   int columns = 1;  ///< of a two-column page that it spans
   int panels_across = 1;

@@ -9,7 +9,7 @@
 namespace attoscope {
 
 enum class PictureFormat : std::uint8_t { pdf, svg, png };
-/// By the name's ending. Throws std::invalid_argument in a sentence.
+/// The format of the name's ending. Throws std::invalid_argument in a sentence.
 PictureFormat picture_format(const std::string& file);
 /// ".pdf"
 std::string picture_ending(PictureFormat format);

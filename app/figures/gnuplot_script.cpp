@@ -140,7 +140,7 @@ std::string named_ticks(const char* which, const std::vector<std::string>& names
   return text + (longest * names.size() > 48 ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n");
 }
 
-/// Where the ticks of numbers stand: gnuplot chooses unless they are powers of two or few whole numbers.
+/// Places of the ticks of numbers: gnuplot chooses unless they are powers of two or few whole numbers.
 std::string tick_places(const FigureAxis& a, const FigurePanel& p) {
   if (a.log && a.base == 2) return ticks_of_two(p);
   const auto [least, largest] = x_range(p);
@@ -199,7 +199,7 @@ std::string series_plot(const std::string& block, const Series& s, int groups) {
   return (has_bars ? error_bars(block, ink(s.ink)) + ", " : "") + curve_plot(block, s, title);
 }
 
-/// How many bars share one place.
+/// The number of bars that share one place.
 int bars_at_a_place(const std::vector<Series>& series) {
   std::map<double, int> bars;
   for (const Series& s : series)
@@ -245,7 +245,7 @@ std::size_t longest_label(std::span<const Series> series) {
   return longest;
 }
 
-/// How many entries of a legend of such series stand beside each other in `mm`.
+/// The number of legend entries of such series that stand beside each other in `mm`.
 int legend_columns(std::span<const Series> series, double mm) {
   constexpr double sample_mm = 9, letter_mm = 1.5;
   return std::max(1, static_cast<int>(mm / (sample_mm + letter_mm * static_cast<double>(longest_label(series)))));

@@ -22,7 +22,7 @@ std::string gnuplot_colour(std::uint32_t rgb);
 std::string heat_block(const std::string& name, const FigureHeat& heat);
 /// Ranges, colour bar and its ticks.
 std::string heat_settings(const FigureHeat& heat);
-/// What `plot` draws of the block `name`, the colour bar, and a name for each marker that occurs.
+/// The arguments of `plot` for the block `name`: the colour bar, and a name for each marker that occurs.
 std::string heat_plot(const std::string& name, const FigureHeat& heat);
 /// True where a marker is named above the picture.
 bool has_markers(const FigureHeat& heat);

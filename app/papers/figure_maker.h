@@ -40,15 +40,15 @@ class FigureMaker {
   void ask(const AskedFigure& asked, const FigureChoice& choice);
   /// Drops the figures that wait and stops the one on its way.
   void stop() { jobs_.stop(); }
-  /// Of the figure on its way; none: nothing is.
+  /// Progress of the figure on its way; none: there is none.
   std::optional<FigureProgress> progress() const;
-  /// What became of a figure, once.
+  /// The outcome of a figure, once.
   std::optional<JobQueue::Outcome> take() { return jobs_.take(); }
   bool busy() const { return jobs_.busy(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// What the thread that computes tells.
+  /// Progress and outcome, as the computing thread tells them.
   struct Shared {
     mutable std::mutex mutex;
     FigureProgress now;

@@ -31,7 +31,7 @@ Json digests_json(const std::vector<WeightDigest>& digests) {
   return list;
 }
 
-/// Which runs have other weights than they had.
+/// The runs that have other weights than they had.
 std::string changed_weights(const std::vector<WeightDigest>& then, const std::vector<WeightDigest>& now) {
   std::vector<std::string> changed;
   for (const WeightDigest& d : now)
@@ -41,7 +41,7 @@ std::string changed_weights(const std::vector<WeightDigest>& then, const std::ve
          " are not those that the figure was first made of: its text, the program or the device have changed";
 }
 
-/// What is written beside a figure.
+/// The JSON beside a figure.
 Json reproduction(const AskedFigure& asked, const Figure& figure) {
   Json json = asked_json(asked);
   json["caption"] = figure.caption;

@@ -22,12 +22,12 @@ struct WeightDigest {
   friend bool operator==(const WeightDigest&, const WeightDigest&) = default;
 };
 
-/// Which figure, by which settings.
+/// A named figure and its settings.
 struct AskedFigure {
   std::string name;
   FigureSettings settings{};
   std::optional<TrainPlan> plan{};      ///< of a training; none: as the settings say
-  std::vector<WeightDigest> digests{};  ///< what that training gave when it was drawn first; empty: unknown
+  std::vector<WeightDigest> digests{};  ///< digests of that training when it was drawn first; empty: unknown
 
   friend bool operator==(const AskedFigure&, const AskedFigure&) = default;
 };
@@ -48,10 +48,10 @@ AskedFigure parse_asked_figure(const std::string& text);
 /// or a point cannot be computed.
 std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions& options);
 
-/// How many points the figure consists of, or steps.
+/// The number of points, or of steps, that the figure consists of.
 std::size_t point_count(const AskedFigure& asked);
 
-/// What making a figure may use, and whom it tells.
+/// Resources for making a figure, and its callbacks.
 struct FigureWork {
   Cancelled cancelled{};                            ///< none: never
   PointCache* cache = nullptr;                      ///< of points; none: nothing is kept

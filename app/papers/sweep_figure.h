@@ -17,7 +17,7 @@ namespace attoscope {
 enum class SweepSpread : std::uint8_t { std, min_max };
 inline constexpr std::array<std::string_view, 2> sweep_spread_names{"std", "min-max"};
 
-/// How a sweep is drawn.
+/// The look of a drawn sweep.
 struct SweepStyle {
   SweepSpread spread = SweepSpread::std;
   bool heat_map = false;  ///< of two parameters: one across, one down, the measure's mean as colour
@@ -25,7 +25,7 @@ struct SweepStyle {
   friend bool operator==(const SweepStyle&, const SweepStyle&) = default;
 };
 
-/// What draws the figure again: the sweep's JSON, and in it its style.
+/// The JSON that draws the figure again: the sweep's JSON, and in it its style.
 Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style);
 /// The style in such a text; `remarks` as in `parse_sweep`. Throws std::runtime_error where `text` is no JSON.
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks);

@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// Which plot of which session, and the digests of the answer that it showed; none: a session that was never drawn.
+/// A plot of a session, and the digests of the answer that it showed; none: a session that was never drawn.
 struct PlotBundle {
   Plot plot = Plot::heat_map;
   Session session;
@@ -20,7 +20,7 @@ struct PlotBundle {
   std::string forked{};  ///< and where it went on under another plan, which cannot be made again: one sentence; empty: nowhere
 };
 
-/// What cannot be used is named in `remarks`. Throws std::runtime_error in a sentence where it is no plot at all.
+/// Names unusable parts in `remarks`. Throws std::runtime_error in a sentence where it is no plot at all.
 PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks);
 
 }  // namespace attoscope

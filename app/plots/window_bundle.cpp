@@ -18,7 +18,7 @@
 namespace attoscope {
 namespace {
 
-/// What a figure does not depend on: other experiments, lessons.
+/// Parts that a figure does not depend on: other experiments, lessons.
 Session bare(const Session& session) {
   Session kept;
   kept.experiment = session.experiment;

@@ -13,7 +13,7 @@ namespace attoscope {
 
 /// `attoscope.figure/1`; pins and lessons of the session are left out.
 Json plot_json(Plot plot, const Session& session, const PlotData& data, const std::string& caption);
-/// Which matrices differ, in a sentence; "" where none does.
+/// A sentence on the matrices that differ; "" where none does.
 std::string changed_digests(const Digests& then, const Digests& now);
 
 /// `attoscope figure BUNDLE.json|BUNDLE.zip` and `attoscope figure SESSION.json --plot NAME`: computes the answer again,

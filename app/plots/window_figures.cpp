@@ -74,7 +74,7 @@ std::string shape_words(const Problem& p) {
   return words;
 }
 
-/// What was computed: the end of every caption.
+/// The computed experiment: the end of every caption.
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
   const Problem& p = e.problem;

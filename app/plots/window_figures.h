@@ -27,7 +27,7 @@ struct PlotData {
   std::shared_ptr<const SweepTable> sweep;
   TrainView train{};
   std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it
-  std::shared_ptr<const FollowedRow> followed{};  ///< what is followed beside a loaded output
+  std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -45,7 +45,7 @@ void align(double& low, double& high, double first, double per, double end) {
   high = std::min(end, first + std::ceil((high - first) * per - 1e-9) / per);
 }
 
-/// How many pixels show `length` cells: one each, or as many as print has.
+/// The number of pixels that show `length` cells: one each, or as many as print has.
 int pixels(double length, double mm, double share) {
   const double most = std::floor(mm * share / mm_per_inch * dots_per_inch);
   return static_cast<int>(std::clamp(std::round(length), 1.0, most));

@@ -5,14 +5,14 @@
 
 namespace attoscope {
 
-/// How large a panel is printed.
+/// The printed size of a panel.
 struct PanelPrint {
   double width_mm, height_mm;
 };
 
 /// Output, rescale map or scores, as the view says; two fields beside each other where two are compared.
 std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& data, const PanelPrint& print);
-/// How many of them there will be.
+/// The number of panels.
 int heat_panel_count(const View& view);
 
 }  // namespace attoscope

@@ -39,7 +39,7 @@ class GpuCode {
   std::set<std::pair<int, LoadCode*>> loaded_;
 };
 
-/// That of this machine.
+/// The code of this machine.
 GpuCode& gpu_code();
 
 }  // namespace attoscope

@@ -38,15 +38,16 @@ struct CallJudgement {
   std::vector<JudgedRow> table;
   std::vector<RivalError> family;          ///< of each rival the worst of all heads
   std::array<std::string, 3> sentences{};  ///< the conclusion, the evidence, what to try
-  std::vector<std::string> derivation;     ///< how the tolerance came about
+  std::vector<std::string> derivation;     ///< derivation of the tolerance
   std::size_t worst = 0;                   ///< the row of the table that is furthest off
   Judged detail;                           ///< of that head
   std::vector<RankedSlip> suspects;        ///< of that head, where it is wrong: the slips that leave least of its error
-  SeenMistakes seen;                       ///< what would have been seen in that head
+  SeenMistakes seen;                       ///< mistakes that would have been seen in that head
   std::vector<double> output;              ///< of that head, n x d_v
 
   bool rounded() const;
-  /// Of the first head of which nothing can be said, why: "head 3: attention of its Q, K and V is NaN ..."; "": of each it can.
+  /// The first head of which nothing can be said, and the reason: "head 3: attention of its Q, K and V is NaN ..."; "": of each
+  /// it can.
   std::string incomparable() const;
   /// "rounded", "wrong" or "incomparable"
   std::string_view verdict() const;

@@ -83,7 +83,8 @@ class NumberFits {
     };
   }
 
-  /// By Gauss and Newton's steps from x on; where `has_factor`, the output may be a multiple besides, which is returned, too.
+  /// Fits by Gauss and Newton's steps from x on; where `has_factor`, the output may be a multiple besides, which is returned,
+  /// too.
   struct Fitted {
     double x = 0, factor = 1;
   };

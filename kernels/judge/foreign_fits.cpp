@@ -100,7 +100,7 @@ class ForeignKeys {
     return square;
   }
 
-  /// What is left of a vector outside of the directions.
+  /// The part of a vector outside of the directions.
   std::vector<double> outside(const double* x) const {
     std::vector<double> y(x, x + columns_);
     for (int r = 0; r < rank_; ++r) {

@@ -23,7 +23,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// How one row compares with what is expected there.
+/// One row compared with the expected one.
 struct RowFinding {
   double ratio = 0;      ///< largest |error| / tolerance
   double row_ratio = 0;  ///< root mean square over that expected / what a row may come to

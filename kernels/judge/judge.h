@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// What is judged.
+/// An output to be judged.
 struct JudgedOutput {
   Problem problem;                                    ///< its input holds Q, K, V as the files have them
   std::shared_ptr<const std::vector<double>> values;  ///< O, n x d_v, row-major
@@ -25,7 +25,7 @@ struct JudgedOutput {
 /// The judgement on one head.
 struct HeadJudgement {
   bool rounded = false;
-  std::string incomparable;  ///< why nothing can be said of it: half a sentence; "": it can
+  std::string incomparable;  ///< reason why nothing can be said of it: half a sentence; "": it can
   std::string as;            ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
   /// Largest error over its tolerance, infinite for NaN; where no element is beyond its own, that of a row or of all, if
   /// larger.

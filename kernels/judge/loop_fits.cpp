@@ -19,7 +19,7 @@ constexpr int smallest_tile = 16;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Of every row: its largest score in each tile of 16 keys, and the sum of exp(S - m).
+/// The largest score of every row in each tile of 16 keys, and the sum of exp(S - m).
 class RowSums {
  public:
   explicit RowSums(const WrongOutput& wrong) : tiles_((wrong.head()->shape.n_k + smallest_tile - 1) / smallest_tile) {

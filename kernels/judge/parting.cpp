@@ -18,7 +18,7 @@ int keys_of_a_tile(const Experiment& e) { return tile_keys(e.a, key_count(e.prob
 
 bool meets(const Trace& trace, int tile) { return std::ranges::find(trace.tiles, tile, &TraceTile::tile) != trace.tiles.end(); }
 
-/// Of the wrong keys the first in a tile that the row goes through; the first of all where it goes through none of theirs.
+/// The first of the wrong keys in a tile that the row goes through, or the first of all where there is none.
 int first_key(const std::vector<Keys>& wrong, const Trace& trace, int tile) {
   for (const Keys& run : wrong)
     for (int key = run.first; key < run.end; key = (key / tile + 1) * tile)
@@ -26,7 +26,7 @@ int first_key(const std::vector<Keys>& wrong, const Trace& trace, int tile) {
   return wrong.front().first;
 }
 
-/// Where another mask shows or hides a key of the row, the first such key.
+/// The first key of the row that another mask shows or hides.
 std::vector<Keys> masked_otherwise(Problem p, const Mask& mask, int row) {
   const Keys right = visible_keys(p, row);
   p.mask = mask;

@@ -15,7 +15,7 @@ struct RowPrefix {
   std::vector<double> output{};  ///< d_v values; empty: the row sees no key, or has a single tile
 };
 
-/// Of the traced row's prefixes, but for the whole, the one to which the loaded output is nearest. a of `followed` has tiles.
+/// The prefix of the traced row, other than the whole, to which the loaded output is nearest. a of `followed` has tiles.
 RowPrefix nearest_prefix(const Result& followed);
 
 /// The tile, and what tells it.
@@ -25,8 +25,8 @@ struct Parting {
   int key = -1;   ///< the first wrong key that the row meets
 };
 
-/// Where the traced row of a wrong output parts: in the tile of the first key that the named slip says is wrong, or behind the
-/// prefix that its output is rounded from.
+/// The tile in which the traced row of a wrong output parts: that of the first key that the named slip says is wrong, or behind
+/// the prefix that its output is rounded from.
 Parting parting_of(const CallJudgement& call, const Result& followed, const RowPrefix& prefix);
 
 }  // namespace attoscope

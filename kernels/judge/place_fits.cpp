@@ -26,7 +26,7 @@ NamedSlip found_at(const WrongOutput& wrong, std::string text) {
   return slip;
 }
 
-/// What all wrong elements have in common.
+/// The common place of all wrong elements.
 NamedSlip unwritten(const WrongOutput& wrong) {
   bool zero = true, nan = true, stray = false;
   for (const int row : wrong.wrong())

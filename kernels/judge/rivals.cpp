@@ -8,7 +8,7 @@
 namespace attoscope {
 namespace {
 
-/// How one rival cuts and adds up what another computes.
+/// The tiles and the order of sums of a rival.
 struct Schedule {
   const char* text;
   int tile;

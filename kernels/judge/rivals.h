@@ -18,13 +18,13 @@ struct Rival {
   Method method;
 };
 
-/// What is known of the kernel whose output is judged.
+/// Known properties of the kernel whose output is judged.
 struct KernelClaim {
   Format format = bf16;              ///< D: what its P is rounded to
-  Format stored = bf16;              ///< what its output is rounded to
+  Format stored = bf16;              ///< format of its output
   std::optional<Method> declared{};  ///< where it says that it rounds; none: as kernels with an fp32 softmax do
   bool whole = false;                ///< its output is rounded to whole numbers instead
-  std::shared_ptr<const std::vector<double>> scale{};  ///< what they are then multiplied by, n x d; null: nothing
+  std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
 };
 
 /// "bf16", "e4m3 with a scale"

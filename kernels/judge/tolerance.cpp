@@ -205,7 +205,7 @@ class RivalRuns {
       if (!seen[i]) bounds[i] *= usual;
   }
 
-  /// What nine of ten stay below.
+  /// The bound of nine of ten.
   static double usual_of(std::vector<double> x) {
     const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);
     std::ranges::nth_element(x, usual);
@@ -236,7 +236,7 @@ class RivalRuns {
   std::vector<double> largest_, row_;
 };
 
-/// What element (i, c) of the output is multiplied by.
+/// The scale of element (i, c) of the output.
 double unit_of(const KernelClaim& claim, const Matrix& like, int i, int c) {
   return claim.scale ? (*claim.scale)[at(i) * at(like.cols) + at(c)] : 1;
 }

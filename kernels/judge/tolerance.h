@@ -1,4 +1,4 @@
-/// How far a correct kernel's output may be from the truth, for every element, derived from the errors of rivals on the same
+/// The allowed error of a correct kernel's output, for every element, derived from the errors of rivals on the same
 /// tensors.
 ///
 /// To first order an error of O[i, c] is a sum over keys of P[i, j] V[j, c] times a relative error of P[i, j] or of its score,
@@ -33,13 +33,13 @@ struct Tolerance {
   Matrix weight;                       ///< w
   std::vector<double> factor;          ///< 2 kappa, for each row
   std::vector<double> at_first_sight;  ///< relative error of P that is expected in each row
-  std::vector<double> row;             ///< what the root mean square over a row, over that expected, may come to
+  std::vector<double> row;             ///< limit of the root mean square over a row, over that expected
   double whole = 0;                    ///< the same over all elements
   bool digits_left = true;  ///< false: a score may be so large that fp32 keeps no digit behind the point, and says nothing
   KernelClaim claim;        ///< as what the output is stored
   std::vector<RivalError> family;
 
-  /// What element (i, c) may be off by where the output holds o.
+  /// The allowed error of element (i, c) where the output holds o.
   double of(int i, int c, double o) const;
   /// The error that is expected of it at first sight.
   double expected(int i, int c) const;
@@ -48,7 +48,7 @@ struct Tolerance {
   double spacing(int i, int c, double x) const;
 };
 
-/// How far rivals get on these tensors. `golden` must be finite to be of use. Throws Stopped when cancelled.
+/// The errors of rivals on these tensors. `golden` must be finite to be of use. Throws Stopped when cancelled.
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options = {});
 
 }  // namespace attoscope

@@ -62,7 +62,7 @@ class WrongOutput {
   /// The kernel's rows, with what its weights make the tolerance more than that of the right ones.
   RoundedRow rows_of(MistakenKernel kernel) const;
   MistakenKernel right_kernel() const { return {.head = head_, .softmax = right_}; }
-  /// Of tensors like the problem's.
+  /// The right kernel on tensors like the problem's.
   MistakenKernel kernel_of(const Tensors& tensors) const;
 
   /// The slip, where every element of the output is rounded from `expected`; or, `in_wrong_rows`, where all wrong rows are, and

@@ -55,7 +55,7 @@ struct AnswerInput {
   std::string device;                    ///< "cpu avx512, 2 threads"
 };
 
-/// What was found beside the answer, on request. Each value names the question that it answers; null: not known yet.
+/// Answers to further questions, on request. Each value names the question that it answers; null: not known yet.
 struct SideInput {
   std::shared_ptr<const Why> why;
   bool attributing = false;  ///< `why` is on its way

@@ -93,7 +93,7 @@ struct Requests {
   std::optional<LessonQuestion> open_number;  ///< a lesson's number whose setting is to be looked at, in Explore or Train
   bool cancel = false;                        ///< stop what is being computed
   bool remarks_read = false;                  ///< `MessagesInput::remarks` may go
-  std::string error;                          ///< why something that was asked for could not be done, for the status bar
+  std::string error;                          ///< reason why something that was asked for could not be done, for the status bar
   bool animate = false;                       ///< something on screen changes by itself: draw on
   bool quit = false;
 };
