@@ -147,7 +147,7 @@ class Primitives {
 std::unique_ptr<Primitives<float>> cpu_primitives(int threads = 0, std::string_view isa = {});
 /// Primitives on a GPU. Throws DeviceFailure, also if the program has no GPU code.
 std::unique_ptr<Primitives<float>> gpu_primitives(int device);
-/// The memory that it needs there.
+/// Loads the code of training into a GPU.
 LoadCode training_code;
 
 /// An array on a device that lives as long as this object.
