@@ -4,7 +4,7 @@ import subprocess
 
 OPTION = re.compile(r"^  (\S.*?)(?:\s{2,}(\S.*))?$")
 SYNOPSIS = "attoscope [OPTIONS] [FILE...]\nattoscope COMMAND [OPTIONS]"
-FILES = (("~/.local/state/attoscope/session.json", "the last session ($XDG_STATE_HOME)"),
+FILES = (("~/.local/state/attoscope/session*.json", "the sessions of windows ($XDG_STATE_HOME)"),
          ("$ATTOSCOPE_ASSETS", "lessons, presets and examples, where they are not beside the program"))
 EXIT = (("0", "done; of judge: rounded; of check-gpu: as written"), ("1", "failed while running"), ("2", "wrong usage"),
         ("3", "of judge: wrong; of check-gpu: not as written"))
