@@ -84,13 +84,21 @@ void draw_cell(const std::string& text, bool words, Colour colour) {
   label(Face::mono_small, colour, text);
 }
 
+/// The first column that is not hidden.
+int first_enabled(int columns) {
+  int first = 0;
+  while (first + 1 < columns && (ImGui::TableGetColumnFlags(first) & ImGuiTableColumnFlags_IsEnabled) == 0) ++first;
+  return first;
+}
+
 /// True if the row was clicked.
 bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look,
               const Palette& colours) {
+  const int first = first_enabled(static_cast<int>(columns.size()));
   const TableRow about = look.row(row);
   const float height = line_height(Face::mono_small) + px(look.bar ? bar_height + 4 : 2);
   ImGui::TableNextRow();
-  ImGui::TableSetColumnIndex(0);
+  ImGui::TableSetColumnIndex(first);
   const bool clicked =
       ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
   if (!about.meaning.empty()) explain(about.meaning, about.formula);
@@ -103,10 +111,11 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
     if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
     const std::size_t c = columns[i];
     if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, colours);
-    if (i == 0 && about.mark) ImGui::Indent(px(12));
+    const bool beside_mark = static_cast<int>(i) == first && about.mark;
+    if (beside_mark) ImGui::Indent(px(12));
     draw_cell(text_of(table.columns[c], table.rows[row][c]), has_words(table, c),
               about.chosen ? colours.text : colours.secondary);
-    if (i == 0 && about.mark) ImGui::Unindent(px(12));
+    if (beside_mark) ImGui::Unindent(px(12));
   }
   return clicked;
 }

@@ -56,7 +56,7 @@ void as_asked_alone(Hand& hand) {
   const std::string csv = detail_csv(hand.view(), input);
   hand.check(csv == csv_text(invariance_table(invariance(hand.experiment()))), "the table of the command");
   hand.check(std::ranges::count(csv, '\n') > 5, "with several schedules");
-  for (const std::size_t i : {0u, 1u}) hand.check(hand.explained(hand.id(row_of(i))), "a line is explained");
+  for (const std::size_t i : {0u, 1u}) hand.check(hand.explained_at(hand.place(row_of(i), 0.2f)), "a line is explained");
 }
 
 void click_makes_it_b(Hand& hand) {
@@ -66,7 +66,7 @@ void click_makes_it_b(Hand& hand) {
   const std::size_t other = 1;
   const Method before = hand.experiment().b;
   hand.changes(
-      "a click makes it b", [&] { hand.click(row_of(other)); },
+      "a click makes it b", [&] { hand.press(hand.place(row_of(other), 0.2f)); },
       [&](Session& s) { s.experiment.b = with_schedule(s.experiment.a, answer->runs[other].schedule); });
   hand.settle();
   hand.check(hand.stage.panel_input().answer.result->digests.b == answer->runs[other].digest, "b has the bits of the schedule");
