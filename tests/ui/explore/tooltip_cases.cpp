@@ -68,8 +68,7 @@ void kv_table(Hand& hand) {
   session.view.heads_show = HeadsShow::kv_cache;
   hand.open(session);
   for (int i = 0; i < 20000 && !hand.exists(heatmap + "**/##kv head 0"); ++i) hand.frames(1);
-  for (const char* item :
-       {"heads show/outputs", "heads show/KV cache", "**/##kv by bf16", "**/##kv by nvfp4", "**/##kv head 3"})
+  for (const char* item : {"heads show/outputs", "heads show/KV cache", "**/###bf16", "**/###nvfp4", "**/##kv head 3"})
     hand.check(hand.explained(hand.id(heatmap + item)), std::string(item) + " says nothing");
 }
 
