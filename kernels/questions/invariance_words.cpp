@@ -80,17 +80,19 @@ Columns bits_columns(const Invariance& answer) {
   const ColumnHeading in_row{.key = "differing_in_row",
                              .title = "row " + std::to_string(answer.row),
                              .meaning = "Numbers of O in the traced row with other bits than under the first schedule."};
-  return {table_column<GroupedRun>({.key = "group", .meaning = "Schedules of one group have the same bits.", .minor = true},
-                                   &GroupedRun::group),
-          of_run({.key = "same_bits", .shown = files}, &ScheduleRun::same_bits),
-          of_run(in_row, &ScheduleRun::differing_in_row),
-          of_run({.key = "row_numbers", .shown = files}, [n = answer.columns](const ScheduleRun&) { return n; }),
-          of_run({.key = "differing", .title = "all rows", .meaning = "The same in all rows.", .minor = true},
-                 &ScheduleRun::differing),
-          of_run({.key = "numbers", .shown = files}, [numbers](const ScheduleRun&) { return numbers; }),
-          of_run({.key = "differing_rows", .shown = files}, &ScheduleRun::differing_rows),
-          of_run({.key = "max_ulp", .title = "max ulp", .digits = 3, .meaning = "The largest difference in all rows."},
-                 &ScheduleRun::max_ulp)};
+  return {
+      table_column<GroupedRun>({.key = "group", .meaning = "Schedules of one group have the same bits.", .minor = true},
+                               &GroupedRun::group),
+      of_run({.key = "same_bits", .shown = files}, &ScheduleRun::same_bits),
+      of_run(in_row, &ScheduleRun::differing_in_row),
+      of_run({.key = "row_numbers", .shown = files}, [n = answer.columns](const ScheduleRun&) { return n; }),
+      of_run({.key = "differing", .title = "all rows", .meaning = "The same in all rows.", .minor = true},
+             &ScheduleRun::differing),
+      of_run({.key = "numbers", .shown = files}, [numbers](const ScheduleRun&) { return numbers; }),
+      of_run({.key = "differing_rows", .shown = files}, &ScheduleRun::differing_rows),
+      of_run(
+          {.key = "max_ulp", .title = "max ulp", .digits = 3, .meaning = "The largest difference in all rows.", .minor = true},
+          &ScheduleRun::max_ulp)};
 }
 
 Columns parting_columns() {
@@ -104,7 +106,8 @@ Columns parting_columns() {
                  &ScheduleRun::max_error),
           of_run({.key = "parts",
                   .meaning = "The first tile after which the traced row's state has other bits.",
-                  .shown = ColumnFor::people},
+                  .shown = ColumnFor::people,
+                  .minor = true},
                  parting_text),
           of_run({.key = "digest", .shown = files}, [](const ScheduleRun& run) { return hex16(run.digest); })};
 }

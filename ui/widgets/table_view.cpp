@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-constexpr float bar_height = 3;
+constexpr float bar_height = 3, cell_padding = 3;
 
 /// The places of the columns for people.
 std::vector<std::size_t> shown_columns(const Table& table) {
@@ -50,12 +50,35 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
 /// The title, and the key as its test label.
 std::string label_of(const ColumnHeading& heading) { return title_of(heading) + "###" + heading.key; }
 
-void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const Palette& colours) {
+/// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; `marked`: a dot
+/// stands in the first that is not minor.
+std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room) {
+  constexpr std::size_t looked_at = 64;
+  std::vector<float> widths;
+  float shown = 0;
+  bool first = true;
   for (const std::size_t c : columns) {
-    const bool words = has_words(table, c);
-    ImGui::TableSetupColumn(label_of(table.columns[c]).c_str(),
-                            (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
-                                (table.columns[c].minor ? ImGuiTableColumnFlags_DefaultHide : 0));
+    float width = text_width(Face::small, title_of(table.columns[c]));
+    for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
+      width = std::max(width, text_width(Face::mono_small, text_of(table.columns[c], table.rows[row][c])));
+    widths.push_back(width + px(first && marked && !table.columns[c].minor ? 14 : 2));
+    first &= table.columns[c].minor;
+    if (!table.columns[c].minor) room -= widths.back() + 2 * px(cell_padding), ++shown;
+  }
+  const float spare = std::max(0.0f, room - ImGui::GetStyle().ScrollbarSize) / std::max(1.0f, shown);
+  for (float& width : widths) width += spare;
+  return widths;
+}
+
+void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
+                   const Palette& colours) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnHeading& heading = table.columns[columns[i]];
+    const bool words = has_words(table, columns[i]);
+    ImGui::TableSetupColumn(
+        label_of(heading).c_str(),
+        (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) | (heading.minor ? ImGuiTableColumnFlags_DefaultHide : 0),
+        widths[i]);
   }
   ImGui::TableSetupScrollFreeze(0, 1);
   const WithFace face(Face::small);
@@ -120,32 +143,21 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   return clicked;
 }
 
-/// True if the columns that are not hidden fit into the width, judged by the first rows.
-bool fits(const Table& table, const std::vector<std::size_t>& columns, float room) {
-  constexpr std::size_t looked_at = 64;
-  float sum = 0;
-  for (const std::size_t c : columns) {
-    if (table.columns[c].minor) continue;
-    float width = text_width(Face::small, title_of(table.columns[c])) + px(14);  // with the mark of the order
-    for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
-      width = std::max(width, text_width(Face::mono_small, text_of(table.columns[c], table.rows[row][c])));
-    sum += width + px(8);
-  }
-  return sum <= room;
-}
-
 }  // namespace
 
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look, const Palette& colours) {
   const std::vector<std::size_t> columns = shown_columns(table);
-  constexpr ImGuiTableFlags always = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
-                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_NoBordersInBody;
-  const bool fills = fits(table, columns, ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize);
-  const ImGuiTableFlags sizes =
-      fills ? ImGuiTableFlags_SizingStretchProp : ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_ScrollX;
+  constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
+                                    ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
+                                    ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoBordersInBody;
   std::optional<std::size_t> clicked;
-  if (!ImGui::BeginTable(id, static_cast<int>(columns.size()), always | sizes)) return clicked;
-  draw_headings(table, columns, colours);
+  if (table.rows.empty()) return clicked;  // ImGui keeps the widths that it is told first
+  const std::vector<float> widths = widths_of(table, columns, look.row(0).mark.has_value(), ImGui::GetContentRegionAvail().x);
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {px(cell_padding), px(2)});
+  const bool open = ImGui::BeginTable(id, static_cast<int>(columns.size()), flags);
+  ImGui::PopStyleVar();
+  if (!open) return clicked;
+  draw_headings(table, columns, widths, colours);
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));
