@@ -1,0 +1,88 @@
+// `judge_call` on drawn calls of several heads: names that are confirmed from head to head, and progress.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/judge/judgement.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope::testing {
+namespace {
+
+using ::testing::StartsWith;
+
+/// Heads whose kernel multiplies the scores by as many times the right scale.
+class DrawnCall final : public JudgedCall {
+ public:
+  DrawnCall(const std::vector<double>& scales, int n) : n_(n) {
+    for (const double scale : scales) {
+      Experiment e = with_format(default_experiment(), bf16);
+      e.problem.n = n, e.problem.d = d, e.problem.seed = inputs_.size() + 1;
+      e.a = with_policy(e.a, policy("hw"));
+      inputs_.push_back(compute(e).inputs);
+      e.problem.scale = scale * scale_of(e.problem);
+      outputs_.push_back(compute(e).a.values);
+      for (double& x : outputs_.back()) x = round(bf16, x);
+    }
+  }
+  static constexpr int d = 16;
+  std::vector<double>& output_of(int head) { return outputs_[static_cast<std::size_t>(head)]; }
+
+  int heads() const override { return static_cast<int>(inputs_.size()); }
+  std::vector<std::string> head_names() const override { return {"head 0", "head 1", "head 2", "head 3"}; }
+  AttentionShape shape() const override { return {n_, n_, d, d}; }
+  ElementType type_of_q() const override { return ElementType::BF16; }
+  ElementType type_of_o() const override { return ElementType::BF16; }
+  bool has_scaled_inputs() const override { return false; }
+  bool tells_format() const override { return true; }
+  std::shared_ptr<const Tensors> inputs(int head) const override { return inputs_[static_cast<std::size_t>(head)]; }
+  std::shared_ptr<const std::vector<double>> output(int head) const override {
+    return std::make_shared<const std::vector<double>>(outputs_[static_cast<std::size_t>(head)]);
+  }
+  std::shared_ptr<const std::vector<double>> output_scale(int) const override { return nullptr; }
+  Layer layer_of(int head) const override { return {.own = head}; }
+
+ private:
+  int n_;
+  std::vector<std::shared_ptr<const Tensors>> inputs_;
+  std::vector<std::vector<double>> outputs_;
+};
+
+/// The mistake of the worst head is tried in the others with numbers of their own; one that it does not explain has its own
+/// name, and is not called by the others'.
+TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
+  DrawnCall call({1.5, 1.7, 1, 1.3}, 96);
+  call.output_of(2)[7 * DrawnCall::d + 3] += 0.25;
+  const CallJudgement found = judge_call(call, {}, {.threads = 2});
+  for (const JudgedRow& row : found.table) ASSERT_TRUE(row.slip) << "head " << row.head;
+  for (const auto& [head, scale] : {std::pair{0, 0.375}, {1, 0.425}, {3, 0.325}}) {
+    constexpr std::string_view before = "scores were multiplied by ";
+    const std::string& text = found.table[static_cast<std::size_t>(head)].slip->text;
+    ASSERT_THAT(text, StartsWith(std::string(before)));
+    EXPECT_NEAR(std::stod(text.substr(before.size())), scale, 0.01);
+  }
+  EXPECT_EQ(found.table[2].slip->text, "a single element, row 7, column 3, is off");
+}
+
+/// One large head would otherwise show nothing until it is done.
+TEST(JudgeCall, ProgressMovesWithinAHead) {
+  std::vector<double> shares;
+  const auto tell = [&](double share) { shares.push_back(share); };
+  judge_call(DrawnCall({1}, 512), {}, {.progress = tell, .threads = 1});
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  ASSERT_GT(shares.size(), 20U);
+  EXPECT_EQ(shares.back(), 1);
+  for (std::size_t i = 1; i < shares.size(); ++i) EXPECT_LT(shares[i] - shares[i - 1], 0.1) << shares[i];
+  shares.clear();
+  judge_call(DrawnCall({1, 1, 1}, 128), {}, {.progress = tell, .threads = 2});
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_EQ(shares.back(), 1);
+}
+
+}  // namespace
+}  // namespace attoscope::testing
