@@ -120,7 +120,7 @@ void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
   c.add("--top", x.top, "how many are printed; 0 is all");
 }
 
-/// Those that both end with.
+/// The last options of both.
 void declare_tables(OptionList& c, HeadsArguments& x) {
   c.add("--threads", x.threads, "heads computed at a time; 0 is as many as the machine has");
   c.group("Output");

@@ -27,7 +27,7 @@ struct OwnNumbers {
 };
 extern const OwnNumbers train_numbers, sum_numbers;
 
-/// Those that a measure is one of, known or not; null: it is a `Result`'s.
+/// The numbers that a measure belongs to, known or not; null: those of a `Result`.
 inline const OwnNumbers* own_numbers(std::string_view measure) {
   for (const OwnNumbers* const numbers : {&train_numbers, &sum_numbers})
     if (measure.starts_with(numbers->prefix)) return numbers;

@@ -42,7 +42,7 @@ NamedFigure figure_of(const nlohmann::json& entry) {
   return f;
 }
 
-/// Those of assets/figures.json; none where the assets are missing.
+/// The figures of assets/figures.json; none where the assets are missing.
 std::vector<NamedFigure> read_figures() {
   constexpr std::uint64_t largest = 1 << 20;
   constexpr int deepest = 10;

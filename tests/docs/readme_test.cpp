@@ -65,7 +65,7 @@ bool any_fits(const fs::path& pattern) {
   });
 }
 
-/// True if a part of the path is a placeholder: "NAME", "NN", "ROOM".
+/// True if a part of the path stands for any name: "NAME", "NN", "ROOM".
 bool stands_for_any_file(std::string_view path) {
   return path.find("NAME") != path.npos || path.find("NN") != path.npos || path.find("ROOM") != path.npos;
 }

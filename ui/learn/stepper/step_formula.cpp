@@ -128,7 +128,7 @@ class Worked {
     return "= " + lift() + "exp({" + listed(row_.S, ", ") + "} - " + m + ")";
   }
 
-  /// Those of x that the step's keys have.
+  /// The numbers of x at the step's keys.
   std::vector<double> of_keys(const std::vector<double>& x) const {
     return {x.begin() + step_.keys.first, x.begin() + step_.keys.end};
   }
