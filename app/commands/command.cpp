@@ -3,6 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_scales.h"
@@ -24,6 +28,15 @@ std::string shell_word(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+/// Says the sentence unless it is told to stop within a second.
+void tell_after_a_second(const std::string& sentence, const std::stop_token& stop, std::ostream& out) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any stopped;
+  stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+  if (!stop.stop_requested()) out << "attoscope: " << sentence << std::endl;
 }
 
 }  // namespace
@@ -160,11 +173,14 @@ std::string OptionList::typed() const {
   return text;
 }
 
-void prepare_gpus(const std::string& device, const Streams& streams, LoadCode* code) try {
+void prepare_gpus(const std::string& device, const Streams& streams, const std::vector<LoadCode*>& codes) try {
   const std::vector<int> gpus = devices_of(device);
-  if (const std::string sentence = gpu_code().sentence(gpus, code); !sentence.empty())
-    streams.warnings << "attoscope: " << sentence << std::endl;
-  gpu_code().load(gpus, code);
+  std::string sentence;
+  for (LoadCode* const code : codes)
+    if (sentence.empty()) sentence = gpu_code().sentence(gpus, code);
+  if (sentence.empty()) return;
+  const std::jthread told([&](const std::stop_token& loaded) { tell_after_a_second(sentence, loaded, streams.warnings); });
+  for (LoadCode* const code : codes) gpu_code().load(gpus, code);
 } catch (const DeviceFailure&) {
 }
 

@@ -124,9 +124,9 @@ Command command(const char* name, const char* what, void (*declare)(OptionList&,
 /// Throws a sentence: this build has no window.
 [[noreturn]] void no_window();
 
-/// Has the code for the device's GPUs compiled where their drivers have to do that first, and says so. A failure is left to
-/// whoever needs the code.
-void prepare_gpus(const std::string& device, const Streams& streams, LoadCode* code = attention_code);
+/// Has the codes for the device's GPUs compiled where their drivers have to do that first, and says so once if it takes longer
+/// than a second. A failure is left to whoever needs the code.
+void prepare_gpus(const std::string& device, const Streams& streams, const std::vector<LoadCode*>& codes = {attention_code});
 
 /// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
 int thread_option(const std::string& typed);

@@ -113,8 +113,9 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   const Experiment experiment = experiment_of(x);
   const std::vector<FieldFile> fields = field_files(x);
   check_places(x, fields);
-  prepare_gpus(x.device, streams);
-  if (has_hardware(experiment)) prepare_gpus(x.device, streams, hardware_code(experiment.format));
+  std::vector<LoadCode*> codes{attention_code};
+  if (has_hardware(experiment)) codes.push_back(hardware_code(experiment.format));
+  prepare_gpus(x.device, streams, codes);
   const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);

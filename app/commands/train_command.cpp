@@ -456,8 +456,8 @@ void train(const TrainArguments& x, const Streams& streams, const MakeDevice& ma
   const Interrupts interrupts;  // before there are threads
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {
+    prepare_gpus(x.device, streams, {training_code});
     const TrainDevice device = make(x.device, task.threads);
-    if (!device.compiles.empty()) streams.warnings << "attoscope: " << device.compiles << std::endl;
     train_and_write(x, task, device, saver, interrupts, streams);
   } catch (const DeviceFailure& failure) {
     throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());

@@ -58,7 +58,7 @@ struct HardwareRun {
   double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
 };
 
-/// The loader of the kernels for inputs of this format; null: there are none.
+/// The loader of the kernels for inputs of this format, bf16 or fp16.
 LoadCode* hardware_code(const Format& format);
 
 /// `method` on the rows `rows` (ascending) of `inputs`, rounded to `format` unless they are such numbers, on the GPU `device`.
