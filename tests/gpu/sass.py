@@ -2,7 +2,6 @@
 """What ptxas made of kernels, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
 
     sass.py FILE [NAME]        every kernel, or those whose mangled name has the regular expression NAME in it
-    sass.py --can-read         succeeds where there are cuobjdump and the nvdisasm that it calls
 """
 import collections
 import functools
@@ -13,9 +12,6 @@ import shutil
 import subprocess
 import sys
 import typing
-
-SKIPPED = 77     # the exit code of a test that was skipped
-RESERVED = 1024  # bytes of shared memory that the system takes of every block, from 8.0 on
 
 
 class Usage(typing.NamedTuple):
@@ -51,16 +47,9 @@ class Loop(typing.NamedTuple):
 
 
 def folders():
-    """Where a CUDA toolkit's programs may lie, as PATH has them: the search path, usual places, and what tests/run fetched."""
+    """Folders of a CUDA toolkit's programs, as PATH has them."""
     usual = [os.path.join(os.environ.get(name, ""), "bin") for name in ("CUDA_HOME", "CUDA_PATH")]
-    fetched = pathlib.Path(__file__).parents[2] / ".cache/sass"
-    return os.pathsep.join([os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin",
-                            *map(str, fetched.glob("**/bin"))])
-
-
-def can_read():
-    """Whether there are cuobjdump and nvdisasm, without which it prints no instructions."""
-    return all(shutil.which(program, path=folders()) for program in ("cuobjdump", "nvdisasm"))
+    return os.pathsep.join([os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin"])
 
 
 @functools.lru_cache(maxsize=2)
@@ -81,7 +70,7 @@ def resource_usage(file, function=""):
             current = name[1]
         elif "REG:" in line and re.search(function, current):
             number = {key: int(value) for key, value in re.findall(r"([A-Z]+):(\d+)", line)}
-            number["SHARED"] -= RESERVED if architecture >= 90 else 0  # there it is counted
+            number["SHARED"] -= 1024 if architecture >= 90 else 0  # the system's share, counted there
             found.append(Usage(architecture, current, *(number[key] for key in ("REG", "STACK", "SHARED", "LOCAL"))))
     return found
 
@@ -130,38 +119,10 @@ def loops_of(sass):
     return [Loop(sass.instructions[first].address, [sass.instructions[i] for i in sorted(body)]) for first, body in sorted(bodies.items())]
 
 
-def count(instructions, *opcodes):
-    """How many have one of these opcodes: "LDS" counts LDS.128 too, "LDS.U" what begins so up to a dot."""
-    return sum(any((x.opcode + ".").startswith(opcode + ".") for opcode in opcodes) for x in instructions)
-
-
-class Multiprocessor(typing.NamedTuple):
-    warps: int
-    blocks: int
-    shared: int  # bytes
-
-
-# CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability".
-MULTIPROCESSORS = {75: Multiprocessor(32, 16, 64 << 10), 80: Multiprocessor(64, 32, 164 << 10), 86: Multiprocessor(48, 16, 100 << 10),
-                   89: Multiprocessor(48, 24, 100 << 10), 90: Multiprocessor(64, 32, 228 << 10), 100: Multiprocessor(64, 32, 228 << 10),
-                   120: Multiprocessor(48, 24, 100 << 10)}
-
-
-def blocks_at_once(architecture, registers, threads, shared):
-    """Blocks that a multiprocessor holds; `shared` bytes each, declared and asked for together."""
-    limits, warps = MULTIPROCESSORS[architecture], -(-threads // 32)
-    registers_of_warp = -(-registers * 32 // 256) * 256
-    by_shared = limits.shared // max(1, -(-shared // 128) * 128 + (RESERVED if architecture >= 80 else 0))
-    warps_by_registers = 4 * (16384 // registers_of_warp)  # each quarter has registers of its own
-    return min(limits.blocks, limits.warps // warps, warps_by_registers // warps, by_shared)
-
-
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    if sys.argv[1] == "--can-read":
-        sys.exit(0 if can_read() else 1)
-    if not can_read():
+    if not all(shutil.which(program, path=folders()) for program in ("cuobjdump", "nvdisasm")):
         sys.exit("sass.py: cuobjdump and nvdisasm, which come with the CUDA toolkit, are not both here")
     usage = {(u.architecture, u.function): u for u in resource_usage(*sys.argv[1:])}
     for code in sass_of(*sys.argv[1:]):
