@@ -13,7 +13,7 @@
 #include "app/judge/judge_words.h"
 #include "app/judge/judged_files.h"
 #include "app/judge/judgement.h"
-#include "app/link/link_url.h"
+#include "app/link/link.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"

@@ -9,7 +9,7 @@
 
 #include "app/commands/commands.h"
 #include "app/files/paths.h"
-#include "app/link/link_url.h"
+#include "app/link/link.h"
 #include "app/link/live_link.h"
 #include "app/link/start_window.h"
 #include "app/session/autosave.h"

@@ -14,7 +14,7 @@
 #include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/png.h"
-#include "app/link/link_url.h"
+#include "app/link/link.h"
 #include "app/session/session.h"
 #include "app/tensors/tensors.h"
 #include "app/words/html.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
-#include "app/link/link_message.h"
+#include "app/link/link.h"
 #include "app/session/session_store.h"
 #include "app/train/train_desk.h"
 #include "app/window/file_dialog.h"

@@ -9,10 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -20,9 +21,8 @@
 namespace attoscope {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto of_window = std::chrono::seconds(1);   ///< time limit of the window for one program
-constexpr auto of_program = std::chrono::seconds(5);  ///< time limit of a program for the window
+constexpr int limit_of_window = 1, limit_of_program = 5;  ///< seconds that each waits for the other
+constexpr std::string_view accepted = "ok";
 
 /// Milliseconds until a message that was not taken is published again; an event that wakes a window can be lost.
 constexpr int again_after = 100;
@@ -42,7 +42,13 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-Descriptor new_socket() { return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+/// A socket that sends and receives whole messages.
+Descriptor new_socket(int flags) { return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0)); }
+
+void limit_waiting(int socket, int seconds) {
+  const timeval limit{.tv_sec = seconds, .tv_usec = 0};
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) ::setsockopt(socket, SOL_SOCKET, option, &limit, sizeof limit);
+}
 
 bool connects(int socket, const std::string& path) {
   const sockaddr_un address = address_of(path);
@@ -55,38 +61,16 @@ bool is_own_user(int connection) {
   return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
 
-/// Waits until the descriptor is ready; false on timeout, or if `other` is readable first.
-bool ready(int descriptor, short events, Clock::time_point deadline, int other = -1) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-  pollfd polled[2]{{descriptor, events, 0}, {other, POLLIN, 0}};
-  const int found = ::poll(polled, other < 0 ? 1 : 2, static_cast<int>(std::max<std::int64_t>(0, left.count())));
-  return found > 0 && polled[0].revents != 0 && polled[1].revents == 0;
-}
-
-/// Bytes until the other side closes, at most limit + 1; none on timeout.
-std::optional<std::string> received(int connection, std::size_t limit, Clock::duration patience, int ended = -1) {
-  std::string bytes;
-  char chunk[4096];
-  const auto deadline = Clock::now() + patience;
-  while (bytes.size() <= limit) {
-    if (!ready(connection, POLLIN, deadline, ended)) return std::nullopt;
-    const ssize_t count = ::recv(connection, chunk, sizeof chunk, 0);
-    if (count == 0) return bytes;
-    if (count < 0 && errno != EAGAIN && errno != EINTR) return std::nullopt;
-    if (count > 0) bytes.append(chunk, static_cast<std::size_t>(count));
-  }
+/// The next message, cut after longest_link + 1 bytes; "" on timeout, or if the other side has closed.
+std::string received(int connection) {
+  std::string bytes(longest_link + 1, '\0');
+  const ssize_t count = TEMP_FAILURE_RETRY(::recv(connection, bytes.data(), bytes.size(), 0));
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return bytes;
 }
 
-bool sent(int connection, std::string_view bytes, Clock::duration patience) {
-  const auto deadline = Clock::now() + patience;
-  while (!bytes.empty()) {
-    if (!ready(connection, POLLOUT, deadline)) return false;
-    const ssize_t count = ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno != EAGAIN && errno != EINTR) return false;
-    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
+bool sent(int connection, std::string_view bytes) {
+  return TEMP_FAILURE_RETRY(::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL)) == std::ssize(bytes);
 }
 
 /// Lock of the listening window, held while the descriptor is open.
@@ -98,7 +82,7 @@ Descriptor link_lock(const std::string& path) {
 
 /// A listening socket; replaces that of a killed window.
 Descriptor listening_socket(const std::string& path) {
-  Descriptor socket = new_socket();
+  Descriptor socket = new_socket(SOCK_NONBLOCK);
   const sockaddr_un address = address_of(path);
   ::unlink(path.c_str());
   const mode_t mask = ::umask(0177);
@@ -144,14 +128,21 @@ std::optional<LinkMessage> LiveLink::take() {
 
 void LiveLink::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    pollfd polled[2]{{socket_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}};
-    if (::poll(polled, 2, waiting() ? again_after : -1) == 0) published_();
-    const Descriptor connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection.valid() || !is_own_user(connection.get())) continue;
-    const std::string why = heard(connection.get());
-    sent(connection.get(), answer_text(why), of_window);
-    if (why.empty()) published_();
+    if (readable(socket_.get(), waiting() ? again_after : -1)) {
+      const Descriptor connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!connection.valid() || !is_own_user(connection.get())) continue;
+      limit_waiting(connection.get(), limit_of_window);
+      const std::string why = heard(connection.get());
+      sent(connection.get(), why.empty() ? accepted : why);
+    }
+    if (waiting()) published_();
   }
+}
+
+/// Waits for something to read; false on timeout, or if the link ends.
+bool LiveLink::readable(int descriptor, int milliseconds) {
+  pollfd polled[2]{{descriptor, POLLIN, 0}, {ended_.get(), POLLIN, 0}};
+  return ::poll(polled, 2, milliseconds) > 0 && polled[1].revents == 0;
 }
 
 bool LiveLink::waiting() {
@@ -161,34 +152,28 @@ bool LiveLink::waiting() {
 
 /// Receives a message; returns a sentence if it is invalid.
 std::string LiveLink::heard(int connection) {
-  const std::optional<std::string> bytes = received(connection, longest_message, of_window, ended_.get());
-  if (!bytes) return "the message was not complete within a second";
+  if (!readable(connection, 1000 * limit_of_window)) return "no message came within a second";
   try {
-    LinkMessage message = parse_message(*bytes);
+    LinkMessage message = parse_link_url(received(connection));
     const std::lock_guard lock(mutex_);
     newest_ = std::move(message);
     return "";
   } catch (const std::exception& error) {
-    return std::string("the message ") + error.what();
+    return std::string("the link ") + error.what();
   }
 }
 
 bool send_to_window(const std::string& path, const LinkMessage& message) {
-  const Descriptor socket = new_socket();
-  if (path.empty() || !socket.valid() || !connects(socket.get(), path)) return false;
-  if (!is_own_user(socket.get())) throw std::runtime_error(path + ": belongs to another user's program, nothing was sent");
-  const bool said = sent(socket.get(), message_text(message), of_program);
-  ::shutdown(socket.get(), SHUT_WR);
-  const std::optional<std::string> answer = said ? received(socket.get(), longest_message, of_program) : std::nullopt;
-  if (!answer || answer->empty())
-    throw std::runtime_error(path + ": the window did not answer within five seconds, it may be stopped");
-  std::string why;
-  try {
-    why = parse_answer(*answer);
-  } catch (const std::exception& error) {
-    throw std::runtime_error(path + ": the answer " + error.what());
-  }
-  if (!why.empty()) throw std::runtime_error("the window refused it: " + why);
+  const Descriptor socket = new_socket(0);
+  if (path.empty() || !socket.valid()) return false;
+  limit_waiting(socket.get(), limit_of_program);
+  const bool connected = connects(socket.get(), path);
+  if (!connected && errno != EAGAIN) return false;
+  if (connected && !is_own_user(socket.get()))
+    throw std::runtime_error(path + ": belongs to another user's program, nothing was sent");
+  const std::string answer = connected && sent(socket.get(), link_url(message)) ? received(socket.get()) : "";
+  if (answer.empty()) throw std::runtime_error(path + ": the window did not answer within five seconds, it may be stopped");
+  if (answer != accepted) throw std::runtime_error("the window refused it: " + answer);
   return true;
 }
 

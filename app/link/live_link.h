@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "app/files/files.h"
-#include "app/link/link_message.h"
+#include "app/link/link.h"
 
 namespace attoscope {
 
@@ -33,6 +33,7 @@ class LiveLink {
  private:
   void run(const std::stop_token& stop);
   bool waiting();
+  bool readable(int descriptor, int milliseconds);
   std::string heard(int connection);
 
   std::string path_;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/link/link_message.h"
+#include "app/link/link.h"
 
 namespace attoscope {
 

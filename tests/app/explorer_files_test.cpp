@@ -11,7 +11,7 @@
 #include "app/explore/lessons.h"
 #include "app/files/files.h"
 #include "app/judge/judged_call.h"
-#include "app/link/link_url.h"
+#include "app/link/link.h"
 #include "app/session/session.h"
 #include "app/sweep/sweep.h"
 #include "app/tensors/tensors.h"

@@ -13,7 +13,7 @@
 
 #include "app/explore/lessons.h"
 #include "app/explore/render.h"
-#include "app/link/link_url.h"
+#include "app/link/link.h"
 #include "app/session/session.h"
 #include "app/words/html.h"
 #include "app/words/mathml.h"

@@ -5,8 +5,7 @@
 #include <stdexcept>
 
 #include "app/explore/lessons.h"
-#include "app/link/link_message.h"
-#include "app/link/link_url.h"
+#include "app/link/link.h"
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"
 #include "app/plots/plot_bundle.h"
@@ -242,32 +241,20 @@ void read_linked_session(const std::string& text) {
   expect_that(parse_session(short_session_text(session), remarks) == session, "a short text of another session");
 }
 
-/// Messages between a program and a window, and a link that is clicked.
+/// A link that is clicked, or told to a window.
 void load_links(std::string_view bytes) {
-  if (bytes.starts_with(link_scheme)) {
-    const LinkMessage message = parse_link_url(bytes);
-    const LinkMessage again = parse_link_url(link_url(message));
-    expect_that(again.files == message.files && again.settings == message.settings && again.session == message.session,
-                "a link that is not read back");
-    if (!message.session.empty()) read_linked_session(message.session);
-  } else if (bytes.find("\"open\"") != std::string_view::npos || bytes.find("\"session\"") != std::string_view::npos) {
-    const LinkMessage message = parse_message(bytes), again = parse_message(message_text(message));
-    expect_that(again.files == message.files && again.settings == message.settings && again.session == message.session,
-                "a message that is not read back");
-  } else {
-    parse_answer(bytes);
-  }
+  const LinkMessage message = parse_link_url(bytes);
+  expect_that(parse_link_url(link_url(message)) == message, "a link that is not read back");
+  if (!message.session.empty()) read_linked_session(message.session);
 }
 
 std::vector<std::string> links() {
   Session session;
   session.experiment.problem.n = 77;
-  const LinkMessage linked{.files = {}, .settings = {}, .session = short_session_text(session)};
-  const LinkMessage message{.files = {"/tmp/a b.npy", "/tmp/\xff"}, .settings = {{"mask", "window:7"}, {"scale", "0.5"}}};
-  return {message_text(message),  message_text({.files = {"/q", "/k", "/v", "/o"}}),
-          link_url(message),      answer_text(""),
-          answer_text("no \xff"), link_url(linked),
-          message_text(linked),   link_url({.files = {}, .settings = {}, .session = short_session_text(Session{})})};
+  return {link_url({.files = {"/tmp/a b.npy", "/tmp/\xff"}, .settings = {{"mask", "window:7"}, {"scale", "0.5"}}}),
+          link_url({.files = {"/q", "/k", "/v", "/o"}}),
+          link_url({.files = {}, .settings = {}, .session = short_session_text(session)}),
+          link_url({.files = {}, .settings = {}, .session = short_session_text(Session{})})};
 }
 
 }  // namespace attoscope::testing

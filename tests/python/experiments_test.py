@@ -1,11 +1,11 @@
 """run, sweep and view."""
 import contextlib
-import json
 import os
 import socket
 import struct
 import threading
 import unittest
+import urllib.parse
 
 import attoscope
 from support import Case, random_matrix, read_safetensors
@@ -43,15 +43,15 @@ def listening(path):
     """What a window at this socket would hear, each message answered as taken."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     heard = []
-    with socket.socket(socket.AF_UNIX) as server:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
         server.bind(path)
         server.listen()
 
         def hear():
             connection, _ = server.accept()
-            with connection, connection.makefile("rb") as said:
-                heard.append(said.read())
-                connection.sendall(b'{"schema": "attoscope.link/1", "error": ""}')
+            with connection:
+                heard.append(connection.recv(1 << 16).decode())
+                connection.sendall(b"ok")
 
         thread = threading.Thread(target=hear)
         thread.start()
@@ -94,9 +94,9 @@ class View(Case):
         matrix = random_matrix(32, 16, 1)
         with listening(os.path.join(self.folder, "attoscope", "link.socket")) as heard:
             file = attoscope.view(matrix, matrix, matrix, matrix, mask="causal", softcap=20.0, sink=0.5)
-        message = json.loads(heard[0])
-        self.assertEqual(message["open"], [file + ":0"])
-        self.assertEqual((message["settings"]["mask"], message["settings"]["softcap"], message["settings"]["sink"]), ("causal", "20.0", "0.5"))
+        fields = dict(urllib.parse.parse_qsl(heard[0].removeprefix("attoscope:open?")))
+        self.assertEqual(fields["file"], file + ":0")
+        self.assertEqual((fields["mask"], fields["softcap"], fields["sink"]), ("causal", "20.0", "0.5"))
         self.assertTrue(os.path.isfile(file))
 
     def test_what_the_program_refuses(self):

@@ -1,0 +1,109 @@
+#include "app/link/link.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "app/link/packed_text.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::string_view beginning = "attoscope:open?", hexadecimal = "0123456789ABCDEF";
+constexpr std::size_t most_files = 4;
+
+[[noreturn]] void refuse(const std::string& half_sentence) { throw std::runtime_error(half_sentence); }
+
+std::string encoded(std::string_view text) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:";
+  std::string url;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain.find(c) != std::string_view::npos)
+      url += c;
+    else
+      (url += '%').append({hexadecimal[byte >> 4], hexadecimal[byte & 15]});
+  }
+  return url;
+}
+
+int digit(char c) {
+  const std::size_t found = hexadecimal.find(c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c);
+  if (found == std::string_view::npos) refuse("has a % without two hexadecimal digits behind it");
+  return static_cast<int>(found);
+}
+
+std::string decoded(std::string_view url) {
+  std::string text;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    if (url[i] != '%') {
+      text += url[i];
+      continue;
+    }
+    if (i + 2 >= url.size()) refuse("has a % without two hexadecimal digits behind it");
+    text += static_cast<char>(16 * digit(url[i + 1]) + digit(url[i + 2]));
+    i += 2;
+  }
+  return text;
+}
+
+void add_session(LinkMessage& message, std::string_view packed) {
+  if (!message.session.empty()) refuse("has two sessions, expected one");
+  message.session = unpacked_text(packed, longest_session);
+  if (message.session.empty()) refuse("has an empty session, expected its text");
+}
+
+void add_field(LinkMessage& message, const std::string& key, const std::string& value) {
+  if (value.find('\0') != std::string::npos) refuse("has the field " + in_quotes(key) + " with a zero byte");
+  if (key == "session") return add_session(message, value);
+  if (key == "file") {
+    if (!value.starts_with('/')) refuse("names the file " + in_quotes(value) + ", expected a path from / on");
+    message.files.push_back(value);
+  } else if (std::ranges::find(link_settings, key) != std::end(link_settings)) {
+    message.settings[key] = value;
+  } else {
+    refuse("has the unknown setting " + in_quotes(key));
+  }
+}
+
+void check(const LinkMessage& message) {
+  const bool plain = message.session.empty();
+  if (!plain && !(message.files.empty() && message.settings.empty()))
+    refuse("has a session beside files or settings, expected a session alone");
+  if (plain && (message.files.empty() || message.files.size() > most_files))
+    refuse("names " + std::to_string(message.files.size()) + " files, expected 1 to " + std::to_string(most_files));
+}
+
+}  // namespace
+
+std::string link_url(const LinkMessage& message) {
+  std::string url(beginning);
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (url.size() > beginning.size()) url += '&';
+    url += std::string(key) + "=" + encoded(value);
+  };
+  for (const std::string& file : message.files) add("file", file);
+  for (const auto& [key, value] : message.settings) add(key, value);
+  if (!message.session.empty()) add("session", packed_text(message.session));
+  return url;
+}
+
+LinkMessage parse_link_url(std::string_view url) {
+  const std::string start(beginning);
+  if (!url.starts_with(beginning)) refuse("is not understood, expected " + start + "file=FILE or " + start + "session=SESSION");
+  if (url.size() > longest_link)
+    refuse("has " + std::to_string(url.size()) + " bytes, expected at most " + std::to_string(longest_link));
+  LinkMessage message;
+  for (std::string_view rest = url.substr(beginning.size()); !rest.empty();) {
+    const std::string_view field = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), field.size() + 1));
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) refuse("has the field " + in_quotes(field) + " without a value");
+    add_field(message, std::string(field.substr(0, equals)), decoded(field.substr(equals + 1)));
+  }
+  check(message);
+  return message;
+}
+
+}  // namespace attoscope

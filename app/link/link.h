@@ -1,0 +1,35 @@
+/// A message to a running window, written as a link: "attoscope:open?file=/tmp/o.npy&mask=causal", or "attoscope:open?session="
+/// and the session's text in `packed_text`.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+inline constexpr std::string_view link_scheme = "attoscope:";
+
+/// Settings of a problem that may come with files.
+inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "alibi", "sink", "format"};
+
+/// Files to open with their settings, or a session to show.
+struct LinkMessage {
+  std::vector<std::string> files;                              ///< one to four absolute paths
+  std::map<std::string, std::string, std::less<>> settings{};  ///< by the keys of `link_settings`, as typed
+  std::string session{};  ///< text of a session to show instead of files and settings; empty: none
+  bool operator==(const LinkMessage&) const = default;
+};
+
+/// Limit of a link's bytes.
+inline constexpr std::size_t longest_link = 1 << 16;
+/// Limit of the bytes of a session's text; pages write only differences from a new session, some hundred bytes.
+inline constexpr std::size_t longest_session = 1 << 14;
+
+std::string link_url(const LinkMessage& message);
+
+/// Parses a link. Throws std::runtime_error with half a sentence if it is invalid.
+LinkMessage parse_link_url(std::string_view url);
+
+}  // namespace attoscope
