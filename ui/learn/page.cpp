@@ -184,23 +184,11 @@ bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) 
 }
 
 void draw_title(const Page& page) {
-  constexpr float height = 24, line = 32;
-  const std::string& title = step_of(page.place).title;
-  const char* const end = title.data() + title.size();
-  ImGui::PushFont(fonts().semibold, height);
-  for (const char* at = title.data(); at < end;) {
-    const char* const stop = std::max(
-        at + 1, ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, end, ImGui::GetContentRegionAvail().x));
-    const ImVec2 from = ImGui::GetCursorScreenPos();
-    ImGui::GetWindowDrawList()->AddText(from, page.colours.text, at, stop);
-    ImGui::Dummy({0, px(line) - ImGui::GetStyle().ItemSpacing.y});
-    at = stop;
-    while (at < end && *at == ' ') ++at;
-  }
+  ImGui::PushFont(fonts().semibold, 24);
+  ImGui::TextWrapped("%s", step_of(page.place).title.c_str());
   ImGui::PopFont();
-  if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty()) {
+  if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty())
     wrapped(Face::label, page.colours.secondary, needs, ImGui::GetContentRegionAvail().x);
-  }
   ImGui::Dummy({0, 0});
 }
 

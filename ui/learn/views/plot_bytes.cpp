@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "imgui.h"
 #include "implot.h"
@@ -60,7 +59,8 @@ void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
   }
 }
 
-void draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
+/// Returns the names of the curves.
+std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
   for (std::size_t i = 0; i < now.size(); ++i)
     ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
                      stroke(now[i].colour, 2));
@@ -69,32 +69,17 @@ void draw_curves(const BytesState& state, const TrafficOfAll& now, double value,
   const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
   if (x >= from.x && x <= from.x + size.x)
     list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours.accent, 0.6f), px(1.4f));
-  std::vector<CurveName> names;
+  std::vector<EndLabel> names;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (x >= from.x && x <= from.x + size.x)
       list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), now[i].colour);
-    names.push_back({state.bytes[i].back(), now[i].colour, now[i].name});
+    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, now[i].colour});
   }
-  draw_curve_names(std::move(names), px(80));
+  return names;
 }
 
-/// A tick and its label.
-struct Ticks {
-  std::vector<double> at;
-  std::vector<std::string> texts;
-  void add(double value, std::string text) {
-    at.push_back(value);
-    texts.push_back(std::move(text));
-  }
-  std::vector<const char*> labels() const {
-    std::vector<const char*> all;
-    for (const std::string& t : texts) all.push_back(t.c_str());
-    return all;
-  }
-};
-
 void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficOfAll& now, double value, float height) {
-  Ticks across, up;
+  SweepTicks across, up;
   for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], fmt::format("{:.0f}", state.x[i]));
   double low = state.bytes[0][0], high = low;
   for (const auto& curve : state.bytes)
@@ -105,8 +90,10 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficO
   const PlotFrame frame{"##bytes", state.x.front(), state.x.back(), low / 1.5, high * 1.5, true,
                         across.at, up.at,           across_labels,  up_labels, true};
   if (!begin_plot(frame, {scene.width - px(80), height})) return;
-  draw_curves(state, now, value, scene.colours);
+  const std::vector<EndLabel> names = draw_curves(state, now, value, scene.colours);
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   end_plot();
+  draw_end_labels(names, at.x + size.x + px(8), px(72), at.y, at.y + size.y);
 }
 
 std::string said(const Over& over, int value, const TrafficOfAll& all) {

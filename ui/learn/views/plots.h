@@ -13,6 +13,7 @@
 #include "ui/learn/views/view_parts.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/loop_picture.h"
+#include "ui/sweep/sweep_state.h"
 
 namespace attoscope {
 
@@ -40,6 +41,13 @@ struct HeapsState {
   double distance = 0;  ///< Wasserstein-1
 };
 
+/// A sweep as the Sweep workspace draws it.
+struct SweepPlotState {
+  LessonAnswerPtr answer;  ///< that `sweep` was made from
+  SweepState sweep;
+  Session session;  ///< of which the theme alone is used
+};
+
 /// The recurrence of the traced row in a lesson: the strip's plots, and the step of the scrubbed tile.
 struct RowPlots {
   StripState strip;
@@ -51,10 +59,10 @@ struct RowPlots {
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
                            std::span<const StripPlot> plots, ImVec2 size);
 
-/// A measure of a sweep: curves over numbers, or a line of dots for each name.
-std::string draw_sweep_plot(LessonScene& scene, float height);
+/// A measure of a sweep: curves over numbers, or a bar for each name.
+std::string draw_sweep_plot(LessonScene& scene, SweepPlotState& state, float height);
 /// The losses of the plan `spike`, step by step.
-std::string draw_losses_plot(LessonScene& scene, float height);
+std::string draw_losses_plot(LessonScene& scene, SweepPlotState& state, float height);
 /// The traffic of the three algorithms over N, M, d or a side of the tile.
 std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height);
 /// Blocks of queries times tiles of keys between HBM and the chip, moved by a slider.
@@ -66,16 +74,6 @@ std::string draw_exp_plot(LessonScene& scene, float height);
 
 /// The first weights of two models that differ in their seed, as two heaps whose sorted values are joined; N is how many.
 std::string draw_heaps_plot(LessonScene& scene, HeapsState& state, float height);
-
-/// Names at the right of the plot on screen, each beside the end of its curve or as near as there is room.
-struct CurveName {
-  double y;  ///< where the curve ends
-  Colour colour;
-  std::string name;
-};
-void draw_curve_names(std::vector<CurveName> names, float width);
-/// 1, 2 and 5 times powers of ten between `low` and `high`, for a logarithmic axis that holds few of these powers; else none.
-std::vector<double> fine_decades(double low, double high);
 
 /// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
-#include "implot.h"
 #include "ui/learn/views/plots.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
@@ -19,6 +17,7 @@ struct PlotViewState {
   RowPlots row;
   BytesState bytes;
   LoopState loop;
+  SweepPlotState sweep;
   HeapsState heaps;
 };
 
@@ -28,29 +27,6 @@ void draw_plot_head(const LessonScene& scene, std::string_view title, std::strin
   const float used = draw_text(at, Face::label, scene.colours.text, fitted(Face::label, title, scene.width));
   if (used + px(16) + text_width(Face::small, unit) < scene.width)
     draw_text({at.x + scene.width, at.y + px(1)}, Face::small, scene.colours.faint, unit, 1);
-}
-
-void draw_curve_names(std::vector<CurveName> names, float width) {
-  std::ranges::sort(names, {}, &CurveName::y);
-  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  const float line = line_height(Face::small) + px(2), right = at.x + size.x + px(8);
-  float below = at.y + size.y;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const float above = at.y + line * static_cast<float>(names.size() - i);  // room for later curves
-    const float y = std::max(std::min(below, ImPlot::PlotToPixels(1, names[i].y).y + line / 2), above) - line;
-    draw_text(ImPlot::GetPlotDrawList(), {right, y}, Face::small, names[i].colour,
-              fitted(Face::small, names[i].name, width - px(8)));
-    below = y;
-  }
-}
-
-std::vector<double> fine_decades(double low, double high) {
-  if (high / low > 300) return {};
-  std::vector<double> ticks;
-  for (double decade = std::pow(10.0, std::floor(std::log10(low))); decade <= high; decade *= 10)
-    for (const double factor : {1.0, 2.0, 5.0})
-      if (decade * factor >= low && decade * factor <= high) ticks.push_back(decade * factor);
-  return ticks;
 }
 
 namespace {
@@ -120,8 +96,8 @@ std::string draw_plot_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   if (kind == "bytes") return draw_bytes_plot(scene, state.bytes, height);
   if (kind == "loop") return draw_loop_plot(scene, state.loop, height);
-  if (kind == "sweep") return draw_sweep_plot(scene, height);
-  if (kind == "losses") return draw_losses_plot(scene, height);
+  if (kind == "sweep") return draw_sweep_plot(scene, state.sweep, height);
+  if (kind == "losses") return draw_losses_plot(scene, state.sweep, height);
   if (kind == "staircase") return draw_staircase(scene, height);
   if (kind == "exp") return draw_exp_plot(scene, height);
   if (kind == "heaps") return draw_heaps_plot(scene, state.heaps, height);
