@@ -1,5 +1,3 @@
-#include "ui/learn/learn.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/widgets/widgets.h"

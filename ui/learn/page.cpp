@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "ui/learn/learn_state.h"
-#include "ui/learn/live_numbers.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -55,10 +54,10 @@ void draw_number(Page& page, const LessonNumber& number) {
   const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
   std::string text = number.written, what = "This number is being computed.";
   Colour colour = page.colours.faint;
-  if (answer != nullptr && !answer->points.empty()) {
-    text = live_text(number.written, answer->points[0].mean);
+  if (answer != nullptr && !answer->table.cells.empty()) {
+    text = live_text(number.written, answer->number());
     colour = colour_of(number.question.measure, page.colours);
-    what = "Computed just now: " + answer->title + ". The lesson was written with " + number.written + ".";
+    what = "Computed just now: " + answer->table.measure + ". The lesson was written with " + number.written + ".";
   }
   if (answer != nullptr && !answer->problem.empty()) colour = page.colours.bad, what = answer->problem;
   if (draw_in_line(text, colour, what + " A click opens its setting; Learn then stays at this step.", number.target))
@@ -74,13 +73,13 @@ void draw_text_block(Page& page, const LessonBlock& block) {
     text.problems.clear();
     text.text = page.state.markdown.fitted(block.markdown, width, text.problems);
   }
-  page.state.problems.insert(page.state.problems.end(), text.problems.begin(), text.problems.end());
   page.state.markdown.draw(text.text, page.colours, [&](int index) {
     if (index < 0 || index >= static_cast<int>(block.numbers.size())) return;
     ImGui::PushID(index);
     draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
     ImGui::PopID();
   });
+  for (const std::string& problem : text.problems) draw_problem(page, problem);
   for (const LessonNumber& number : block.numbers) {
     const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
     if (!number.problem.empty())

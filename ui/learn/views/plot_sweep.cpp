@@ -13,21 +13,11 @@ namespace attoscope {
 
 namespace {
 
-/// The answer as the workspace has it.
-std::shared_ptr<const SweepTable> table_of(const LessonAnswer& answer) {
-  SweepTable table{.axes = {},
-                   .measure = answer.title,
-                   .quantity = answer.title,
-                   .of = answer.question.measure.substr(0, answer.question.measure.find('.')),
-                   .seeds = answer.question.seeds,
-                   .cells = {},
-                   .errors = {}};
-  for (const LessonAxis& axis : answer.axes)
-    table.axes.push_back({axis.key, axis.title, axis.values, axis.numeric ? axis.numbers : std::vector<double>{}});
-  for (const LessonPoint& p : answer.points)
-    table.cells.push_back({.count = 1, .mean = p.mean, .std = p.spread, .min = p.mean});
-  return std::make_shared<const SweepTable>(std::move(table));
-}
+/// A sweep as the Sweep workspace draws it.
+struct SweepPlotState {
+  SweepState sweep;
+  Session session;  ///< of which the theme alone is used
+};
 
 /// True where the numbers grow by a factor rather than by a step.
 bool is_geometric(const std::vector<double>& x) {
@@ -78,21 +68,20 @@ void draw_picture(const LessonScene& scene, SweepPlotState& state, float height)
 }
 
 /// The answer to a question as curves, or as bars of names.
-void draw_answer(LessonScene& scene, SweepPlotState& state, const LessonQuestion& question, float height) {
+void draw_answer(LessonScene& scene, const LessonQuestion& question, float height) {
   const LessonAnswerPtr answer = ask(scene, question);
-  if (!answer || !answer->problem.empty() || answer->axes.empty() || answer->points.empty()) {
+  if (!answer || !answer->problem.empty() || answer->table.axes.empty() || answer->table.cells.empty()) {
     draw_instead(scene, {scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
     return;
   }
+  auto& state = own_state<SweepPlotState>(scene);
   const SweepDrawing& d = state.sweep.drawing;
-  if (std::exchange(state.answer, answer) != answer) {
-    const std::shared_ptr<const SweepTable> table = table_of(*answer);
-    refresh(state.sweep.drawing, table, axes_of(*table));
-  }
+  refresh(state.sweep.drawing, {answer, &answer->table}, axes_of(answer->table));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const std::string sentence = said(*d.table, d.extremes);
   draw_said(scene, scene.colours.secondary, sentence);
-  draw_plot_head(scene, answer->title, "");
+  const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
+  draw_plot_head(scene, answer->table.measure, "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);
   d.extremes.known == 0 ? draw_instead(scene, {scene.width, height}, sentence) : draw_picture(scene, state, height);
   if (!(answer->question == question))
@@ -102,12 +91,12 @@ void draw_answer(LessonScene& scene, SweepPlotState& state, const LessonQuestion
 
 }  // namespace
 
-std::string draw_losses_plot(LessonScene& scene, SweepPlotState& state, float height) {
-  draw_answer(scene, state, {.experiment = scene.experiment, .measure = "train.spike.losses", .vary = {}, .seeds = 1}, height);
+std::string draw_losses_plot(LessonScene& scene, float height) {
+  draw_answer(scene, {.experiment = scene.experiment, .measure = "train.spike.losses", .vary = {}, .seeds = 1}, height);
   return "";
 }
 
-std::string draw_sweep_plot(LessonScene& scene, SweepPlotState& state, float height) {
+std::string draw_sweep_plot(LessonScene& scene, float height) {
   std::string problem;
   LessonQuestion question{
       .experiment = scene.experiment, .measure = value_of(scene, "measure", "a.mean_abs"), .vary = {}, .seeds = 1};
@@ -116,7 +105,7 @@ std::string draw_sweep_plot(LessonScene& scene, SweepPlotState& state, float hei
     if (const std::string text = value_of(scene, key); !text.empty()) question.vary.push_back(text);
   if (question.vary.empty()) problem = refusal("vary", "", "KEY=VALUES, such as block_k=16:1024:x2 or format=bf16,fp16");
   if (!problem.empty()) return problem;
-  draw_answer(scene, state, question, height);
+  draw_answer(scene, question, height);
   return "";
 }
 
