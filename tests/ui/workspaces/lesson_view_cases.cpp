@@ -443,10 +443,9 @@ void sweeps(Hand& hand) {
 /// Points that cannot be computed, one point, all the same, none finite.
 void odd_sweeps(Hand& hand) {
   show(hand, std::string("plot\nkind: sweep\nvary: n=16,32\nmeasure: b.rms") + small);
-  LessonAnswer odd{.question = {view_of(hand).experiment, "b.rms", {"n=16,32"}, 1},
-                   .result = {},
-                   .table = {.axes = {{"n", "N", {"16", "32"}, {16, 32}}}, .measure = "RMS error, b"},
-                   .problem = {}};
+  LessonAnswer odd{.question = {view_of(hand).experiment, "b.rms", {"n=16,32"}, 1}};
+  odd.table.axes = {{"n", "N", {"16", "32"}, {16, 32}}};
+  odd.table.measure = "RMS error, b";
   for (const auto& [y0, y1] :
        {std::pair<double, double>{NAN, 1.0}, std::pair<double, double>{NAN, NAN},
         std::pair<double, double>{INFINITY, -INFINITY}, std::pair{0.0, 0.0}, std::pair{-1.0, -1.0}, std::pair{1e-300, 1e300}}) {
