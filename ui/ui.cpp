@@ -14,7 +14,7 @@
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
 #include "ui/layout.h"
-#include "ui/learn/learn.h"
+#include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/sweep/sweep.h"
 #include "ui/train/panels.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
 
 #include "app/explore/lesson_pages.h"
@@ -10,6 +9,7 @@
 #include "app/sweep/axis.h"
 #include "app/sweep/sweep.h"
 #include "kernels/deviation/fields.h"
+#include "ui/frame/exercise.h"
 
 namespace attoscope {
 namespace {
@@ -19,14 +19,10 @@ std::string value_of(const LessonView& view, std::string_view key, std::string_v
   return std::string(value.empty() ? otherwise : value);
 }
 
-/// "a, b and c" from texts, or from the words of "a, b, c".
+/// "a, b and c".
 std::string listed_with_and(const std::vector<std::string>& texts) {
   std::string list;
   for (std::size_t i = 0; i < texts.size(); ++i) list += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
-  return list;
-}
-std::string listed_with_and(std::string list) {
-  if (const std::size_t last = list.rfind(", "); last != std::string::npos) list.replace(last, 2, " and ");
   return list;
 }
 
@@ -76,16 +72,16 @@ std::string bits_caption(const LessonView& view) {
   if (const std::string storage = value_of(view, "storage", ""); !storage.empty())
     return fmt::format("The picture shows the bits of a block that is stored as {}.", storage);
   return fmt::format("The picture shows the bits of {} in {}.", value_of(view, "value", "0.1"),
-                     listed_with_and(value_of(view, "formats", value_of(view, "format", "fp16"))));
+                     listed_with_and(listed_words(value_of(view, "formats", value_of(view, "format", "fp16")))));
 }
 
 /// Sentence on a view of this kind.
 std::string kind_caption(const LessonView& view) {
   switch (view.kind) {
     case LessonViewKind::recurrence:
-      return fmt::format("Step by step, {} take{} in the scores {}.", listed_with_and(value_of(view, "algorithms", "flash2")),
-                         value_of(view, "algorithms", "").find(',') == std::string::npos ? "s" : "",
-                         value_of(view, "scores", "random:16:1"));
+      return fmt::format(
+          "Step by step, {} take{} in the scores {}.", listed_with_and(listed_words(value_of(view, "algorithms", "flash2"))),
+          value_of(view, "algorithms", "").find(',') == std::string::npos ? "s" : "", value_of(view, "scores", "random:16:1"));
     case LessonViewKind::code:
       return fmt::format("The picture shows {} as pseudo-code.", name(view.experiment.a.algorithm));
     case LessonViewKind::bits:
@@ -115,13 +111,6 @@ std::string setting_sentence(const LessonView& view) {
 }
 
 }  // namespace
-
-std::string as_sentence(std::string text) {
-  if (text.empty()) return text;
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
-  return text;
-}
 
 std::string caption_of(const LessonView& view) { return kind_caption(view) + setting_sentence(view); }
 

@@ -17,12 +17,11 @@
 #include "app/link/link.h"
 #include "app/session/session.h"
 #include "app/tensors/tensors.h"
-#include "app/words/html.h"
 #include "app/words/mathml.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/exercise.h"
 #include "ui/frame/panel_input.h"
-#include "ui/learn/live_numbers.h"
+#include "ui/learn/lesson_steps.h"
 
 namespace attoscope {
 namespace {
@@ -59,9 +58,9 @@ std::string linked_number(const LessonQuestion& question, const std::string& tex
 std::string number_html(const LessonNumber& number, const AnswerLesson& answer) {
   if (!number.problem.empty()) return html_escaped(number.written);
   const LessonAnswerPtr a = answer(number.question);
-  const bool known = a->problem.empty() && !a->points.empty();
-  return linked_number(number.question, known ? live_text(number.written, a->points[0].mean) : number.written,
-                       known ? a->title : number.target);
+  const bool known = a->problem.empty() && !a->table.cells.empty();
+  return linked_number(number.question, known ? live_text(number.written, a->number()) : number.written,
+                       known ? a->table.measure : number.target);
 }
 
 std::string short_number(double x) {
@@ -72,7 +71,7 @@ std::string short_number(double x) {
 /// The question of one choice of a quiz.
 LessonQuestion question_of(const LessonAnswer& all, std::size_t choice) {
   LessonQuestion q{.experiment = all.question.experiment, .measure = all.question.measure};
-  vary_in_lesson(q.experiment, all.axes[0].key, all.axes[0].values[choice]);
+  vary_in_lesson(q.experiment, all.table.axes[0].key, all.table.axes[0].names[choice]);
   return q;
 }
 
@@ -83,29 +82,29 @@ std::string answer_html(const LessonView& quiz, const AnswerLesson& answer) {
   LessonQuestion question{.experiment = quiz.experiment, .measure = std::string(written(quiz, "measure"))};
   if (!written(quiz, "vary").empty()) question.vary = {std::string(written(quiz, "vary"))};
   const LessonAnswerPtr found = answer(question);
-  if (!found->problem.empty() || found->points.empty()) return "<p>" + html_escaped(found->problem) + "</p>\n";
+  if (!found->problem.empty() || found->table.cells.empty()) return "<p>" + html_escaped(found->problem) + "</p>\n";
   const auto linked = [&](const LessonQuestion& q, std::size_t i) {
-    return linked_number(q, short_number(found->points[i].mean), found->title);
+    return linked_number(q, short_number(found->table.cells[i].mean), found->table.measure);
   };
-  if (found->axes.empty()) return "<p><strong>" + linked(question, 0) + "</strong></p>\n";
+  if (found->table.axes.empty()) return "<p><strong>" + linked(question, 0) + "</strong></p>\n";
   const bool greatest = written(quiz, "best") == "greatest";
-  const auto by_number = [&](const LessonPoint& p) { return greatest ? -p.mean : p.mean; };
-  const auto best = static_cast<std::size_t>(std::ranges::min_element(found->points, {}, by_number) - found->points.begin());
-  std::string html =
-      "<p><strong>" + html_escaped(found->axes[0].values[best]) + "</strong>. " + html_escaped(found->title) + ":</p>\n<ul>\n";
-  for (std::size_t i = 0; i < found->points.size(); ++i)
-    html += "<li>" + html_escaped(found->axes[0].values[i]) + ": " + linked(question_of(*found, i), i) + "</li>\n";
+  const auto by_number = [&](const SweepCell& p) { return greatest ? -p.mean : p.mean; };
+  const auto best =
+      static_cast<std::size_t>(std::ranges::min_element(found->table.cells, {}, by_number) - found->table.cells.begin());
+  std::string html = "<p><strong>" + html_escaped(found->table.axes[0].names[best]) + "</strong>. " +
+                     html_escaped(found->table.measure) + ":</p>\n<ul>\n";
+  for (std::size_t i = 0; i < found->table.cells.size(); ++i)
+    html += "<li>" + html_escaped(found->table.axes[0].names[i]) + ": " + linked(question_of(*found, i), i) + "</li>\n";
   return html + "</ul>\n";
 }
 
 /// The choices: "hw, tile, eager".
 std::string choices_html(const LessonView& quiz) {
   const std::string_view vary = written(quiz, "vary");
-  const std::size_t equals = vary.find('=');
-  if (equals == std::string_view::npos) return "";
-  std::string choices(vary.substr(equals + 1));
-  for (std::size_t at = choices.find(','); at != std::string::npos; at = choices.find(',', at + 2)) choices.insert(at + 1, " ");
-  return " <em>(" + html_escaped(choices) + ")</em>";
+  std::string choices;
+  for (const std::string& choice : split(vary.substr(std::min(vary.find('=') + 1, vary.size())), ','))
+    choices += (choices.empty() ? "" : ", ") + choice;
+  return choices.empty() ? "" : " <em>(" + html_escaped(choices) + ")</em>";
 }
 
 std::string quiz_html(const LessonView& quiz, const AnswerLesson& answer) {
@@ -136,13 +135,13 @@ std::string paragraph(const std::string& text) { return "<p>" + html_escaped(tex
 /// The order with the largest error, as scores.
 std::string order_html(const Exercise& x, const AnswerLesson& answer) {
   const LessonAnswerPtr found = answer(order_question(x));
-  if (!found->problem.empty() || found->axes.empty()) return paragraph(found->problem);
-  const std::vector<int> order = order_of(found->axes[0].values[0], x.row.scores.size());
+  if (!found->problem.empty() || found->table.axes.empty()) return paragraph(found->problem);
+  const std::vector<int> order = order_of(found->table.axes[0].names[0], x.row.scores.size());
   std::string scores;
   for (const int key : order)
     scores += (scores.empty() ? "" : ", ") + short_number(x.row.scores[static_cast<std::size_t>(key)]);
   return "<p><strong>" + scores + "</strong></p>\n" +
-         paragraph(judge_order(x, row_in_order(step_experiment(x.row), order), found->points[0].mean).sentence);
+         paragraph(judge_order(x, row_in_order(step_experiment(x.row), order), found->number()).sentence);
 }
 
 std::string formats_html(const Exercise& x) {

@@ -16,6 +16,11 @@ namespace attoscope {
 /// Returns the line of text in a view's picture; empty: none.
 using SaidOfView = std::function<std::string(const PageView&)>;
 
+/// HTML of paragraphs, lists, tables, headings, fenced code, emphasis, code, links and formulas. Lines that begin with "> " are
+/// about the window's controls and are left out. `number(i)` returns the HTML of the live number `<numI/>`. Throws
+/// std::invalid_argument with one sentence on an unknown formula.
+std::string html_of(std::string_view markdown, const std::function<std::string(int)>& number);
+
 /// The page of lesson `index`; its pictures have the names of `view_picture_name`. Throws std::invalid_argument with one
 /// sentence on an unknown formula.
 std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said);
@@ -31,9 +36,6 @@ std::string caption_of(const LessonView& view);
 
 /// The caption and the line that the picture says about itself, for those who cannot see it.
 std::string description_of(const LessonView& view, const std::string& said);
-
-/// The text with a capital at its beginning and a full stop at its end.
-std::string as_sentence(std::string text);
 
 /// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
 Session session_of(const LessonQuestion& question);

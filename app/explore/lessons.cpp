@@ -4,13 +4,14 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
-#include <limits>
+#include <optional>
 
 #include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
+#include "app/sweep/sweep_ledger.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
@@ -104,103 +105,65 @@ Sweep sweep_of(const LessonQuestion& q) {
   return sweep;
 }
 
-LessonAxis axis_of(const Axis& axis) {
-  const AxisKey key = axis_key(axis.key);
-  LessonAxis result{
-      .key = axis.key, .title = std::string(key.title), .numeric = key.numeric, .values = axis.values, .numbers = {}};
-  for (const std::string& value : axis.values)
-    if (const auto x = to_number<double>(value)) result.numbers.push_back(*x);
-  result.numeric = result.numeric && result.numbers.size() == result.values.size();
-  return result;
-}
-
-/// Mean and standard deviation over seeds; NaN without values.
-LessonPoint point_of(const std::vector<double>& values) {
-  LessonPoint p{std::numeric_limits<double>::quiet_NaN(), 0};
-  if (values.empty()) return p;
-  const double count = static_cast<double>(values.size());
-  double sum = 0, squares = 0;
-  for (const double x : values) sum += x;
-  p.mean = sum / count;
-  for (const double x : values) squares += (x - p.mean) * (x - p.mean);
-  p.spread = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
-  return p;
-}
-
-/// Mean and standard deviation of each point over its seeds.
-std::vector<LessonPoint> points_of(const Sweep& sweep, const std::vector<SweepAnswer>& found, std::string& problem) {
-  const std::size_t inner = sweep.axes.size() == 2 ? sweep.axes[1].values.size() : 1;
-  std::vector<std::vector<double>> values(sweep.axes[0].values.size() * inner);
-  for (const SweepAnswer& a : found) {
-    if (!a.summary) {
-      if (problem.empty()) problem = a.error;
-      continue;
-    }
-    const PointPlace place = place_of(sweep, a.index);
-    const auto at = static_cast<std::size_t>(place.at[0]) * inner + static_cast<std::size_t>(place.at[1]);
-    values[at].push_back(value_of(sweep.measure, *a.summary));
-  }
-  std::vector<LessonPoint> points;
-  for (const std::vector<double>& v : values) points.push_back(point_of(v));
-  return points;
-}
-
 void answer_sweep(LessonAnswer& a, const Options& options) {
-  const Sweep sweep = sweep_of(a.question);
-  const std::vector<SweepAnswer> found = run_sweep(sweep, {.cancelled = options.cancelled});
+  SweepLedger ledger(sweep_of(a.question));
+  for (SweepAnswer& point : run_sweep(ledger.sweep(), {.cancelled = options.cancelled})) ledger.add(std::move(point));
   if (options.cancelled && options.cancelled()) throw Stopped();
-  for (const Axis& axis : sweep.axes) a.axes.push_back(axis_of(axis));
-  a.title = title_of(sweep.measure);
-  a.points = points_of(sweep, found, a.problem);
+  a.table = *ledger.table(ledger.sweep().measure, std::nullopt);
+  if (!a.table.errors.empty()) a.problem = a.table.errors[0];
+}
+
+SweepCell cell_of(const std::vector<double>& values) {
+  const SweepRow row = row_of(values);
+  return {.count = row.count, .mean = row.mean, .std = row.std, .min = row.min, .max = row.max, .rival = NAN};
 }
 
 /// The experiment's number over `seeds` seeds.
-LessonPoint own_point(const Experiment& base, const LessonQuestion& q, const Options& options) {
+SweepCell own_cell(Experiment e, const LessonQuestion& q, const Options& options) {
   std::vector<double> found;
-  Experiment e = base;
   for (int i = 0; i < q.seeds; ++i, ++e.problem.seed)
     found.push_back(own_numbers(q.measure)->number(q.measure, e, options.cancelled));
-  return point_of(found);
+  return cell_of(found);
 }
 
 /// The losses of both models of the plan `spike`.
 void answer_losses(LessonAnswer& a, const Options& options) {
-  LessonAxis steps{.key = "step", .title = "training step", .numeric = true, .values = {}, .numbers = {}},
-      runs{.key = "run", .title = "model", .numeric = false, .values = {"a", "b"}, .numbers = {}};
+  SweepValues steps{.key = "step", .title = "training step", .names = {}, .numbers = {}};
   for (const auto& [of_a, of_b] : spike_losses(a.question.experiment.problem.seed, options.cancelled)) {
     steps.numbers.push_back(static_cast<double>(steps.numbers.size() + 1));
-    steps.values.push_back(std::to_string(steps.numbers.size()));
-    a.points.insert(a.points.end(), {LessonPoint{of_a, 0}, LessonPoint{of_b, 0}});
+    steps.names.push_back(std::to_string(steps.numbers.size()));
+    a.table.cells.insert(a.table.cells.end(), {cell_of({of_a}), cell_of({of_b})});
   }
-  a.axes = {std::move(steps), std::move(runs)};
+  a.table.axes = {std::move(steps), {.key = "run", .title = "model", .names = {"a", "b"}, .numbers = {}}};
 }
 
 /// An own number, along no parameter or one.
 void answer_own(LessonAnswer& a, const Options& options) {
   const LessonQuestion& q = a.question;
-  a.title = own_numbers(q.measure)->title(q.measure);
+  a.table.measure = a.table.quantity = own_numbers(q.measure)->title(q.measure);
+  a.table.seeds = q.seeds;
   if (q.measure == train_losses) return answer_losses(a, options);
   if (q.vary.empty()) {
-    a.points = {own_point(q.experiment, q, options)};
+    a.table.cells = {own_cell(q.experiment, q, options)};
     return;
   }
   if (q.vary.size() > 1)
     throw std::invalid_argument(in_quotes(q.measure) + " is varied along one parameter, expected one 'vary'");
   const Axis axis = parse_axis(q.vary[0]);
-  a.axes = {axis_of(axis)};
+  a.table.axes = {values_of(axis)};
   for (const std::string& value : axis.values) {
     Experiment e = q.experiment;
     vary(e, axis.key, value);
-    a.points.push_back(own_point(e, q, options));
+    a.table.cells.push_back(own_cell(e, q, options));
   }
 }
 
 /// The largest error over all orders of a row's keys, and its order.
 void answer_order(LessonAnswer& a, const Options& options) {
   const OrderedRow worst = worst_order(a.question.experiment, options.cancelled);
-  a.title = "the largest error of all orders";
-  a.axes = {{.key = "order", .title = "order", .values = {order_text(worst.order)}, .numbers = {}}};
-  a.points = {{worst.error, 0}};
+  a.table.measure = "the largest error of all orders";
+  a.table.axes = {{.key = "order", .title = "order", .names = {order_text(worst.order)}, .numbers = {}}};
+  a.table.cells = {cell_of({worst.error})};
 }
 
 /// One number over its seeds, or the whole answer.
@@ -210,8 +173,8 @@ void answer_plain(LessonAnswer& a, const Options& options) {
   result->experiment = a.question.experiment;
   if (!a.question.measure.empty()) {
     const Measure measure = parse_measure(a.question.measure);
-    a.title = title_of(measure);
-    a.points = {{value_of(measure, summary(*result)), 0}};
+    a.table.measure = title_of(measure);
+    a.table.cells = {cell_of({value_of(measure, summary(*result))})};
   } else {
     a.result = std::move(result);
   }
@@ -269,15 +232,13 @@ LessonQuestion parse_live(std::string_view target) {
   LessonQuestion question{.experiment = lesson_experiment()};
   const std::size_t mark = std::min(target.find('?'), target.size());
   question.measure = known_measure(target.substr(0, mark));
-  for (std::string_view rest = target.substr(std::min(mark + 1, target.size())); !rest.empty();) {
-    const std::size_t end = std::min(rest.find('&'), rest.size());
-    const std::string_view setting = rest.substr(0, end);
+  const std::string_view settings = target.substr(std::min(mark + 1, target.size()));
+  for (const std::string& setting : settings.empty() ? std::vector<std::string>{} : split(settings, '&')) {
     const std::size_t equals = setting.find('=');
-    if (equals == std::string_view::npos)
+    if (equals == std::string::npos)
       throw std::invalid_argument("live number: " + in_quotes(setting) + " has no value, expected key=value");
-    const std::string value(setting.substr(equals + 1));
-    vary(question.experiment, setting.substr(0, equals), setting.starts_with("input=") ? with_example(value) : value);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
+    vary(question.experiment, key, key == "input" ? with_example(value) : value);
   }
   check(question.experiment);
   return question;

@@ -4,6 +4,7 @@
 #include "app/explore/own_numbers.h"
 #include "app/words/numbers.h"
 #include "kernels/questions/sum_drift.h"
+#include "ui/frame/lesson.h"
 
 namespace attoscope {
 namespace {
@@ -16,22 +17,13 @@ constexpr int largest_flush = 1 << 20;
                               ", expected sum. and a GPU, then perhaps .flush with a number of tiles, and .centred");
 }
 
-/// Removes the first word of `rest`, and the dot behind it, and returns the word.
-std::string_view next_word(std::string_view& rest) {
-  const std::size_t end = std::min(rest.find('.'), rest.size());
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return word;
-}
-
 SumDrift question_of(std::string_view measure) {
-  std::string_view rest = measure.substr(prefix.size());
-  SumDrift q{.gpu = parse_tensor_core(next_word(rest))};
-  while (!rest.empty()) {
-    const std::string_view word = next_word(rest);
-    const bool flushes = word.starts_with(flush);
-    const auto tiles = flushes ? to_number<int>(word.substr(flush.size())) : std::nullopt;
-    if (flushes ? !tiles || *tiles < 1 || *tiles > largest_flush : word != centred) refuse_measure(measure);
+  const std::vector<std::string> words = split(measure.substr(prefix.size()), '.');
+  SumDrift q{.gpu = parse_tensor_core(words[0])};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool flushes = words[i].starts_with(flush);
+    const auto tiles = flushes ? to_number<int>(std::string_view(words[i]).substr(flush.size())) : std::nullopt;
+    if (flushes ? !tiles || *tiles < 1 || *tiles > largest_flush : words[i] != centred) refuse_measure(measure);
     if (flushes) q.flush = *tiles;
     if (!flushes) q.mean = 0;
   }

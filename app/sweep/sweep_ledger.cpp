@@ -21,14 +21,6 @@ double cost(const Axis& axis, const std::string& value) {
   return axis.key == "d" ? x : 1;
 }
 
-SweepValues values_of(const Axis& axis) {
-  SweepValues v{axis.key, std::string(axis_key(axis.key).title), axis.values, {}};
-  for (const std::string& text : axis.values)
-    if (const auto x = to_number<double>(text); x && std::isfinite(*x)) v.numbers.push_back(*x);
-  if (v.numbers.size() < v.names.size()) v.numbers.clear();
-  return v;
-}
-
 /// Name of the measure without its method: "mean |error|".
 std::string quantity_of(const Measure& measure) {
   const std::size_t dot = measure.name.find('.') + 1;
@@ -37,6 +29,14 @@ std::string quantity_of(const Measure& measure) {
 }
 
 }  // namespace
+
+SweepValues values_of(const Axis& axis) {
+  SweepValues v{axis.key, std::string(axis_key(axis.key).title), axis.values, {}};
+  for (const std::string& text : axis.values)
+    if (const auto x = to_number<double>(text); x && std::isfinite(*x)) v.numbers.push_back(*x);
+  if (v.numbers.size() < v.names.size()) v.numbers.clear();
+  return v;
+}
 
 SweepLedger::SweepLedger(Sweep sweep)
     : sweep_(std::move(sweep)),

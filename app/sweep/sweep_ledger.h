@@ -16,6 +16,9 @@
 
 namespace attoscope {
 
+/// An axis as tables have it.
+SweepValues values_of(const Axis& axis);
+
 /// The answers to one sweep. Thread-safe; only `add`, `missing`, `point_at` and `table` take a lock.
 class SweepLedger {
  public:

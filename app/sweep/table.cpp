@@ -29,32 +29,6 @@ std::vector<std::string> values_of(const Sweep& s, std::size_t combination) {
   return values;
 }
 
-/// Values of one combination's seeds, or an error.
-struct Gathered {
-  std::vector<double> values;
-  std::string error;
-};
-
-/// Mean and standard deviation in two passes, without cancellation. The mean is clamped to [min, max], so that equal values
-/// have a spread of exactly 0.
-SweepRow row_of(const Sweep& s, std::size_t combination, const Gathered& g) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto n = static_cast<double>(g.values.size());
-  SweepRow row{values_of(s, combination), static_cast<int>(g.values.size()), nan, nan, nan, nan, g.error};
-  if (g.values.empty()) return row;
-  double sum = 0, squares = 0;
-  for (const double x : g.values) sum += x;
-  row.mean = sum / n;
-  if (!std::isnan(sum)) {
-    row.min = *std::ranges::min_element(g.values);
-    row.max = *std::ranges::max_element(g.values);
-    row.mean = std::clamp(row.mean, row.min, row.max);
-  }
-  for (const double x : g.values) squares += (x - row.mean) * (x - row.mean);
-  row.std = n > 1 ? std::sqrt(squares / (n - 1)) : 0 * row.mean;
-  return row;
-}
-
 /// A number as in files of points, and back; false if the text is invalid.
 std::string number_text(double x) { return shortest(x); }
 std::string number_text(std::uint64_t digest) { return hex16(digest); }
@@ -143,6 +117,24 @@ Table table_of_rows(const Sweep& sweep, const Measure& measure, std::span<const 
 
 }  // namespace
 
+SweepRow row_of(std::span<const double> values) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto n = static_cast<double>(values.size());
+  SweepRow row{{}, static_cast<int>(values.size()), nan, nan, nan, nan, ""};
+  if (values.empty()) return row;
+  double sum = 0, squares = 0;
+  for (const double x : values) sum += x;
+  row.mean = sum / n;
+  if (!std::isnan(sum)) {
+    row.min = *std::ranges::min_element(values);
+    row.max = *std::ranges::max_element(values);
+    row.mean = std::clamp(row.mean, row.min, row.max);
+  }
+  for (const double x : values) squares += (x - row.mean) * (x - row.mean);
+  row.std = n > 1 ? std::sqrt(squares / (n - 1)) : 0 * row.mean;
+  return row;
+}
+
 std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span<const SweepAnswer> answers) {
   std::map<std::size_t, std::vector<std::pair<int, const SweepAnswer*>>> by_combination;
   for (const SweepAnswer& a : answers) {
@@ -152,12 +144,15 @@ std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span
   std::vector<SweepRow> result;
   for (auto& [index, of_seeds] : by_combination) {
     std::ranges::sort(of_seeds);  // sums in the order of the seeds
-    Gathered g;
+    std::vector<double> values;
+    std::string error;
     for (const auto& [seed, a] : of_seeds) {
-      if (a->summary) g.values.push_back(value_of(measure, *a->summary));
-      if (!a->error.empty() && g.error.empty()) g.error = a->error;
+      if (a->summary) values.push_back(value_of(measure, *a->summary));
+      if (error.empty()) error = a->error;
     }
-    result.push_back(row_of(sweep, index, g));
+    SweepRow& row = result.emplace_back(row_of(values));
+    row.values = values_of(sweep, index);
+    row.error = std::move(error);
   }
   return result;
 }

@@ -17,6 +17,10 @@ struct SweepRow {
   std::string error;                           ///< of a seed without an answer
 };
 
+/// Numbers over the seeds' values: mean and standard deviation in two passes, without cancellation; the mean is clamped to
+/// [min, max], so that equal values have a spread of exactly 0. NaN without values.
+SweepRow row_of(std::span<const double> values);
+
 /// Rows in the order of the axes' values, the last axis fastest; combinations without answers are left out.
 std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span<const SweepAnswer> answers);
 

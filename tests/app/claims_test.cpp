@@ -44,7 +44,7 @@ double number_at(const std::string& target, std::uint64_t seed, ComputeCache& ca
   if (!needs_all_rows(target) && q.experiment.problem.n > looked_at) q.experiment.problem.rows = looked_at;
   const LessonAnswer a = answer(q, {.cache = &cache});
   EXPECT_THAT(a.problem, IsEmpty()) << target;
-  return a.points.empty() ? std::nan("") : a.points[0].mean;
+  return a.number();
 }
 
 /// `of`, or `of` over `over`, at every seed of a claim; only their mean if the claim is about that.

@@ -70,18 +70,18 @@ TEST(LessonExercises, OrdersAreWorthFinding) {
   each_exercise([](const Lesson&, const Exercise& x) {
     if (x.kind != ExerciseKind::order) return;
     const LessonAnswer worst = answer(order_question(x), {});
-    ASSERT_EQ(worst.points.size(), 1u) << worst.problem;
+    ASSERT_EQ(worst.table.cells.size(), 1u) << worst.problem;
     const Experiment row = step_experiment(x.row);
-    const std::vector<int> found = order_of(worst.axes.at(0).values.at(0), x.row.scores.size());
-    EXPECT_TRUE(judge_order(x, row_in_order(row, found), worst.points[0].mean).right);
+    const std::vector<int> found = order_of(worst.table.axes.at(0).names.at(0), x.row.scores.size());
+    EXPECT_TRUE(judge_order(x, row_in_order(row, found), worst.number()).right);
     std::vector<int> order(x.row.scores.size());
     std::iota(order.begin(), order.end(), 0);
-    EXPECT_FALSE(judge_order(x, row_in_order(row, order), worst.points[0].mean).right) << "as it is given it is solved";
+    EXPECT_FALSE(judge_order(x, row_in_order(row, order), worst.number()).right) << "as it is given it is solved";
     int right = 0, all = 0;
     do {
       const OrderedRow mine = row_in_order(row, order);
-      EXPECT_LE(mine.error, worst.points[0].mean) << order_text(order);
-      right += judge_order(x, mine, worst.points[0].mean).right ? 1 : 0;
+      EXPECT_LE(mine.error, worst.number()) << order_text(order);
+      right += judge_order(x, mine, worst.number()).right ? 1 : 0;
       ++all;
     } while (std::ranges::next_permutation(order).found);
     EXPECT_LT(right, all / 4) << "too many orders solve it";

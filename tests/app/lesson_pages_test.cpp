@@ -15,7 +15,6 @@
 #include "app/explore/render.h"
 #include "app/link/link.h"
 #include "app/session/session.h"
-#include "app/words/html.h"
 #include "app/words/mathml.h"
 #include "tests/app/outcome.h"
 #include "tests/support/temporary_directory.h"
@@ -75,10 +74,10 @@ TEST(Html, PartsOfFormulasGoBelowEachOther) {
 /// Made-up numbers: 0.5 for every question.
 LessonAnswerPtr half(const LessonQuestion& question) {
   LessonAnswer a{.question = question};
-  a.title = "made up";
-  a.points = {{0.5, 0}, {0.25, 0}, {1, 0}};
+  a.table.measure = "made up";
+  for (const double x : {0.5, 0.25, 1.0}) a.table.cells.push_back({.count = 1, .mean = x});
   if (!question.vary.empty())
-    a.axes = {{.key = "format", .title = "format", .numeric = false, .values = {"bf16", "tf32", "fp16"}, .numbers = {}}};
+    a.table.axes = {{.key = "format", .title = "format", .names = {"bf16", "tf32", "fp16"}, .numbers = {}}};
   return std::make_shared<const LessonAnswer>(std::move(a));
 }
 

@@ -14,7 +14,6 @@
 #include "kernels/questions/sum_drift.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/learn/lesson_steps.h"
-#include "ui/learn/live_numbers.h"
 
 namespace attoscope {
 namespace {
@@ -184,20 +183,19 @@ TEST(LessonAnswers, AreThoseOfComputeAndOfSweeps) {
   q.measure = "ratio.mean_abs";
   const LessonAnswer number = answer(q, {});
   EXPECT_FALSE(number.result);
-  ASSERT_EQ(number.points.size(), 1u);
-  EXPECT_EQ(number.points[0].mean, truth.a_error.mean_abs / truth.b_error.mean_abs);
+  ASSERT_EQ(number.table.cells.size(), 1u);
+  EXPECT_EQ(number.number(), truth.a_error.mean_abs / truth.b_error.mean_abs);
 
   q.measure = "a.mean_abs";
   q.vary = {"block_k=16,32", "format=bf16,fp16,fp32"};
   q.seeds = 3;
   const LessonAnswer sweep = answer(q, {});
   EXPECT_EQ(sweep.problem, "");
-  ASSERT_EQ(sweep.axes.size(), 2u);
-  EXPECT_EQ(sweep.axes[0].key, "block_k");
-  EXPECT_TRUE(sweep.axes[0].numeric);
-  EXPECT_THAT(sweep.axes[0].numbers, ElementsAre(16, 32));
-  EXPECT_FALSE(sweep.axes[1].numeric);
-  ASSERT_EQ(sweep.points.size(), 6u);
+  ASSERT_EQ(sweep.table.axes.size(), 2u);
+  EXPECT_EQ(sweep.table.axes[0].key, "block_k");
+  EXPECT_THAT(sweep.table.axes[0].numbers, ElementsAre(16, 32));
+  EXPECT_TRUE(sweep.table.axes[1].numbers.empty());
+  ASSERT_EQ(sweep.table.cells.size(), 6u);
   Experiment e = q.experiment;  // block_k 32, fp16: the fifth
   e.a.block_k = e.b.block_k = 32;
   e.format = fp16;
@@ -207,23 +205,23 @@ TEST(LessonAnswers, AreThoseOfComputeAndOfSweeps) {
     const double x = compute(e).a_error.mean_abs;
     sum += x, squares += x * x;
   }
-  EXPECT_NEAR(sweep.points[4].mean, sum / 3, 1e-15);
-  EXPECT_NEAR(sweep.points[4].spread, std::sqrt((squares - sum * sum / 3) / 2), 1e-12);
+  EXPECT_NEAR(sweep.table.cells[4].mean, sum / 3, 1e-15);
+  EXPECT_NEAR(sweep.table.cells[4].std, std::sqrt((squares - sum * sum / 3) / 2), 1e-12);
 }
 
 TEST(LessonAnswers, OfSumsAreTheirDrift) {
   const LessonAnswer number = answer(parse_live("sum.h100.flush4?n=512&format=e4m3&seed=3"), {});
   EXPECT_EQ(number.problem, "");
-  EXPECT_EQ(number.title, "mean |error| of P·V on h100, of mean |P·V|, flushed every 4 tiles");
-  ASSERT_EQ(number.points.size(), 1u);
-  EXPECT_EQ(number.points[0].mean, sum_drift({.n = 512, .flush = 4, .seed = 3}));
+  EXPECT_EQ(number.table.measure, "mean |error| of P·V on h100, of mean |P·V|, flushed every 4 tiles");
+  ASSERT_EQ(number.table.cells.size(), 1u);
+  EXPECT_EQ(number.number(), sum_drift({.n = 512, .flush = 4, .seed = 3}));
   LessonQuestion q{.experiment = lesson_experiment(), .measure = "sum.a2.centred", .vary = {"n=64,256"}, .seeds = 2};
   const LessonAnswer curve = answer(q, {});
-  ASSERT_EQ(curve.points.size(), 2u);
+  ASSERT_EQ(curve.table.cells.size(), 2u);
   const auto at = [](int n, std::uint64_t seed) {
     return sum_drift({.gpu = TensorCore::a2, .format = bf16, .n = n, .mean = 0, .seed = seed});
   };
-  EXPECT_EQ(curve.points[1].mean, (at(256, 1) + at(256, 2)) / 2);
+  EXPECT_EQ(curve.table.cells[1].mean, (at(256, 1) + at(256, 2)) / 2);
   for (const char* const wrong : {"sum.h800", "sum.h100.flush", "sum.h100.flush0", "sum.h100.flush4x", "sum.h100.both", "sum."})
     EXPECT_THROW(parse_live(wrong), std::invalid_argument) << wrong;
   EXPECT_THAT(answer(parse_live("sum.a100?format=e4m3"), {}).problem, HasSubstr("a100 multiplies no e4m3"));
@@ -258,7 +256,7 @@ TEST(LessonDesk, AnswersWhatIsAskedOnAThreadOfItsOwn) {
   for (const LessonQuestion& q : {small, other}) {
     const LessonAnswerPtr found = answer_of(desk.answers().get(), q);
     ASSERT_NE(found, nullptr);
-    EXPECT_EQ(found->points.at(0).mean, compute(q.experiment).rescales.effective_mean);
+    EXPECT_EQ(found->number(), compute(q.experiment).rescales.effective_mean);
   }
   desk.ask({other});
   EXPECT_FALSE(desk.busy()) << "what is known is not asked again";

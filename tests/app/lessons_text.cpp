@@ -24,7 +24,7 @@
 #include "tests/app/lesson_prose.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
-#include "ui/learn/live_numbers.h"
+#include "ui/learn/lesson_steps.h"
 
 namespace attoscope {
 namespace {
@@ -71,7 +71,7 @@ bool is_left_out(const LessonQuestion& question) {
 double number_of(const LessonQuestion& question, ComputeCache& cache) {
   const LessonAnswer a = answer(question, {.cache = &cache});
   EXPECT_THAT(a.problem, IsEmpty());
-  return a.points.empty() ? std::nan("") : a.points[0].mean;
+  return a.number();
 }
 double live(std::string_view target) {
   ComputeCache cache;
@@ -212,7 +212,7 @@ TEST(LessonsText, EveryViewIsKnownAndCanBeAnswered) {
       if (is_left_out(question)) continue;
       const LessonAnswer a = answer(question, {});
       EXPECT_THAT(a.problem, IsEmpty());
-      for (const LessonPoint& p : a.points) EXPECT_TRUE(std::isfinite(p.mean));
+      for (const SweepCell& p : a.table.cells) EXPECT_TRUE(std::isfinite(p.mean));
     }
 }
 
@@ -230,11 +230,11 @@ TEST(LessonsText, QuizzesHaveOneClearAnswer) {
       if (is_left_out(question)) continue;
       const LessonAnswer a = answer(question, {});
       if (written(view, "ask") == "number") {
-        EXPECT_EQ(a.points.size(), 1u);
+        EXPECT_EQ(a.table.cells.size(), 1u);
         continue;
       }
       std::vector<double> numbers;
-      for (const LessonPoint& p : a.points) numbers.push_back(written(view, "best") == "greatest" ? -p.mean : p.mean);
+      for (const SweepCell& p : a.table.cells) numbers.push_back(written(view, "best") == "greatest" ? -p.mean : p.mean);
       std::ranges::sort(numbers);
       ASSERT_GE(numbers.size(), 2u);
       EXPECT_GT(numbers[1] - numbers[0], 0.1 * std::max(std::abs(numbers[0]), std::abs(numbers[1])));

@@ -63,6 +63,9 @@ struct Exercise {
 /// The exercise of a view. Throws std::invalid_argument with one sentence, also if a solution is wrong or a mistake is right.
 Exercise exercise_of(const LessonView& view);
 
+/// The text with a capital at its beginning and a full stop at its end.
+std::string as_sentence(std::string text);
+
 /// Key of a blank's answer in a session, or of an exercise's only answer: "answer", "answer2".
 std::string answer_key(std::size_t blank);
 

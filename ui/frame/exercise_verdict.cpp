@@ -35,11 +35,6 @@ std::string both_numbers(const Blank& blank, double mine, double right) {
   return fmt::format("yours gives {} = {}, {} {}", blank.target, number(mine, digits), blank.truth, number(right, digits));
 }
 
-std::string as_sentence(std::string text) {
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text + ".";
-}
-
 std::vector<double> values_of(const Blank& blank, std::string_view expression) {
   std::vector<double> values;
   for (const BlankCase& c : blank.cases) values.push_back(evaluated(expression, blank.names, c.values));
@@ -97,6 +92,13 @@ std::string lost_sentence(const Format& format, const LostNumbers& all, bool ove
 
 }  // namespace
 
+std::string as_sentence(std::string text) {
+  if (text.empty()) return text;
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
+  return text;
+}
+
 std::string answer_key(std::size_t blank) { return blank == 0 ? "answer" : "answer" + std::to_string(blank + 1); }
 
 AnswerVerdict judge_blank(const Blank& blank, std::string_view answer) {
@@ -124,12 +126,10 @@ std::string order_text(const std::vector<int>& order) {
 
 std::vector<int> order_of(std::string_view text, std::size_t keys) {
   std::vector<int> order;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::optional<int> key = to_number<int>(text.substr(0, end));
+  for (const std::string& word : split(text, ' ')) {
+    const std::optional<int> key = to_number<int>(word);
     if (!key || *key < 0 || *key >= static_cast<int>(keys) || std::ranges::find(order, *key) != order.end()) return {};
     order.push_back(*key);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return order.size() == keys ? order : std::vector<int>{};
 }

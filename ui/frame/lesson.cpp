@@ -29,17 +29,12 @@ constexpr std::array<std::string_view, 9> plain_languages{"", "text", "c", "cpp"
 constexpr std::string_view live = "](live:";
 
 /// The lines of a text, without their ends.
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string> lines_of(std::string_view text) {
   constexpr std::string_view mark = "\xef\xbb\xbf";
-  if (text.starts_with(mark)) text.remove_prefix(mark.size());
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  std::vector<std::string> lines = split(text.substr(text.starts_with(mark) ? mark.size() : 0), '\n');
+  if (lines.back().empty()) lines.pop_back();
+  for (std::string& line : lines)
+    if (line.ends_with('\r')) line.pop_back();
   return lines;
 }
 
@@ -211,7 +206,7 @@ class LessonReader {
   }
 
   Lesson lesson_;
-  std::vector<std::string_view> lines_;
+  std::vector<std::string> lines_;
   std::size_t at_ = 0;
   std::string text_;
   int text_line_ = 0, views_ = 0;

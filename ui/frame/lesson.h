@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/result.h"
+#include "ui/frame/sweep_answer.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -46,26 +48,13 @@ struct LessonQuestion {
   friend bool operator==(const LessonQuestion&, const LessonQuestion&) = default;
 };
 
-/// A varied parameter of a sweep.
-struct LessonAxis {
-  std::string key, title;
-  bool numeric = false;
-  std::vector<std::string> values;  ///< as written
-  std::vector<double> numbers;      ///< if numeric
-};
-
-/// A measure's mean over the seeds.
-struct LessonPoint {
-  double mean = 0, spread = 0;  ///< spread: standard deviation; mean is NaN if the point cannot be computed
-};
-
 struct LessonAnswer {
   LessonQuestion question;
   std::shared_ptr<const Result> result{};  ///< without a measure
-  std::vector<LessonAxis> axes{};
-  std::vector<LessonPoint> points{};  ///< the first axis outermost; one point without axes
-  std::string title{};                ///< title of the measure: "mean |error|, a"
-  std::string problem{};              ///< one sentence why there is no answer, or empty
+  SweepTable table{};                      ///< of the measure; one cell where nothing is varied
+  std::string problem{};                   ///< one sentence why there is no answer, or empty
+
+  double number() const { return table.cells.empty() ? std::nan("") : table.cells[0].mean; }  ///< of the first cell
 };
 using LessonAnswerPtr = std::shared_ptr<const LessonAnswer>;
 using LessonAnswers = std::vector<LessonAnswerPtr>;

@@ -1,12 +1,11 @@
-#include "ui/learn/learn.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "imgui.h"
+#include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/widgets/widgets.h"
@@ -15,53 +14,18 @@
 namespace attoscope {
 namespace {
 
-constexpr float list_width = 252, bar_height = 40, row_height = 36;
+constexpr float list_width = 252, bar_height = 40;
 constexpr float narrowest_with_list = 800;  ///< narrower windows show the page without the list
 
-/// A tick, as wide as a digit.
-void draw_tick(ImVec2 at, Colour colour) {
-  const float side = px(9);
-  const ImVec2 tick[3] = {
-      {at.x, at.y + side * 0.55f}, {at.x + side * 0.35f, at.y + side * 0.9f}, {at.x + side, at.y + side * 0.1f}};
-  ImGui::GetWindowDrawList()->AddPolyline(tick, 3, colour, 0, px(1.6f));
-}
-
-/// A title in at most two lines.
-std::pair<std::string, std::string> two_lines(const std::string& title, float width) {
-  if (text_width(Face::label, title) <= width) return {title, {}};
-  std::size_t cut = title.find(' ');
-  for (std::size_t next = cut; next != std::string::npos && text_width(Face::label, title.substr(0, next)) <= width;
-       next = title.find(' ', next + 1))
-    cut = next;
-  if (cut == std::string::npos) return {fitted(Face::label, title, width), {}};
-  return {title.substr(0, cut), fitted(Face::label, title.substr(cut + 1), width)};
-}
-
-/// One lesson of the list: its number or a tick, its title, how far it was read.
+/// One lesson of the list: its number, its title, how far it was read.
 void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& lesson, int index, const Palette& colours) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  const auto [first, second] = two_lines(lesson.title, width - px(40 + 12 + 34));
-  const float height = px(row_height) + (second.empty() ? 0 : px(18));
-  if (ImGui::InvisibleButton(lesson.title.c_str(), {width, height}) && open.index != index) open_lesson(state, lesson);
-  const bool current = open.index == index, hovered = ImGui::IsItemHovered();
   const int seen = steps_seen(state, lesson), all = static_cast<int>(lesson.steps.size());
-  explain(fmt::format("Opens this lesson: {} steps, {} of them read. {}", all, seen, lesson.needs));
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (current || hovered)
-    list->AddRectFilled(at, {at.x + width, at.y + height}, current ? colours.raised : faded(colours.raised, 0.5f));
-  if (current) list->AddRectFilled(at, {at.x + px(2), at.y + height}, colours.accent);
-  const float label_y = at.y + (px(row_height) - line_height(Face::label)) / 2,
-              mono_y = at.y + (px(row_height) - line_height(Face::mono_small)) / 2;
-  if (seen >= all)
-    draw_tick({at.x + px(18), at.y + px(row_height) / 2 - px(5)}, colours.good);
-  else
-    draw_text({at.x + px(28), mono_y}, Face::mono_small, colours.faint, std::to_string(index + 1), 1);
-  const std::string progress = seen > 0 && seen < all ? fmt::format("{}/{}", seen, all) : "";
-  draw_text({at.x + width - px(12), mono_y}, Face::mono_small, colours.faint, progress, 1);
-  const Colour ink = current ? colours.text : colours.secondary;
-  draw_text({at.x + px(40), label_y}, Face::label, ink, first);
-  draw_text({at.x + px(40), label_y + px(18)}, Face::label, ink, second);
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::string title = fitted(Face::body, fmt::format("{}  {}", index + 1, lesson.title), width - px(16)),
+                    read = seen >= all ? "read" : fmt::format("{} of {} steps read", seen, all);
+  if (titled_entry(lesson.title, title, read, open.index == index, width, colours) && open.index != index)
+    open_lesson(state, lesson);
+  explain(fmt::format("Opens {}: {} steps. {}", lesson.title, all, lesson.needs));
 }
 
 void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lessons, const Palette& colours, float height) {
@@ -75,20 +39,18 @@ void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lesso
   ImGui::PopStyleVar();
 }
 
-/// The steps of the lesson as dots; a click opens one. Returns where they end.
-void draw_dots(LessonState& state, const LessonPlace& open, ImVec2 at, float height, const Palette& colours) {
-  const float pitch = px(20);
-  for (int i = 0; i < static_cast<int>(open.lesson->steps.size()); ++i) {
-    const LessonStep& step = open.lesson->steps[static_cast<std::size_t>(i)];
-    ImGui::SetCursorScreenPos({at.x + static_cast<float>(i) * pitch, at.y});
-    if (ImGui::InvisibleButton(fmt::format("step {}", i + 1).c_str(), {pitch, height})) open_lesson(state, *open.lesson, i);
-    const bool hovered = ImGui::IsItemHovered();
-    explain(fmt::format("Step {}: {}", i + 1, step.title));
-    const ImVec2 centre{at.x + (static_cast<float>(i) + 0.5f) * pitch, at.y + height / 2};
-    const bool read = i < steps_seen(state, *open.lesson);
-    const Colour colour = i == open.step ? colours.accent : hovered ? colours.text : read ? colours.faint : colours.line;
-    ImGui::GetWindowDrawList()->AddCircleFilled(centre, px(i == open.step ? 5.0f : 3.5f), colour);
+/// The steps of the lesson as numbers; a click opens one.
+void draw_steps(LessonState& state, const LessonPlace& open, float width, const Palette& colours) {
+  const std::vector<LessonStep>& steps = open.lesson->steps;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    texts.push_back(std::to_string(i + 1));
+    texts.push_back(fmt::format("Step {}: {}", i + 1, steps[i].title));
   }
+  std::vector<Choice> choices;
+  for (std::size_t i = 0; i < texts.size(); i += 2) choices.push_back({texts[i], texts[i + 1]});
+  int step = open.step;
+  if (segmented("step", colours, choices, step, width)) open_lesson(state, *open.lesson, step);
 }
 
 /// The bar under the page: back, the steps, next; present, and `figure`, which keeps `page`.
@@ -113,14 +75,17 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
   const std::string where =
       fmt::format("lesson {} of {}, step {} of {}", open.index + 1, static_cast<int>(input.learn.lessons->size()),
                   open.step + 1, static_cast<int>(open.lesson->steps.size()));
-  const float dots = px(20) * static_cast<float>(open.lesson->steps.size());
+  const float steps = px(26) * static_cast<float>(open.lesson->steps.size());
   const float right = at.x + width - px(8 + 88 + 64 + 72),
               where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
   if (x + where_width < right) {
     draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, where);
     x += where_width;
   }
-  if (x + dots < right) draw_dots(state, open, {x, at.y}, height, colours);
+  if (x + steps < right) {
+    ImGui::SetCursorScreenPos({x, y});
+    draw_steps(state, open, steps, colours);
+  }
   x = right;
   if (button("as it was###restore", 88, "Undoes everything you changed in this lesson's views."))
     std::erase_if(state.views, [&](const LessonViewEdits& v) { return v.lesson == open.lesson->name; });

@@ -1,4 +1,4 @@
-/// The page of the Learn workspace, text beside its view or one below the other, and what it remembers between frames.
+/// The Learn workspace: its page, text beside its view or one below the other, and what it remembers between frames.
 #pragma once
 
 #include <array>
@@ -12,6 +12,8 @@
 #include "ui/learn/views/views.h"
 
 namespace attoscope {
+
+struct UiState;
 
 /// A run of Markdown, made ready to be drawn.
 struct TextState {
@@ -34,6 +36,9 @@ struct LearnState {
   std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
   bool was_kept = false;              ///< the last frame was
 };
+
+/// The Learn workspace: everything between the bars.
+void draw_learn(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 /// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
 float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, const Palette& colours,

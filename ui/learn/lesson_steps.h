@@ -1,4 +1,4 @@
-/// The open lesson and step of a session, and how pages are turned.
+/// The open lesson and step of a session, how pages are turned, and the numbers of their text.
 #pragma once
 
 #include "ui/frame/lesson.h"
@@ -25,6 +25,10 @@ void turn_to_end(LessonState& state, const Lessons* lessons, bool last);
 int steps_seen(const LessonState& state, const Lesson& lesson);
 /// Notes that the step is on screen.
 void see_step(LessonState& state, const LessonPlace& place);
+
+/// The value with as many digits as `written` has, in its notation, with its sign and unit: "1.62e-3", "+0.25", "3.0×", "12 %",
+/// "1.5 MB" (of a value in bytes).
+std::string live_text(std::string_view written, double value);
 
 /// The scale of type and controls: larger while a lesson is presented.
 double shown_scale(const Session& session);

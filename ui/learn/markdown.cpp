@@ -111,21 +111,6 @@ std::string complaint_about(const FormulaPlace& f, float& width) {
   return picture->error;
 }
 
-/// Text with Markdown's special characters escaped.
-std::string escaped(std::string_view text) {
-  constexpr std::string_view signs = R"(!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~)";  // all of ASCII, in every locale
-  std::string result;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') {
-      result += ' ';
-      continue;
-    }
-    if (signs.find(c) != std::string_view::npos) result += '\\';
-    result += c;
-  }
-  return result;
-}
-
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// The place after the code span that begins at `at`; where the span never ends, after its backticks.
@@ -275,7 +260,6 @@ std::string MarkdownText::fitted(std::string_view markdown, float width, std::ve
               signs;
     } else {
       problems.push_back("The formula '" + f.formula + "' cannot be drawn: " + complaint + ".");
-      text += "<md-error>" + escaped(problems.back()) + "</md-error>";
     }
   }
   return text + std::string(markdown.substr(done));
@@ -294,7 +278,6 @@ void MarkdownText::draw(const std::string& markdown, const Palette& colours, con
   const auto colour = [](Colour c) { return ImGui::ColorConvertU32ToFloat4(c); };
   style.linkColor = style.linkUnderline = style.linkUnderlineHovered = colour(colours.accent);
   style.codeColor = colour(colours.text);
-  style.errorColor = colour(colours.bad);
   style.quoteBar = colour(colours.line);
   style.blockGap = 0.5f;
   style.listItemGap = 0.2f;

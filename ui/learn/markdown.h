@@ -27,8 +27,8 @@ class MarkdownText {
   MarkdownText(const MarkdownText&) = delete;
   MarkdownText& operator=(const MarkdownText&) = delete;
 
-  /// The text with one sentence in the place of every formula that cannot be drawn, and with formulas that are wider than
-  /// `width` pixels made smaller; `problems` has the sentences.
+  /// The text without the formulas that cannot be drawn, of each of which `problems` gets a sentence, and with formulas that
+  /// are wider than `width` pixels made smaller.
   std::string fitted(std::string_view markdown, float width, std::vector<std::string>& problems) const;
   /// The pixels that the widest displayed formula needs; 0 where there is none that can be drawn.
   float widest_formula(std::string_view markdown) const;

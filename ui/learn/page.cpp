@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "ui/learn/learn_state.h"
-#include "ui/learn/live_numbers.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -55,10 +54,10 @@ void draw_number(Page& page, const LessonNumber& number) {
   const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
   std::string text = number.written, what = "This number is being computed.";
   Colour colour = page.colours.faint;
-  if (answer != nullptr && !answer->points.empty()) {
-    text = live_text(number.written, answer->points[0].mean);
+  if (answer != nullptr && !answer->table.cells.empty()) {
+    text = live_text(number.written, answer->number());
     colour = colour_of(number.question.measure, page.colours);
-    what = "Computed just now: " + answer->title + ". The lesson was written with " + number.written + ".";
+    what = "Computed just now: " + answer->table.measure + ". The lesson was written with " + number.written + ".";
   }
   if (answer != nullptr && !answer->problem.empty()) colour = page.colours.bad, what = answer->problem;
   if (draw_in_line(text, colour, what + " A click opens its setting; Learn then stays at this step.", number.target))
@@ -74,13 +73,13 @@ void draw_text_block(Page& page, const LessonBlock& block) {
     text.problems.clear();
     text.text = page.state.markdown.fitted(block.markdown, width, text.problems);
   }
-  page.state.problems.insert(page.state.problems.end(), text.problems.begin(), text.problems.end());
   page.state.markdown.draw(text.text, page.colours, [&](int index) {
     if (index < 0 || index >= static_cast<int>(block.numbers.size())) return;
     ImGui::PushID(index);
     draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
     ImGui::PopID();
   });
+  for (const std::string& problem : text.problems) draw_problem(page, problem);
   for (const LessonNumber& number : block.numbers) {
     const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
     if (!number.problem.empty())
@@ -184,23 +183,11 @@ bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) 
 }
 
 void draw_title(const Page& page) {
-  constexpr float height = 24, line = 32;
-  const std::string& title = step_of(page.place).title;
-  const char* const end = title.data() + title.size();
-  ImGui::PushFont(fonts().semibold, height);
-  for (const char* at = title.data(); at < end;) {
-    const char* const stop = std::max(
-        at + 1, ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, end, ImGui::GetContentRegionAvail().x));
-    const ImVec2 from = ImGui::GetCursorScreenPos();
-    ImGui::GetWindowDrawList()->AddText(from, page.colours.text, at, stop);
-    ImGui::Dummy({0, px(line) - ImGui::GetStyle().ItemSpacing.y});
-    at = stop;
-    while (at < end && *at == ' ') ++at;
-  }
+  ImGui::PushFont(fonts().semibold, 24);
+  ImGui::TextWrapped("%s", step_of(page.place).title.c_str());
   ImGui::PopFont();
-  if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty()) {
+  if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty())
     wrapped(Face::label, page.colours.secondary, needs, ImGui::GetContentRegionAvail().x);
-  }
   ImGui::Dummy({0, 0});
 }
 

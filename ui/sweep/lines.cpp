@@ -36,16 +36,9 @@ SweepTicks x_ticks(const SweepDrawing& d, float width) {
     const float half = text_width(Face::mono_small, axis.names[i]) / 2 + px(4);
     if (place(axis.numbers[i]) - half < free) continue;
     free = place(axis.numbers[i]) + half;
-    ticks.at.push_back(axis.numbers[i]);
-    ticks.texts.push_back(axis.names[i]);
+    ticks.add(axis.numbers[i], axis.names[i]);
   }
   return ticks;
-}
-
-std::vector<const char*> texts_of(const SweepTicks& ticks) {
-  std::vector<const char*> list;
-  for (const std::string& text : ticks.texts) list.push_back(text.c_str());
-  return list;
 }
 
 /// Band of a line's spread, at most one point a pixel: the smallest and the largest of neighbours.
@@ -160,7 +153,7 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const float names = label_room(d, box.max.x - box.min.x), below = px(20);
   const ImVec2 size{box.max.x - box.min.x - names, box.max.y - box.min.y - below};
   const SweepTicks x = x_ticks(d, size.x - px(60)), y = value_ticks(d.y, std::max(2.0f, size.y / px(40)));
-  const std::vector<const char*> x_texts = texts_of(x), y_texts = texts_of(y);
+  const std::vector<const char*> x_texts = x.labels(), y_texts = y.labels();
   ImGui::SetCursorScreenPos(box.min);
   const PlotFrame frame{"##sweep", d.x.from, d.x.to, d.y.from, d.y.to, d.y.log, x.at, y.at, x_texts, y_texts, d.x.log};
   if (!begin_plot(frame, size)) return;

@@ -22,6 +22,7 @@ struct SweepScene {
   SweepState& state;
   const Palette& colours;
   Requests& requests;
+  bool opens = true;  ///< a click on a combination opens it in Explore
 
   SweepPlan& plan() const { return session.sweep; }
   const SweepView& sweep() const { return input.sweep; }
@@ -59,7 +60,7 @@ void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
 /// All combinations, one line each.
 void draw_sweep_rows(const SweepScene& scene);
 
-/// Handles the mouse over the box: shows the numbers of the combination there; a click opens it in Explore.
+/// Handles the mouse over the box: shows the numbers of the combination there; a click opens it in Explore, where it may.
 void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, const Box& box);
 
 /// Next action of the run button; none without a valid plan.

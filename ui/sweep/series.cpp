@@ -212,6 +212,17 @@ FigurePanel sweep_panel(const SweepDrawing& d) {
   return panel;
 }
 
+void SweepTicks::add(double value, std::string text) {
+  at.push_back(value);
+  texts.push_back(std::move(text));
+}
+
+std::vector<const char*> SweepTicks::labels() const {
+  std::vector<const char*> list;
+  for (const std::string& text : texts) list.push_back(text.c_str());
+  return list;
+}
+
 SweepTicks value_ticks(const SweepRange& r, double most) {
   SweepTicks ticks{(r.log ? log_ticks : round_ticks)(r.from, r.to, std::min(most, 12.0)), {}};
   const bool powers = r.log && (r.from < 0.01 || r.to >= 1e4);

@@ -72,6 +72,9 @@ FigurePanel sweep_panel(const SweepDrawing& drawing);
 struct SweepTicks {
   std::vector<double> at;
   std::vector<std::string> texts;
+
+  void add(double value, std::string text);
+  std::vector<const char*> labels() const;  ///< the texts for a `PlotFrame`
 };
 SweepTicks value_ticks(const SweepRange& range, double most);
 

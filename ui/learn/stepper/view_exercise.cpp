@@ -150,7 +150,7 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, const std::string&
   const LessonAnswerPtr worst = ask(scene, order_question(x));
   if (!worst) return label(Face::label, scene.colours.faint, "running every order");
   state.verdicts.clear();
-  if (!worst->points.empty()) state.verdicts = {judge_order(x, state.row, worst->points[0].mean)};
+  if (!worst->table.cells.empty()) state.verdicts = {judge_order(x, state.row, worst->number())};
   if (!answered && !state.verdicts.empty() && !state.verdicts[0].right) {
     wrapped(Face::body, scene.colours.secondary, state.verdicts[0].sentence, width);  // nothing was answered yet
     state.verdicts.clear();

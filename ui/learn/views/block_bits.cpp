@@ -1,5 +1,4 @@
-#include "ui/learn/views/block_bits.h"
-
+// A block of numbers that share a scale, bit by bit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <exception>
 
 #include "imgui.h"
-#include "imgui_stdlib.h"
 #include "kernels/questions/stored_block.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/bit_boxes.h"
@@ -77,42 +75,30 @@ Asked asked_of(const LessonScene& scene, std::string& problem) {
 
 // --- what is chosen ---------------------------------------------------------------------------------------------------
 
-struct Named {
-  std::string_view storage;
-  Choice choice;
-};
-constexpr std::array<Named, 6> storages{{
-    {"int8/token", {"int8", "8-bit integers and an fp32 scale for all: SageAttention's K, a row each."}},
-    {"e4m3/token", {"FP8", "e4m3 and an fp32 scale for all."}},
-    {"e4m3/block:32/e8m0/ceil", {"MXFP8", "e4m3, 32 numbers with one power of two, rounded up as NVIDIA does."}},
-    {"e4m3/block:32/e8m0/floor", {"MXFP8 OCP", "e4m3, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."}},
-    {"e2m1/block:32/e8m0/floor", {"MXFP4", "e2m1, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."}},
-    {"e2m1/block:16/nvfp4", {"NVFP4", "e2m1, 16 numbers with one e4m3 scale over one fp32 scale of the head."}},
+constexpr std::array<std::string_view, 6> storages{
+    "int8/token",         "e4m3/token", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/floor", "e2m1/block:32/e8m0/floor",
+    "e2m1/block:16/nvfp4"};
+constexpr std::array<Choice, storages.size()> storage_choices{{
+    {"int8", "8-bit integers and an fp32 scale for all: SageAttention's K, a row each."},
+    {"FP8", "e4m3 and an fp32 scale for all."},
+    {"MXFP8", "e4m3, 32 numbers with one power of two, rounded up as NVIDIA does."},
+    {"MXFP8 OCP", "e4m3, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."},
+    {"MXFP4", "e2m1, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."},
+    {"NVFP4", "e2m1, 16 numbers with one e4m3 scale over one fp32 scale of the head."},
 }};
 
 void choose_storage(LessonScene& scene, const Asked& q) {
-  std::array<Choice, storages.size()> choices;
-  int chosen = -1;
-  for (std::size_t i = 0; i < storages.size(); ++i) {
-    choices[i] = storages[i].choice;
-    if (parse_scaling(storages[i].storage) == q.storage) chosen = static_cast<int>(i);
-  }
-  if (segmented("storage", scene.colours, choices, chosen, scene.width))
-    change(scene, "storage", std::string(storages[static_cast<std::size_t>(chosen)].storage));
+  const auto* const now = std::ranges::find_if(storages, [&](std::string_view s) { return parse_scaling(s) == q.storage; });
+  choose(scene, "storage", storage_choices, storages, now == storages.end() ? "" : *now, scene.width);
 }
 
 void type_numbers(LessonScene& scene) {
-  const WithField field(Face::mono);
-  ImGui::SetNextItemWidth(scene.width);
-  std::string typed = value_of(scene, "numbers", "1");
-  const bool entered = ImGui::InputText("##numbers", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
-  explain("The numbers that share a scale, with commas between them: 1 to 32. Enter sets them.",
-          "x -> scale * round(x / scale)");
-  if (!entered) return;
-  std::string& complaint = scene.state.complaint;
-  complaint.clear();
-  numbers_of(typed_list(typed), complaint);
-  if (complaint.empty()) change(scene, "numbers", typed);
+  const auto typed = typed_value(scene, "numbers", "1", scene.width,
+                                 "The numbers that share a scale, with commas between them: 1 to 32. Enter sets them.",
+                                 "x -> scale * round(x / scale)");
+  if (!typed) return;
+  numbers_of(listed_words(*typed), scene.state.complaint);
+  if (scene.state.complaint.empty()) change(scene, "numbers", *typed);
 }
 
 void choose_outlier(LessonScene& scene) {

@@ -1,5 +1,4 @@
-#include "ui/learn/views/format_lines.h"
-
+// The numbers of a format along a line: about one number, and from the smallest to the largest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <limits>
 
 #include "imgui.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -89,11 +90,8 @@ void draw_ends(const Format& f, const Axis& axis, float top, const Palette& colo
 }
 
 void draw_decades(const Axis& axis, float top, float bottom, const Palette& colours) {
-  const double span = axis.high - axis.low;
-  double step = 1;
-  for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5, 2.0})
-    if (static_cast<double>(axis.right - axis.left) * step / span < static_cast<double>(px(64))) step *= factor;
-  for (double e = std::ceil(axis.low / step) * step; e <= axis.high; e += step) {
+  const double room = static_cast<double>((axis.right - axis.left) / px(64));
+  for (const double e : round_ticks(axis.low, axis.high, std::min(room, axis.high - axis.low))) {
     const float x = std::floor(axis.at(e)) + 0.5f;
     ImGui::GetWindowDrawList()->AddLine({x, top}, {x, bottom}, faded(colours.line, 0.6f));
     const std::string text = fmt::format("1e{:.0f}", e);

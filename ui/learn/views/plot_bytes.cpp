@@ -1,16 +1,17 @@
-// Bytes between HBM and the chip over N, M, d or a side of the tile; and the double loop that moves them, moved by a slider.
+// Bytes between HBM and the chip over N or M; and the double loop that moves them, moved by a slider.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "imgui.h"
 #include "implot.h"
 #include "kernels/experiment/rules.h"
 #include "ui/learn/views/plots.h"
+#include "ui/statistics/loop_picture.h"
 #include "ui/statistics/traffic.h"
+#include "ui/sweep/series.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -20,37 +21,38 @@ namespace attoscope {
 
 namespace {
 
+/// Bytes between HBM and the chip along an axis.
+struct BytesState {
+  Experiment experiment{};
+  std::string_view over;  ///< the quantity on the x axis; empty: none yet
+  int M = 0;              ///< that the tiles were made for; 0: they are the experiment's
+  std::vector<double> x;
+  std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
+};
+
+/// The double loop, and whether it plays.
+struct LoopState {
+  LoopPicture picture;
+  bool playing = false;
+  double next = 0;
+};
+
 /// The x axis of the curves, in powers of two.
 struct Over {
   std::string_view name;
   int first, last;  ///< exponents
   const char* title;
-  void (*set)(Experiment&, int value);
-  int (*get)(const Experiment&);
 };
-constexpr std::array<Over, 5> overs{{
-    {"n", 6, 16, "N, tokens", [](Experiment& e, int v) { e.problem.n = v; }, [](const Experiment& e) { return e.problem.n; }},
-    {"M", 10, 20, "M, elements on chip", nullptr, nullptr},
-    {"d", 3, 8, "d, head dimension", [](Experiment& e, int v) { e.problem.d = v; },
-     [](const Experiment& e) { return e.problem.d; }},
-    {"block_k", 0, 11, "block_k, keys of a tile", [](Experiment& e, int v) { e = with_block_k(e, v); },
-     [](const Experiment& e) { return e.a.block_k; }},
-    {"block_q", 0, 11, "block_q, query rows of a tile", [](Experiment& e, int v) { e = with_block_q(e, v); },
-     [](const Experiment& e) { return e.a.block_q; }},
-}};
+constexpr std::array<Over, 2> overs{{{"n", 6, 16, "N, tokens"}, {"M", 10, 20, "M, elements on chip"}}};
 
-/// The tiles that FlashAttention's rule gives for M.
-void fit_tiles(Experiment& e, int M) { e = with_tiles(e, tiles_for_memory(M, e.problem.d)); }
-
-/// The experiment where the axis is at `value`. M, where it is given, sets the tiles.
+/// The experiment where the axis is at `value`. M, where it is given, sets the tiles as FlashAttention's rule does.
 Experiment at(Experiment e, const Over& over, int value, int M) {
-  if (over.set != nullptr) over.set(e, value);
-  if (over.set == nullptr || M > 0) fit_tiles(e, over.set == nullptr ? value : M);
-  return e;
+  (over.name == "n" ? e.problem.n : M) = value;
+  return M > 0 ? with_tiles(e, tiles_for_memory(M, e.problem.d)) : e;
 }
 
 void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
-  const int fixed_M = over.set == nullptr ? 0 : M;  // along M itself the curves are the same for every M
+  const int fixed_M = over.name == "M" ? 0 : M;  // along M itself the curves are the same for every M
   if (state.over == over.name && state.M == fixed_M && state.experiment == e) return;
   state = {e, over.name, fixed_M, {}, {}};
   for (int k = over.first; k <= over.last; ++k) {
@@ -60,7 +62,8 @@ void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
   }
 }
 
-void draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
+/// Returns the names of the curves.
+std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
   for (std::size_t i = 0; i < now.size(); ++i)
     ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
                      stroke(now[i].colour, 2));
@@ -69,32 +72,17 @@ void draw_curves(const BytesState& state, const TrafficOfAll& now, double value,
   const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
   if (x >= from.x && x <= from.x + size.x)
     list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours.accent, 0.6f), px(1.4f));
-  std::vector<CurveName> names;
+  std::vector<EndLabel> names;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (x >= from.x && x <= from.x + size.x)
       list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), now[i].colour);
-    names.push_back({state.bytes[i].back(), now[i].colour, now[i].name});
+    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, now[i].colour});
   }
-  draw_curve_names(std::move(names), px(80));
+  return names;
 }
 
-/// A tick and its label.
-struct Ticks {
-  std::vector<double> at;
-  std::vector<std::string> texts;
-  void add(double value, std::string text) {
-    at.push_back(value);
-    texts.push_back(std::move(text));
-  }
-  std::vector<const char*> labels() const {
-    std::vector<const char*> all;
-    for (const std::string& t : texts) all.push_back(t.c_str());
-    return all;
-  }
-};
-
 void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficOfAll& now, double value, float height) {
-  Ticks across, up;
+  SweepTicks across, up;
   for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], fmt::format("{:.0f}", state.x[i]));
   double low = state.bytes[0][0], high = low;
   for (const auto& curve : state.bytes)
@@ -104,49 +92,38 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficO
   const auto across_labels = across.labels(), up_labels = up.labels();
   const PlotFrame frame{"##bytes", state.x.front(), state.x.back(), low / 1.5, high * 1.5, true,
                         across.at, up.at,           across_labels,  up_labels, true};
-  if (!begin_plot(frame, {scene.width - px(80), height})) return;
-  draw_curves(state, now, value, scene.colours);
+  if (!begin_plot(frame, {scene.width - px(96), height})) return;
+  const std::vector<EndLabel> names = draw_curves(state, now, value, scene.colours);
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   end_plot();
+  draw_end_labels(names, at.x + size.x + px(8), px(88), at.y, at.y + size.y);
 }
 
 std::string said(const Over& over, int value, const TrafficOfAll& all) {
-  return fmt::format("At {} = {}: Algorithm 0 moves {}, FA-1 {}, FA-2 {}: {} of Algorithm 0's.",
-                     over.name == "n" ? "N" : std::string(over.name), value, bytes_text(all[0].bytes), bytes_text(all[1].bytes),
-                     bytes_text(all[2].bytes), times(all[2].bytes / all[0].bytes));
+  return fmt::format("At {} = {}: Algorithm 0 moves {}, FA-1 {}, FA-2 {}: {} of Algorithm 0's.", over.name == "n" ? "N" : "M",
+                     value, bytes_text(all[0].bytes), bytes_text(all[1].bytes), bytes_text(all[2].bytes),
+                     times(all[2].bytes / all[0].bytes));
 }
 
 constexpr int farthest = 1 << 20;  ///< step that a session may name; beyond the end is the end
 
-/// The tiles' sizes, as sliders.
-void choose_tiles(LessonScene& scene) {
-  const WithWidth half(std::min(scene.width, px(400)));
-  const int n = scene.experiment.problem.n;
-  int block_q = std::min(scene.experiment.a.block_q, n), block_k = std::min(scene.experiment.a.block_k, n);
-  if (slider({"block_q", std::min(8, n), n, 1, n, true}, scene.colours, block_q))
-    change(scene, "block_q", std::to_string(block_q));
-  explain("Query rows of a block: how many share one reading of K and V.", "K, V read ceil(N / block_q) times");
-  if (slider({"block_k", std::min(8, n), n, 1, n, true}, scene.colours, block_k))
-    change(scene, "block_k", std::to_string(block_k));
-  explain("Keys of a tile: how many scores of a row are on chip at once.", "T = ceil(N / block_k) tiles");
-}
-
 }  // namespace
 
-std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height) {
-  std::array<std::string_view, overs.size()> names;
-  for (std::size_t i = 0; i < overs.size(); ++i) names[i] = overs[i].name;
+std::string draw_bytes_plot(LessonScene& scene, float height) {
+  auto& state = own_state<BytesState>(scene);
   const std::string wanted = value_of(scene, "over", "n");
-  std::string problem = unknown_word("over", {wanted}, names);
+  std::string problem = unknown_word("over", {wanted}, std::array{overs[0].name, overs[1].name});
   int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
   if (!problem.empty()) return problem;
   const Over& over = *std::ranges::find(overs, wanted, &Over::name);
-  if (!is_on_page(scene) && (over.set == nullptr || M > 0)) {
+  if (!is_on_page(scene) && (wanted == "M" || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
-    if (slider({"M", 1 << over.first, 1 << 20, 1, 1 << 30, true}, scene.colours, M)) change(scene, "memory", std::to_string(M));
+    if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, scene.colours, M))
+      change(scene, "memory", std::to_string(M));
     explain("The number of elements that fit on chip: FlashAttention's rule then makes the tiles as large as possible.",
             "Bc = ceil(M / 4d), Br = min(Bc, d)");
   }
-  const int value = over.get == nullptr ? M : over.get(scene.experiment);
+  const int value = wanted == "M" ? M : scene.experiment.problem.n;
   refresh(state, scene.experiment, over, M);
   const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M), scene.colours);
   draw_said(scene, scene.colours.secondary, said(over, value, now));
@@ -158,12 +135,12 @@ std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height)
   return "";
 }
 
-std::string draw_loop_plot(LessonScene& scene, LoopState& state, float height) {
+std::string draw_loop_plot(LessonScene& scene, float height) {
+  auto& state = own_state<LoopState>(scene);
   std::string problem;
   const int wanted = whole_of(scene, "at", 0, 0, farthest, problem);
   if (!problem.empty()) return problem;
   refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
-  if (!is_on_page(scene)) choose_tiles(scene);
   int at = shown_step(scene, wanted, static_cast<int>(state.picture.steps.size()) - 1);
   draw_said(scene, scene.colours.secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();

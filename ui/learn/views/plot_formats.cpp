@@ -79,51 +79,20 @@ std::string said(const Stairs& s) {
 /// The scores over which exp is shown.
 constexpr int least_score = -110, most_score = 110;
 
-/// The x at which e^x reaches the format's largest number, and half its smallest.
-double overflow_at(const Format& f) { return std::log(largest(f)); }
-double underflow_at(const Format& f) { return std::log(smallest_subnormal(f) / 2); }
-
-/// A limit of a format as a line.
-struct Limit {
-  double y;
-  std::string words;
-  bool passed;   ///< by the score on show
-  bool largest;  ///< named at the left, where the curve is low; the smallest at the right
-};
-
-void draw_limit(const LessonScene& scene, const Limit& limit, std::vector<ImVec2>& taken) {
+/// The limits of the formats as dashed lines, those that the score passes in the colour of what is bad. Returns their names.
+std::vector<EndLabel> draw_limits(const LessonScene& scene, const std::vector<Format>& formats, double score) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  const float line = ImPlot::PlotToPixels(1, limit.y).y, height = line_height(Face::mono_small),
-              width = text_width(Face::mono_small, limit.words) + px(16);
-  if (line < at.y || line > at.y + size.y) return;
-  ImDrawList* list = ImPlot::GetPlotDrawList();
-  const Colour ink = limit.passed ? scene.colours.bad : scene.colours.secondary;
-  draw_dashed(list, {at.x, line}, {at.x + size.x, line}, ink, px(5), px(4));
-  const float above = line - height - px(2), below = line + px(2), left = limit.largest ? at.x + px(8) : at.x + size.x - width;
-  for (const float step : {0.0f, 1.0f, 2.0f})
-    for (const float y : {above, below}) {
-      const ImVec2 place{left + (limit.largest ? step : -step) * px(232), y};
-      const bool outside = y < at.y || y + height > at.y + size.y;
-      const auto touches = [&](const ImVec2& t) { return std::abs(t.y - y) < height && std::abs(t.x - place.x) < px(8); };
-      if (outside || std::ranges::any_of(taken, touches)) continue;
-      taken.push_back(place);
-      draw_text(list, place, Face::mono_small, ink, limit.words);
-      return;
+  std::vector<EndLabel> names;
+  for (const Format& f : formats)
+    for (const auto& [limit, passed] : {std::pair{largest(f), score > std::log(largest(f))},
+                                        std::pair{smallest_subnormal(f), score < std::log(smallest_subnormal(f) / 2)}}) {
+      const float y = ImPlot::PlotToPixels(1, limit).y;
+      if (y < at.y || y > at.y + size.y) continue;
+      const Colour ink = passed ? scene.colours.bad : scene.colours.secondary;
+      draw_dashed(ImPlot::GetPlotDrawList(), {at.x, y}, {at.x + size.x, y}, ink, px(5), px(4));
+      names.push_back({y, name(f) + " " + compact(limit), ink});
     }
-}
-
-void draw_limits(const LessonScene& scene, const std::vector<Format>& formats, double score) {
-  std::vector<ImVec2> taken;
-  for (const Format& f : formats) {
-    draw_limit(scene,
-               {largest(f), name(f) + " largest " + compact(largest(f)) + fmt::format(", x = {:.2f}", overflow_at(f)),
-                score > overflow_at(f), true},
-               taken);
-    draw_limit(
-        scene,
-        {smallest_subnormal(f), name(f) + " smallest " + scientific(smallest_subnormal(f), 2), score < underflow_at(f), false},
-        taken);
-  }
+  return names;
 }
 
 std::string said(const std::vector<Format>& formats, int score) {
@@ -181,9 +150,11 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   }
   draw_said(scene, scene.colours.secondary, said(formats, score));
   draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
-  if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}}, {scene.width, height}))
+  const float names = px(96);
+  if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}},
+                  {scene.width - names, height}))
     return "";
-  draw_limits(scene, formats, score);
+  const std::vector<EndLabel> limits = draw_limits(scene, formats, score);
   draw_line("##e", {{x0, x1}, {std::exp(x0), std::exp(x1)}}, stroke(scene.colours.golden, 2));
   const ImVec2 at = ImPlot::PlotToPixels(score, std::exp(static_cast<double>(score)));
   const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
@@ -191,6 +162,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   list->AddLine({at.x, from.y}, {at.x, from.y + size.y}, faded(scene.colours.accent, 0.6f), px(1.4f));
   list->AddCircleFilled(at, px(5), scene.colours.text);
   end_plot();
+  draw_end_labels(limits, from.x + size.x + px(8), names - px(8), from.y, from.y + size.y);
   return "";
 }
 

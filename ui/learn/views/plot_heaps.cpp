@@ -16,6 +16,14 @@ namespace {
 
 constexpr int heap_bins = 32;
 
+/// Weights of two models, sorted, and how far apart they are.
+struct HeapsState {
+  int n = 0;  ///< of each
+  std::uint64_t seed = 0;
+  std::vector<float> x, y;
+  double distance = 0;  ///< Wasserstein-1
+};
+
 /// The first `n` weights of W_Q in layer 0 of a model that starts from `seed`, sorted.
 std::vector<float> sorted_weights(const Parameters& all, int n, std::uint64_t seed) {
   const ParameterTensor& tensor = all.tensors[static_cast<std::size_t>(all.index(0, Weight::W_Q))];
@@ -66,7 +74,8 @@ void draw_heaps(const HeapsState& state, const HeapsRoom& room, const Palette& c
 
 }  // namespace
 
-std::string draw_heaps_plot(LessonScene& scene, HeapsState& state, float height) {
+std::string draw_heaps_plot(LessonScene& scene, float height) {
+  auto& state = own_state<HeapsState>(scene);
   refresh_heaps(state, scene.experiment.problem);
   draw_said(scene, scene.colours.secondary,
             fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),

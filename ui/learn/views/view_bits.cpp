@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "imgui.h"
-#include "imgui_stdlib.h"
-#include "ui/learn/views/block_bits.h"
-#include "ui/learn/views/format_lines.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/bit_boxes.h"
@@ -54,20 +52,6 @@ std::pair<int, int> exponents(const std::vector<Format>& formats) {
   return {std::max(low, -160), std::min(high, 140)};
 }
 
-bool type_value(std::string& complaint, double& x, const std::string& written, float width) {
-  const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(width);
-  std::string typed = written;
-  const bool entered = ImGui::InputText("##value", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
-  explain("The number x that is to be stored. " + std::string("A decimal number, p/q, 2^k, exp(y), inf or nan; Enter sets it."),
-          "x -> round(format, x)");
-  if (!entered) return false;
-  const auto number = real_of(typed);
-  complaint = number ? "" : refusal("value", typed.substr(0, 24), real_expected);
-  if (number) x = *number;
-  return number.has_value();
-}
-
 bool slide_value(double& x, const std::vector<Format>& formats, const Palette& colours, float width) {
   const auto [low, high] = exponents(formats);
   const Split before = split(x, low);
@@ -96,32 +80,29 @@ bool slide_value(double& x, const std::vector<Format>& formats, const Palette& c
   return true;
 }
 
-/// The field, the sign, the next numbers, the sliders.
-bool edit_value(LessonScene& scene, std::string& complaint, double& x, const std::vector<Format>& formats) {
-  const float field = px(200), button = px(32), gap = px(8);
-  bool changed = type_value(complaint, x, in_full(x), field);
-  ImGui::SameLine(0, gap);
-  if (push_button("±###sign", scene.colours, false, {button, 0})) {
-    x = -x;
-    changed = true;
-  }
-  explain("The other sign: one bit.", "x -> -x");
-  for (const bool above : {false, true}) {
-    ImGui::SameLine(0, gap);
-    if (push_button(above ? "▶###next" : "◀###previous", scene.colours, false, {button, 0})) {
-      x = neighbour(formats[0], round(formats[0], x), above);
-      changed = true;
-    }
-    explain(std::string("The next number of ") + name(formats[0]) + (above ? " above." : " below."), "x -> x +- ulp");
-  }
-  if (!complaint.empty()) {
-    const ImVec2 at = ImGui::GetItemRectMax();
-    const float left = at.x + gap, room = scene.width - field - 3 * (button + gap) - gap;
-    draw_text({left, at.y - px(control_height) + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-              scene.colours.bad, fitted(Face::label, complaint, room));
-  }
+/// The field, the sign, the next numbers, the sliders. True if they changed x.
+bool edit_value(LessonScene& scene, double& x, const std::vector<Format>& formats) {
+  const auto typed =
+      typed_value(scene, "value", "0.1", px(200),
+                  "The number x that is to be stored. A decimal number, p/q, 2^k, exp(y), inf or nan; Enter sets it.",
+                  "x -> round(format, x)");
+  const std::optional<double> number = typed ? real_of(*typed) : std::nullopt;
+  if (typed && !number) scene.state.complaint = refusal("value", typed->substr(0, 24), real_expected);
+  bool changed = number.has_value();
+  x = number.value_or(x);
+  const auto button = [&](const char* label, double result, const std::string& what, const char* formula) {
+    ImGui::SameLine(0, px(8));
+    if (push_button(label, scene.colours, false, {px(32), 0})) x = result, changed = true;
+    explain(what, formula);
+  };
+  const double stored = round(formats[0], x);
+  const std::string next = "The next number of " + name(formats[0]);
+  button("±###sign", -x, "The other sign: one bit.", "x -> -x");
+  button("◀###previous", neighbour(formats[0], stored, false), next + " below.", "x -> x +- ulp");
+  button("▶###next", neighbour(formats[0], stored, true), next + " above.", "x -> x +- ulp");
   changed |= slide_value(x, formats, scene.colours, scene.width);
-  if (changed) complaint.clear();
+  if (changed) scene.state.complaint.clear();
+  if (!scene.state.complaint.empty()) label(Face::label, scene.colours.bad, scene.state.complaint);
   return changed;
 }
 
@@ -246,7 +227,7 @@ std::string draw_bits_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   const auto shows = [&](std::string_view part) { return std::ranges::find(parts, part) != parts.end(); };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  bool changed = !is_on_page(scene) && edit_value(scene, scene.state.complaint, x, formats);
+  bool changed = !is_on_page(scene) && edit_value(scene, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back(stored_in(f, x));
   draw_said(scene, scene.colours.secondary, sentence(all, x));

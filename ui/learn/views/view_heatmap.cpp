@@ -31,33 +31,12 @@ void switch_field(LessonScene& scene, Field shown) {
   static constexpr std::array<std::string_view, offered.size()> labels{"golden",     "a",         "b",    "a − golden",
                                                                        "b − golden", "a in ulps", "a − b"};
   std::array<Choice, offered.size()> choices;
-  int chosen = -1;
+  std::array<std::string_view, offered.size()> names;
   for (std::size_t i = 0; i < offered.size(); ++i) {
     choices[i] = {labels[i], text(offered[i]).what};
-    if (offered[i] == shown) chosen = static_cast<int>(i);
+    names[i] = text(offered[i]).name;
   }
-  if (segmented("field", scene.colours, choices, chosen, std::min(scene.width, px(620))))
-    change(scene, "field", std::string(text(offered[static_cast<std::size_t>(chosen)]).name));
-}
-
-/// The verdict of the picture: the ratio of the errors, or the reason why there is none.
-void draw_verdict(LessonScene& scene, const Result& result) {
-  const Verdict v = verdict(result);
-  const bool bad = v.tone == Verdict::Tone::bad;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float head = draw_text({at.x, at.y + px(2)}, Face::body, bad ? scene.colours.bad : scene.colours.text, v.headline);
-  const std::string numbers =
-      "mean |error|  a " + scientific(result.a_error.mean_abs) + "  b " + scientific(result.b_error.mean_abs);
-  scene.state.said = v.headline + ": " + numbers;
-  const bool beside = head + text_width(Face::mono, numbers) + px(16) <= scene.width;  // else the numbers stand below
-  ImGui::Dummy({scene.width, px(beside ? 24 : 44)});
-  const float room = scene.width - head - text_width(Face::mono, numbers) - px(32);
-  const bool whole = text_width(Face::label, v.sentence) <= room;
-  const std::string sentence = whole ? v.sentence : v.sentence.substr(0, v.sentence.find(':'));
-  if (text_width(Face::label, sentence) <= room)
-    draw_text({at.x + head + px(12), at.y + px(4)}, Face::label, scene.colours.secondary, sentence);
-  const ImVec2 place = beside ? ImVec2{at.x + scene.width, at.y + px(4)} : ImVec2{at.x, at.y + px(24)};
-  draw_text(place, Face::mono, scene.colours.secondary, numbers, beside ? 1 : 0);
+  choose(scene, "field", choices, names, text(shown).name, std::min(scene.width, px(620)));
 }
 
 /// The cell under the mouse, its crosshair and what it holds.
@@ -108,12 +87,17 @@ std::string draw_heatmap_view(LessonScene& scene) {
   problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
   const auto field = static_cast<Field>(std::ranges::find(names, wanted) - names.begin());
-  const auto result = answered(scene, {scene.width, height + 2 * px(28)});
+  const auto result = answered(scene, {scene.width, height + px(96)});
   if (!result) return "";
   auto& heat = own_state<HeatState>(scene);
   refresh_values(heat, result, field);
   if (!is_on_page(scene)) switch_field(scene, field);
-  draw_verdict(scene, *result);
+  const Verdict v = verdict(*result);
+  const std::string numbers =
+      "mean |error|  a " + scientific(result->a_error.mean_abs) + "  b " + scientific(result->b_error.mean_abs);
+  scene.state.said = v.headline + ": " + numbers;
+  draw_verdict(v, scene.width, scene.colours);
+  label(Face::mono, scene.colours.secondary, numbers);
   draw_picture(scene, heat, height);
   return "";
 }

@@ -1,12 +1,16 @@
 #include "ui/learn/views/view_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <stdexcept>
 
+#include "imgui_stdlib.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/text.h"
+#include "kernels/questions/expression.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/session/settings.h"
 #include "ui/widgets/widgets.h"
@@ -15,15 +19,6 @@
 namespace attoscope {
 
 namespace {
-
-std::optional<double> plain_number(std::string_view text) {
-  if (text == "inf" || text == "-inf")
-    return text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const auto x = to_number<double>(text);
-  return x && std::isfinite(*x) ? x : std::nullopt;
-}
 
 /// The keys of lessons for the fields of an experiment: "n" for "problem.n", "a.O" for "a.precision.O".
 std::string lesson_key(std::string_view path) {
@@ -37,21 +32,18 @@ std::string lesson_key(std::string_view path) {
 }  // namespace
 
 std::optional<double> real_of(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  const std::string_view magnitude = negative ? text.substr(1) : text;
-  const auto signed_value = [negative](std::optional<double> x) { return x && negative ? -*x : x; };
-  if (magnitude.starts_with("exp(") && magnitude.ends_with(")")) {
-    const auto x = plain_number(magnitude.substr(4, magnitude.size() - 5));
-    return x ? signed_value(std::exp(*x)) : x;
+  static const std::array<std::string, 2> names{"inf", "nan"};
+  constexpr std::array<double, 2> values{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const std::string_view magnitude = text.substr(text.starts_with('-') ? 1 : 0);
+  try {
+    const bool is_power = magnitude.starts_with("2^");
+    double x = evaluated(is_power ? magnitude.substr(2) : text, names, values);
+    if (is_power) x = text == magnitude ? std::exp2(x) : -std::exp2(x);
+    return std::isfinite(x) || std::ranges::find(names, magnitude) != names.end() ? std::optional(x) : std::nullopt;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
   }
-  if (magnitude.starts_with("2^")) {
-    const auto x = plain_number(magnitude.substr(2));
-    return x ? signed_value(std::exp2(*x)) : x;
-  }
-  const auto slash = magnitude.find('/');
-  if (slash == std::string_view::npos) return plain_number(text);
-  const auto over = plain_number(magnitude.substr(0, slash)), under = plain_number(magnitude.substr(slash + 1));
-  return over && under && *under != 0 ? signed_value(*over / *under) : std::nullopt;
 }
 
 double real_of(const LessonScene& scene, std::string_view key, double otherwise, std::string& problem) {
@@ -76,11 +68,6 @@ std::vector<double> reals_of(std::string_view key, const std::vector<std::string
   return numbers;
 }
 
-std::vector<std::string> typed_list(std::string typed) {
-  std::erase(typed, ' ');
-  return split(typed, ',');
-}
-
 std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherwise, std::string& problem) {
   constexpr std::size_t most = 6;
   const std::string_view key = value_of(scene, "formats").empty() ? "format" : "formats";
@@ -103,6 +90,26 @@ std::string unknown_word(std::string_view key, const std::vector<std::string>& w
   return {};
 }
 
+void choose(LessonScene& scene, const char* key, std::span<const Choice> choices, std::span<const std::string_view> values,
+            std::string_view value, float width) {
+  const auto found = std::ranges::find(values, value);
+  int chosen = found == values.end() ? -1 : static_cast<int>(found - values.begin());
+  if (segmented(key, scene.colours, choices, chosen, width))
+    change(scene, key, std::string(values[static_cast<std::size_t>(chosen)]));
+}
+
+std::optional<std::string> typed_value(LessonScene& scene, const std::string& key, std::string_view otherwise, float width,
+                                       std::string_view what, std::string_view formula) {
+  const WithField field(Face::mono);
+  ImGui::SetNextItemWidth(width);
+  std::string typed = value_of(scene, key, otherwise);
+  const bool entered = ImGui::InputText(("##" + key).c_str(), &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain(what, formula);
+  if (!entered) return std::nullopt;
+  scene.state.complaint.clear();
+  return typed;
+}
+
 void change_to(LessonScene& scene, const Experiment& edited) {
   for (const Difference& d : differences(scene.experiment, edited)) change(scene, lesson_key(d.path), d.y);
 }
@@ -117,6 +124,14 @@ void draw_said(LessonScene& scene, Colour colour, std::string_view text) {
   ImGui::PopStyleVar();
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({scene.width, px(6) + px(18) * lines});
+}
+
+void draw_verdict(const Verdict& v, float width, const Palette& colours) {
+  const Face face = text_width(Face::headline, v.headline) <= width ? Face::headline : Face::label;
+  draw_text(ImGui::GetCursorScreenPos(), face, v.tone == Verdict::Tone::bad ? colours.bad : colours.text,
+            fitted(face, v.headline, width));
+  ImGui::Dummy({width, line_height(Face::headline)});
+  label(Face::label, v.tone == Verdict::Tone::good ? colours.good : colours.secondary, fitted(Face::label, v.sentence, width));
 }
 
 void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view sentence) {

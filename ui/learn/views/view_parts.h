@@ -9,11 +9,15 @@
 
 #include "imgui.h"
 #include "kernels/arithmetic/format.h"
+#include "kernels/experiment/scaling.h"
 #include "ui/learn/views/views.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
-/// A number as lessons and readers write it: "0.1", "-1/3", "2^-14", "exp(11)", "inf", "nan".
+/// A number as lessons and readers write it: a formula without names, such as "0.1", "-1/3" or "exp(11)"; a power of two such
+/// as "2^-14"; "inf", "nan".
 std::optional<double> real_of(std::string_view text);
 inline constexpr std::string_view real_expected = "a number such as 0.1, 1/3, 2^-14 or exp(11)";
 /// The value of a key as such a number; where it is none, `problem` says so in a sentence and `otherwise` stands.
@@ -22,8 +26,6 @@ double real_of(const LessonScene& scene, std::string_view key, double otherwise,
 /// The numbers of a list, one to `most`; `problem` says which word is none, or how many there are.
 std::vector<double> reals_of(std::string_view key, const std::vector<std::string>& words, std::size_t most,
                              std::string& problem);
-/// The words between the commas of what was typed, without blanks.
-std::vector<std::string> typed_list(std::string typed);
 
 /// The formats that `formats`, or else `format`, lists: 1 to 6 of them; where one is none, `problem` says so.
 std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherwise, std::string& problem);
@@ -31,11 +33,22 @@ std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherw
 /// The words of a list that are not among the known ones: a sentence; empty: all are.
 std::string unknown_word(std::string_view key, const std::vector<std::string>& words, std::span<const std::string_view> known);
 
+/// A row of buttons for a key of the view; button i stands for values[i], and that of `value` is pressed.
+void choose(LessonScene& scene, const char* key, std::span<const Choice> choices, std::span<const std::string_view> values,
+            std::string_view value, float width);
+/// A field for a key of the view, `otherwise` where nobody has set it. Returns the text when Enter is pressed, and then forgets
+/// the last complaint.
+std::optional<std::string> typed_value(LessonScene& scene, const std::string& key, std::string_view otherwise, float width,
+                                       std::string_view what, std::string_view formula);
+
 /// The reader's other experiment: every field in which it differs from the scene's.
 void change_to(LessonScene& scene, const Experiment& edited);
 
 /// A view's sentence about itself, in one line, or two if the view is narrow: the height is the same for every text.
 void draw_said(LessonScene& scene, Colour colour, std::string_view text);
+
+/// The verdict: its headline in the largest face that fits `width`, its sentence below.
+void draw_verdict(const Verdict& verdict, float width, const Palette& colours);
 
 /// The colours of controls on a card, which is as raised as they usually are.
 Palette on_card(const Palette& colours);
@@ -48,5 +61,27 @@ std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size);
 void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view sentence);
 /// Dims [from, to] while what is shown there answers an earlier question.
 void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, ImVec2 to);
+
+/// The bits of an element, or of a scale's code, from the left: a float's sign, exponent and significand, an integer in two's
+/// complement, e8m0's exponent alone.
+std::string element_digits(const Element& element, double x);
+std::string scale_digits(ScaleFormat format, double x);
+
+/// A `bits` view with the key `storage`: choices, the numbers, the scale's bits, each element's bits, what they stand for and
+/// how far that is off.
+std::string draw_block_bits(LessonScene& scene);
+
+/// A number and what it becomes in a format.
+struct Rounded {
+  Format format;
+  std::string_view name;
+  double x, stored;
+};
+/// The stored number between its neighbours, all that rounds to it, and x; in words where it lies beyond the largest number.
+void draw_neighbours(const Rounded& number, float width, const Palette& colours);
+
+/// The ranges of formats on one logarithmic axis: subnormals, normal numbers, what lies beyond; and x in each. `upper`: the
+/// axis begins at 1.
+void draw_ranges(std::span<const Format> formats, double x, bool upper, float width, const Palette& colours);
 
 }  // namespace attoscope

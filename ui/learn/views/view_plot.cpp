@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
-#include "implot.h"
 #include "ui/learn/views/plots.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
@@ -15,42 +13,12 @@
 
 namespace attoscope {
 
-struct PlotViewState {
-  RowPlots row;
-  BytesState bytes;
-  LoopState loop;
-  HeapsState heaps;
-};
-
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({scene.width, px(18)});
   const float used = draw_text(at, Face::label, scene.colours.text, fitted(Face::label, title, scene.width));
   if (used + px(16) + text_width(Face::small, unit) < scene.width)
     draw_text({at.x + scene.width, at.y + px(1)}, Face::small, scene.colours.faint, unit, 1);
-}
-
-void draw_curve_names(std::vector<CurveName> names, float width) {
-  std::ranges::sort(names, {}, &CurveName::y);
-  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  const float line = line_height(Face::small) + px(2), right = at.x + size.x + px(8);
-  float below = at.y + size.y;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const float above = at.y + line * static_cast<float>(names.size() - i);  // room for later curves
-    const float y = std::max(std::min(below, ImPlot::PlotToPixels(1, names[i].y).y + line / 2), above) - line;
-    draw_text(ImPlot::GetPlotDrawList(), {right, y}, Face::small, names[i].colour,
-              fitted(Face::small, names[i].name, width - px(8)));
-    below = y;
-  }
-}
-
-std::vector<double> fine_decades(double low, double high) {
-  if (high / low > 300) return {};
-  std::vector<double> ticks;
-  for (double decade = std::pow(10.0, std::floor(std::log10(low))); decade <= high; decade *= 10)
-    for (const double factor : {1.0, 2.0, 5.0})
-      if (decade * factor >= low && decade * factor <= high) ticks.push_back(decade * factor);
-  return ticks;
 }
 
 namespace {
@@ -82,50 +50,50 @@ std::string said_of_rescales(const Result& r) {
       r.rescales.effective_mean, r.rescales.expected, r.rescales.nominal);
 }
 
-/// A kind that shows the recurrence.
-struct RowKind {
-  std::string_view name;
-  std::array<StripPlot, 3> plots;
-  std::size_t count;
-  std::string (*said)(const Result&);
-};
-constexpr std::array<RowKind, 3> row_kinds{{
-    {"trace", {StripPlot::running_max, StripPlot::row_sum, StripPlot::error}, 3, said_of_trace},
-    {"error", {StripPlot::error}, 1, said_of_error},
-    {"rescales", {StripPlot::rescales}, 1, said_of_rescales},
-}};
-
-std::string draw_row_kind(LessonScene& scene, RowPlots& state, const RowKind& kind, float height) {
+/// The row's plots under a sentence.
+std::string draw_row_kind(LessonScene& scene, float height, std::initializer_list<StripPlot> plots,
+                          std::string (*said)(const Result&)) {
   const auto result = answered(scene, {scene.width, height + px(32)});
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_said(scene, scene.colours.secondary, kind.said(*result));
+  draw_said(scene, scene.colours.secondary, said(*result));
   const std::string problem =
-      draw_row_plots(scene, state, result, std::span(kind.plots).first(kind.count), {scene.width, height});
+      draw_row_plots(scene, own_state<RowPlots>(scene), result, {plots.begin(), plots.size()}, {scene.width, height});
   dim_if_earlier(scene, *result, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});
   return problem;
 }
 
-constexpr std::array<std::string_view, 10> kinds{"trace", "error",  "rescales",  "bytes", "loop",
-                                                 "sweep", "losses", "staircase", "exp",   "heaps"};
+struct PlotKind {
+  std::string_view name;
+  std::string (*draw)(LessonScene&, float height);
+};
+constexpr std::array<PlotKind, 10> kinds{{
+    {"trace",
+     [](LessonScene& scene, float height) {
+       return draw_row_kind(scene, height, {StripPlot::running_max, StripPlot::row_sum, StripPlot::error}, said_of_trace);
+     }},
+    {"error", [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {StripPlot::error}, said_of_error); }},
+    {"rescales",
+     [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {StripPlot::rescales}, said_of_rescales); }},
+    {"bytes", draw_bytes_plot},
+    {"loop", draw_loop_plot},
+    {"sweep", draw_sweep_plot},
+    {"losses", draw_losses_plot},
+    {"staircase", draw_staircase},
+    {"exp", draw_exp_plot},
+    {"heaps", draw_heaps_plot},
+}};
 
 }  // namespace
 
 std::string draw_plot_view(LessonScene& scene) {
-  auto& state = own_state<PlotViewState>(scene);
-  const std::string kind = value_of(scene, "kind");
-  std::string problem = unknown_word("kind", {kind}, kinds);
+  const std::string kind(written(scene.view, "kind"));
+  std::array<std::string_view, kinds.size()> names;
+  std::ranges::transform(kinds, names.begin(), &PlotKind::name);
+  std::string problem = unknown_word("kind", {kind}, names);
   const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
   if (problem.empty()) problem = draw_lesson_controls(scene);
-  if (!problem.empty()) return problem;
-  if (kind == "bytes") return draw_bytes_plot(scene, state.bytes, height);
-  if (kind == "loop") return draw_loop_plot(scene, state.loop, height);
-  if (kind == "sweep") return draw_sweep_plot(scene, height);
-  if (kind == "losses") return draw_losses_plot(scene, height);
-  if (kind == "staircase") return draw_staircase(scene, height);
-  if (kind == "exp") return draw_exp_plot(scene, height);
-  if (kind == "heaps") return draw_heaps_plot(scene, state.heaps, height);
-  return draw_row_kind(scene, state.row, *std::ranges::find(row_kinds, kind, &RowKind::name), height);
+  return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
 }
 
 }  // namespace attoscope

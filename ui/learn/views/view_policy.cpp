@@ -36,9 +36,11 @@ constexpr std::array<ErrorLine, 3> lines{{
 /// The part of a's name that b's does not share, short enough for a column.
 std::string short_name_of_a(const MethodNames& names) { return names.a.substr(names.b.size() - names.b_after_a.size()); }
 
-/// A name and three texts right-aligned in columns, in a smaller face where one would not fit.
-void draw_cells(ImVec2 at, float width, std::array<Face, 2> faces, const std::array<std::string, 4>& texts,
+/// A line: a name and three texts right-aligned in columns, in a smaller face where one would not fit.
+void draw_cells(float height, float width, std::array<Face, 2> faces, const std::array<std::string, 4>& texts,
                 const std::array<Colour, 4>& inks) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton(texts[0].c_str(), {width, height});
   draw_text(at, Face::label, inks[0], texts[0]);
   const float column = width * 0.76f / 3 - px(6);
   const bool fit = std::ranges::all_of(texts.begin() + 1, texts.end(),
@@ -51,16 +53,12 @@ void draw_cells(ImVec2 at, float width, std::array<Face, 2> faces, const std::ar
 
 void draw_numbers(const Result& r, float width, const Palette& colours) {
   const MethodNames names = method_names(r.experiment);
-  const ImVec2 head = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({width, px(22)});
-  draw_cells(head, width, {Face::label, Face::small}, {"|error|", short_name_of_a(names), names.b_after_a, "a / b"},
+  draw_cells(px(22), width, {Face::label, Face::small}, {"|error|", short_name_of_a(names), names.b_after_a, "a / b"},
              {colours.faint, colours.a, colours.b, colours.secondary});
   for (const ErrorLine& line : lines) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
     const double a = r.a_error.*line.value, b = r.b_error.*line.value;
-    ImGui::InvisibleButton(line.name, {width, px(22)});
     const bool is_signed = line.value == &Deviation::bias;
-    draw_cells(at, width, {Face::mono, Face::mono_small},
+    draw_cells(px(22), width, {Face::mono, Face::mono_small},
                {line.name, is_signed ? signed_scientific(a) : scientific(a), is_signed ? signed_scientific(b) : scientific(b),
                 is_signed ? std::string() : times(a / b)},
                {colours.secondary, colours.text, colours.text, colours.text});
@@ -74,13 +72,8 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const Verdict v = verdict(*result);
-  const Colour tone = v.tone == Verdict::Tone::bad ? scene.colours.bad : scene.colours.text;
   scene.state.said = v.headline + ", " + v.sentence;
-  const Face headline = text_width(Face::headline, v.headline) <= width ? Face::headline : Face::label;
-  draw_text(from, headline, tone, fitted(headline, v.headline, width));
-  ImGui::Dummy({width, line_height(Face::headline)});
-  label(Face::label, v.tone == Verdict::Tone::good ? scene.colours.good : scene.colours.secondary,
-        fitted(Face::label, v.sentence, width));
+  draw_verdict(v, width, scene.colours);
   ImGui::Dummy({0, px(4)});
   draw_numbers(*result, width, scene.colours);
   ImGui::Dummy({0, px(8)});
@@ -102,35 +95,25 @@ std::string rounding_of(const Experiment& e, const Method& m, Step step) {
 void draw_roundings(const LessonScene& scene, float width) {
   const Experiment& e = scene.experiment;
   const MethodNames names = method_names(e);
-  const auto line = [&](Face face, std::string_view title, const std::array<std::string, 2>& texts) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    ImGui::Dummy({width, px(16)});
-    draw_text(at, face, scene.colours.secondary, title);
-    for (const std::size_t i : {0U, 1U}) {
-      const Colour own = i == 0 ? scene.colours.a : scene.colours.b;
-      draw_text({at.x + width * (i == 0 ? 0.68f : 1), at.y}, face, texts[i] == "exact" ? scene.colours.faint : own,
-                fitted(face, texts[i], width * 0.32f), 1);
-    }
+  const auto line = [&](Face face, std::string_view title, const std::string& a, const std::string& b) {
+    const auto ink = [&](const std::string& text, Colour own) { return text == "exact" ? scene.colours.faint : own; };
+    draw_cells(px(16), width, {face, Face::mono_small}, {std::string(title), "", a, b},
+               {scene.colours.secondary, 0, ink(a, scene.colours.a), ink(b, scene.colours.b)});
   };
-  line(Face::label, "rounded to", {short_name_of_a(names), names.b_after_a});
+  line(Face::label, "rounded to", short_name_of_a(names), names.b_after_a);
   for (int i = 0; i < step_count; ++i) {
     const auto step = static_cast<Step>(i);
-    line(Face::mono, name(step), {rounding_of(e, e.a, step), rounding_of(e, e.b, step)});
+    line(Face::mono, name(step), rounding_of(e, e.a, step), rounding_of(e, e.b, step));
   }
 }
 
-/// The view on a page: the outcome stands beside the roundings, or below them where there is little room.
-std::string draw_policy_page(LessonScene& scene, RowPlots& plots, float height) {
-  const bool beside = scene.width >= px(520);
-  const float gap = px(24), left = beside ? std::floor(scene.width * 0.42f) : scene.width;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_roundings(scene, left);
-  const ImVec2 to = beside ? ImVec2{at.x + left + gap, at.y} : ImVec2{at.x, ImGui::GetCursorScreenPos().y + px(16)};
-  ImGui::SetCursorScreenPos(to);
-  ImGui::BeginGroup();
-  std::string problem = draw_outcome(scene, plots, beside ? scene.width - left - gap : left, height);
-  ImGui::EndGroup();
-  return problem;
+/// The editor of both methods' roundings; a change holds from the next frame on.
+void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
+  Experiment edited = scene.experiment;
+  ImGui::BeginChild("steps", size);
+  const bool changed = edit_precision(edited, scene.input, scene.colours, state.typed_format);
+  ImGui::EndChild();
+  if (changed) change_to(scene, edited);
 }
 
 }  // namespace
@@ -141,20 +124,16 @@ std::string draw_policy_view(LessonScene& scene) {
   const float height = px(static_cast<float>(whole_of(scene, "height", 520, 400, 1000, problem)));
   if (problem.empty()) problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
-  if (is_on_page(scene)) return draw_policy_page(scene, state.plots, height);
+  const bool on_page = is_on_page(scene), beside = !on_page || scene.width >= px(520);
+  const float gap = px(24), part = std::floor(on_page ? scene.width * 0.42f : std::min(px(316), scene.width * 0.46f)),
+              left = beside ? part : scene.width;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float left = std::floor(std::min(px(316), scene.width * 0.46f)), gap = px(24);
-  Experiment edited = scene.experiment;
-  ImGui::BeginChild("steps", {left, height});
-  const bool changed = edit_precision(edited, scene.input, scene.colours, state.typed_format);
-  ImGui::EndChild();
-  if (changed) change_to(scene, edited);
-  ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
+  on_page ? draw_roundings(scene, left) : edit_roundings(scene, state, {left, height});
+  const float below = ImGui::GetCursorScreenPos().y + px(16);
+  ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + left + gap, at.y} : ImVec2{at.x, below});
   ImGui::BeginGroup();
-  problem = draw_outcome(scene, state.plots, scene.width - left - gap, height);
+  problem = draw_outcome(scene, state.plots, beside ? scene.width - left - gap : left, height);
   ImGui::EndGroup();
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
-  ImGui::Dummy({scene.width, 0});
   return problem;
 }
 

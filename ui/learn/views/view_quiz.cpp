@@ -30,18 +30,11 @@ struct Quiz {
   LessonQuestion truth;
 };
 
-std::optional<double> number_of(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('+')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  const auto x = to_number<double>(text);
-  return x && std::isfinite(*x) ? x : std::nullopt;
-}
-
 /// A share: "5%" or "0.05".
 std::optional<double> share_of(std::string_view text) {
   const bool percent = text.ends_with('%');
   if (percent) text.remove_suffix(1);
-  const std::optional<double> x = number_of(text);
+  const std::optional<double> x = real_of(text);
   if (!x || *x < 0) return std::nullopt;
   return percent ? *x / 100 : *x;
 }
@@ -59,7 +52,7 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
                     tolerance = value_of(scene, "tolerance", "5%");
   if (quiz.question.empty()) problem = "question is missing, expected a sentence";
   const std::string equals = value_of(scene, "equals");
-  quiz.equals = number_of(equals);
+  quiz.equals = real_of(equals);
   if (!equals.empty() && !quiz.equals)
     problem = refusal("equals", equals, "a number");
   else if (quiz.truth.measure.empty() && !quiz.equals)
@@ -81,9 +74,10 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
 /// The choice with the least or greatest value; none: nothing is known.
 std::optional<std::size_t> best_of(const LessonAnswer& answer, bool least) {
   std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < answer.points.size(); ++i) {
-    const double x = answer.points[i].mean;
-    if (!std::isnan(x) && (!best || (least ? x < answer.points[*best].mean : x > answer.points[*best].mean))) best = i;
+  for (std::size_t i = 0; i < answer.table.cells.size(); ++i) {
+    const double x = answer.table.cells[i].mean;
+    if (!std::isnan(x) && (!best || (least ? x < answer.table.cells[*best].mean : x > answer.table.cells[*best].mean)))
+      best = i;
   }
   return best;
 }
@@ -97,12 +91,12 @@ std::string plain(double x) {
 /// The choices as buttons; those that were answered are coloured, with their numbers below.
 void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer, float width) {
   const std::optional<std::size_t> best = best_of(answer, quiz.least);
-  const std::vector<std::string>& choices = answer.axes[0].values;
+  const std::vector<std::string>& choices = answer.table.axes[0].names;
   const bool answered = std::ranges::find(choices, quiz.answer) != choices.end();
   const float left = ImGui::GetCursorScreenPos().x;
   ImGui::BeginGroup();
-  for (std::size_t i = 0; i < choices.size() && i < answer.points.size(); ++i) {
-    const std::string number = answered ? plain(answer.points[i].mean) : "";
+  for (std::size_t i = 0; i < choices.size() && i < answer.table.cells.size(); ++i) {
+    const std::string number = answered ? plain(answer.table.cells[i].mean) : "";
     const float button = std::max(px(88), text_width(Face::label, choices[i]) + px(24));
     if (i > 0) {
       ImGui::SameLine(0, px(8));
@@ -112,7 +106,7 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
     const bool chosen = answered && choices[i] == quiz.answer, right = best == i;
     if (push_button((choices[i] + "###choice " + choices[i]).c_str(), on_card(scene.colours), chosen, {button, px(28)}))
       change(scene, "answer", choices[i]);
-    explain("Your answer: " + answer.axes[0].title + " " + choices[i] + ". The right one is computed, not stored.",
+    explain("Your answer: " + answer.table.axes[0].title + " " + choices[i] + ". The right one is computed, not stored.",
             quiz.truth.measure + (quiz.least ? ", least" : ", greatest"));
     const ImVec2 from = ImGui::GetItemRectMin(), to = ImGui::GetItemRectMax();
     if (answered && (right || chosen))
@@ -127,7 +121,8 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
   if (!answered || !best) return;
   const bool right = choices[*best] == quiz.answer;
   wrapped(Face::body, right ? scene.colours.good : scene.colours.bad,
-          (right ? "Yes. " : "No: " + choices[*best] + ". ") + "Below each choice, as computed just now: " + answer.title + ".",
+          (right ? "Yes. " : "No: " + choices[*best] + ". ") +
+              "Below each choice, as computed just now: " + answer.table.measure + ".",
           width);
 }
 
@@ -140,11 +135,11 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::s
     ImGui::PushStyleColor(ImGuiCol_FrameBg, scene.colours.panel);
     ImGui::SetNextItemWidth(px(160));
     ImGui::InputText("##answer", &state.typed, ImGuiInputTextFlags_CharsScientific);
-    if (ImGui::IsItemDeactivatedAfterEdit() && number_of(state.typed)) change(scene, "answer", state.typed);
+    if (ImGui::IsItemDeactivatedAfterEdit() && real_of(state.typed)) change(scene, "answer", state.typed);
     ImGui::PopStyleColor();
   }
   explain("Your number; Enter compares it with the right one.", quiz.truth.measure);
-  const std::optional<double> given = number_of(quiz.answer);
+  const std::optional<double> given = real_of(quiz.answer);
   if (!given || std::isnan(truth)) return;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
   wrapped(Face::body, right ? scene.colours.good : scene.colours.bad,
@@ -163,7 +158,7 @@ std::string draw_answer(LessonScene& scene, const Quiz& quiz, float width) {
   else if (!answer->problem.empty())
     return answer->problem;
   else if (quiz.number)
-    draw_field(scene, quiz, answer->points.empty() ? NAN : answer->points[0].mean, answer->title, width);
+    draw_field(scene, quiz, answer->number(), answer->table.measure, width);
   else
     draw_choices(scene, quiz, *answer, width);
   return "";

@@ -7,7 +7,6 @@
 #include <exception>
 
 #include "imgui.h"
-#include "imgui_stdlib.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
@@ -19,7 +18,6 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Format, 5> formats{fp16, bf16, tf32, e4m3, e5m2};
 constexpr std::array<std::string_view, 5> format_names{"fp16", "bf16", "tf32", "e4m3", "e5m2"};
 constexpr std::size_t most_numbers = 64;
 
@@ -61,51 +59,42 @@ Asked asked_of(const LessonScene& scene, std::string& problem) {
 
 // --- what is chosen -----------------------------------------------------------------------------------------------------
 
-/// A row of buttons for a key of the view.
-void choose(LessonScene& scene, const char* key, std::span<const Choice> choices, int chosen, float width) {
-  if (segmented(key, scene.colours, choices, chosen, width))
-    change(scene, key, std::string(choices[static_cast<std::size_t>(chosen)].label));
-}
-
 void choose_gpu(LessonScene& scene, const Asked& q) {
   std::array<Choice, tensor_core_texts.size()> choices{};
-  for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = {tensor_core_texts[i].name, tensor_core_texts[i].what};
-  choose(scene, "gpu", choices, static_cast<int>(q.gpu), scene.width);
+  std::array<std::string_view, choices.size()> names{};
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    choices[i] = {names[i] = tensor_core_texts[i].name, tensor_core_texts[i].what};
+  choose(scene, "gpu", choices, names, name(q.gpu), scene.width);
 }
 
 void choose_types(LessonScene& scene, const Asked& q) {
-  std::array<Choice, formats.size()> choices{};
+  std::array<Choice, format_names.size()> choices{};
   for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = {format_names[i], "The format of a and b."};
-  const auto chosen = std::ranges::find(formats, q.format);
   const float sums = px(128), gap = px(16);
-  choose(scene, "format", choices, chosen == formats.end() ? -1 : static_cast<int>(chosen - formats.begin()),
-         scene.width - sums - gap);
+  choose(scene, "format", choices, format_names, name(q.format), scene.width - sums - gap);
   ImGui::SameLine(0, gap);
-  constexpr std::array<Choice, 2> types{{{"f32", "Sums and c in fp32."}, {"f16", "Sums and c in fp16."}}};
-  choose(scene, "result", types, static_cast<int>(q.sums), sums);
+  constexpr std::array<std::string_view, 2> types{"f32", "f16"};
+  constexpr std::array<Choice, 2> type_choices{{{"f32", "Sums and c in fp32."}, {"f16", "Sums and c in fp16."}}};
+  choose(scene, "result", type_choices, types, types[static_cast<std::size_t>(q.sums)], sums);
 }
 
 /// A field for a list of numbers, or for one.
-void type_numbers(LessonScene& scene, const char* key, std::string_view otherwise, float width) {
-  const WithField field(Face::mono);
+void type_numbers(LessonScene& scene, const std::string& key, std::string_view otherwise, float width) {
+  const bool one = key == "c";
   const float name = px(20);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, scene.colours.secondary, key);
   ImGui::SetCursorScreenPos({at.x + name, at.y});
-  ImGui::SetNextItemWidth(width - name);
-  std::string typed = value_of(scene, key, otherwise);
-  const bool entered = ImGui::InputText((std::string("##") + key).c_str(), &typed, ImGuiInputTextFlags_EnterReturnsTrue);
-  explain(std::string(key) == "c"
-              ? "The start value of the sum; Enter sets it."
-              : "Factors, with commas between them; the shorter list is filled with zeros. Enter sets them.",
-          "a . b + c");
-  if (!entered) return;
-  std::string& complaint = scene.state.complaint;
-  complaint.clear();
-  const std::vector<std::string> words = typed_list(typed);
-  reals_of(key, words, most_numbers, complaint);
-  if (complaint.empty() && std::string(key) == "c" && words.size() > 1) complaint = refusal(key, typed, "one number");
-  if (complaint.empty()) change(scene, key, typed);
+  const auto typed =
+      typed_value(scene, key, otherwise, width - name,
+                  one ? "The start value of the sum; Enter sets it."
+                      : "Factors, with commas between them; the shorter list is filled with zeros. Enter sets them.",
+                  "a . b + c");
+  if (!typed) return;
+  const std::vector<std::string> words = listed_words(*typed);
+  reals_of(key, words, most_numbers, scene.state.complaint);
+  if (scene.state.complaint.empty() && one && words.size() > 1) scene.state.complaint = refusal(key, *typed, "one number");
+  if (scene.state.complaint.empty()) change(scene, key, *typed);
 }
 
 void choose_all(LessonScene& scene, const Asked& q) {

@@ -30,10 +30,7 @@ int whole_of(const LessonScene& scene, std::string_view key, int otherwise, int 
 }
 
 std::vector<std::string> list_of(const LessonScene& scene, std::string_view key, std::string_view otherwise) {
-  std::vector<std::string> words;
-  for (const std::string& part : split(value_of(scene, key, otherwise), ','))
-    if (const std::string_view word = trimmed(part); !word.empty()) words.emplace_back(word);
-  return words;
+  return listed_words(value_of(scene, key, otherwise));
 }
 
 void change(LessonScene& scene, std::string_view key, std::string value) {

@@ -1,4 +1,4 @@
-#include "app/words/html.h"
+// Markdown of lessons as HTML.
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "app/explore/lesson_pages.h"
 #include "app/words/mathml.h"
 #include "app/words/numbers.h"
 
@@ -100,12 +101,6 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   return cells;
 }
 
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(' ') + 1 - first));
-}
-
 std::string table_html(const std::vector<std::string_view>& lines, const Number& number) {
   const std::vector<std::string_view> rule = lines.size() > 1 ? cells_of(lines[1]) : std::vector<std::string_view>{};
   std::string html = "<div class=\"table\"><table>\n";
@@ -131,18 +126,9 @@ std::string code_html(const std::vector<std::string_view>& lines, std::size_t& a
   return "<pre><code>" + html_escaped(code) + "</code></pre>\n";
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-/// List items that begin with `mark`, with their continuation lines; moves `at` behind them.
-std::vector<std::string> entries_of(const std::vector<std::string_view>& lines, std::size_t& at, std::string_view mark) {
+/// A list whose items begin with "- ", with their continuation lines; moves `at` behind it.
+std::string list_html(const std::vector<std::string_view>& lines, std::size_t& at, const Number& number) {
+  constexpr std::string_view mark = "- ";
   std::vector<std::string> entries;
   for (; at < lines.size() && !lines[at].empty(); ++at) {
     if (lines[at].starts_with(mark))
@@ -150,19 +136,16 @@ std::vector<std::string> entries_of(const std::vector<std::string_view>& lines, 
     else
       entries.back() += "\n" + std::string(lines[at]);
   }
-  return entries;
-}
-
-std::string list_html(const std::vector<std::string_view>& lines, std::size_t& at, const Number& number) {
   std::string html = "<ul>\n";
-  for (const std::string& entry : entries_of(lines, at, "- ")) html += "<li>" + inline_html(entry, number) + "</li>\n";
+  for (const std::string& entry : entries) html += "<li>" + inline_html(entry, number) + "</li>\n";
   return html + "</ul>\n";
 }
 
 }  // namespace
 
 std::string html_of(std::string_view markdown, const Number& number) {
-  const std::vector<std::string_view> lines = lines_of(markdown);
+  const std::vector<std::string> all = split(markdown, '\n');
+  const std::vector<std::string_view> lines(all.begin(), all.end());
   std::string html;
   for (std::size_t at = 0; at < lines.size();) {
     if (lines[at].empty() || lines[at].starts_with("> ")) {
