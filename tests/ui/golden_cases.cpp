@@ -123,8 +123,8 @@ constexpr std::array cases{
     Case{"golden", "planted differences", planted},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> golden_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -55,6 +55,14 @@ void Hand::leaves(const std::string& what, const std::function<void()>& act, Whe
   changes(what, act, [](Session&) {}, where);
 }
 
+void Hand::each(const std::vector<Control>& all, const std::function<void(const std::function<void()>&)>& inside, Where where) {
+  for (const Control& control : all) {
+    const auto use = [&] { control.text ? fill(control.path, *control.text) : click(control.path); };
+    const std::string what = control.path + (control.text ? " typed " + *control.text : "");
+    changes(what, [&] { inside ? inside(use) : use(); }, control.mutate, where);
+  }
+}
+
 void Hand::frames(int count) { context_.Yield(count); }
 
 void Hand::settle(Where where) {
@@ -139,36 +147,34 @@ std::vector<std::pair<ImGuiID, std::string>> Hand::items(const std::string& wind
 
 ImGuiID Hand::id(const std::string& path) { return context_.ItemInfo(path.c_str()).ID; }
 
-bool Hand::explained(ImGuiID item) {
-  ImGuiStyle& style = ImGui::GetStyle();
-  const ImGuiStyle before = style;
-  style.HoverStationaryDelay = style.HoverDelayShort = 0;
-  context_.MouseMove(item, ImGuiTestOpFlags_NoFocusWindow);
-  context_.Yield(3);
-  style = before;
-  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
-    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
-  });
-}
-
 void Hand::hold_mouse(bool down, int button) {
   down ? context_.MouseDown(button) : context_.MouseUp(button);
   context_.Yield();
 }
 
+bool Hand::explained(ImGuiID item) {
+  return tooltip_after([&] { context_.MouseMove(item, ImGuiTestOpFlags_NoFocusWindow); });
+}
+
 bool Hand::explained_at(ImVec2 place, bool held) {
+  const bool shown = tooltip_after([&] {
+    move(place);
+    if (held) hold_mouse(true);
+  });
+  if (held) hold_mouse(false);
+  return shown;
+}
+
+bool Hand::tooltip_after(const std::function<void()>& rest) {
   ImGuiStyle& style = ImGui::GetStyle();
   const ImGuiStyle before = style;
   style.HoverStationaryDelay = style.HoverDelayShort = 0;
-  move(place);
-  if (held) hold_mouse(true);
+  rest();
   context_.Yield(3);
-  const bool shown = std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
+  style = before;
+  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
     return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
   });
-  if (held) hold_mouse(false);
-  style = before;
-  return shown;
 }
 
 ImVec2 Hand::place(const std::string& path, float x, float y) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,15 @@ class Hand {
                Where where = Where::current());
   /// Expects that `act` changes nothing.
   void leaves(const std::string& what, const std::function<void()>& act, Where where = Where::current());
+  /// A control, and the change that it makes; `text`: typed into it, else it is clicked.
+  struct Control {
+    std::string path;
+    std::function<void(Session&)> mutate;
+    std::optional<std::string> text = {};
+  };
+  /// Expects of each control in turn that it changes exactly this; `inside`: acts where the control is, as in a popup.
+  void each(const std::vector<Control>& all, const std::function<void(const std::function<void()>&)>& inside = {},
+            Where where = Where::current());
 
   void frames(int count);
   /// Draws frames until the question on screen is answered.
@@ -91,6 +101,9 @@ class Hand {
   Picture picture();
 
  private:
+  /// True if a tooltip is open after the mouse came to rest.
+  bool tooltip_after(const std::function<void()>& rest);
+
   ImGuiTestContext& context_;
 };
 

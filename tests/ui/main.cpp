@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <span>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,54 +56,11 @@ void add(ImGuiTestEngine* engine, const Case& test, Stage& stage) {
   ImGuiTestEngine_QueueTest(engine, entry);
 }
 
-/// The cases of one file.
-struct Group {
-  std::string_view name;  ///< of the file
-  std::span<const Case> cases;
-};
-
-std::vector<Group> all_groups() {
-  return {{"input_cases", input_cases()},
-          {"kernel_cases", kernel_cases()},
-          {"verdict_cases", verdict_cases()},
-          {"golden_cases", golden_cases()},
-          {"format_cases", format_cases()},
-          {"precision_cases", precision_cases()},
-          {"option_cases", option_cases()},
-          {"sums_cases", sums_cases()},
-          {"scales_cases", scales_cases()},
-          {"traffic_cases", traffic_cases()},
-          {"key_cases", key_cases()},
-          {"tooltip_cases", tooltip_cases()},
-          {"picture_cases", picture_cases()},
-          {"comparison_cases", comparison_cases()},
-          {"steady_cases", steady_cases()},
-          {"map_cases", map_cases()},
-          {"strip_cases", strip_cases()},
-          {"tile_range_cases", tile_range_cases()},
-          {"statistics_cases", statistics_cases()},
-          {"schedule_cases", schedule_cases()},
-          {"session_cases", session_cases()},
-          {"pin_cases", pin_cases()},
-          {"palette_cases", palette_cases()},
-          {"gallery_cases", gallery_cases()},
-          {"export_cases", export_cases()},
-          {"comfort_cases", comfort_cases()},
-          {"sweep_cases", sweep_cases()},
-          {"train_cases", train_cases()},
-          {"train_plan_cases", train_plan_cases()},
-          {"train_word_cases", train_word_cases()},
-          {"state_cases", state_cases()},
-          {"learn_cases", learn_cases()},
-          {"stepper_cases", stepper_cases()},
-          {"lesson_view_cases", lesson_view_cases()},
-          {"random_cases", random_cases()}};
-}
-
 /// The cases that one of the words names; all if there are no words.
 std::vector<Case> wanted_cases(const std::vector<std::string>& words) {
   std::vector<Case> wanted;
-  for (const Group& group : all_groups())
+  std::ranges::sort(groups(), {}, &Group::name);
+  for (const Group& group : groups())
     for (const Case& test : group.cases) {
       const auto names = [&](const std::string& word) { return word == group.name || word == test.about || word == test.name; };
       if (words.empty() || std::ranges::any_of(words, names)) wanted.push_back(test);
@@ -144,6 +101,16 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::vector<Group>& groups() {
+  static std::vector<Group> all;
+  return all;
+}
+
+Listed::Listed(std::span<const Case> cases, std::string_view file) {
+  groups().push_back({std::filesystem::path(file).stem().string(), cases});
+}
+
 }  // namespace attoscope::testing
 
 int main(int count, char** arguments) try {

@@ -1,7 +1,5 @@
 #include "tests/ui/stage.h"
 
-#include <chrono>
-
 #include "app/explore/requests.h"
 #include "app/files/paths.h"
 #include "imgui.h"
@@ -88,8 +86,6 @@ void Stage::update() {
 }
 
 void Stage::draw() {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
   if (!told) update();
   sessions_->observe(session);
   apply_theme(session.view.theme, shown_scale(session));
@@ -112,9 +108,6 @@ void Stage::draw() {
     gui_->draw(palette(session.view.theme).background);
   } else {
     ImGui::Render();  // all but the pixels, which software makes slowly
-    constexpr std::size_t most = 4096;
-    if (frame_ms.size() == most) frame_ms.clear();
-    frame_ms.push_back(std::chrono::duration<float, std::milli>(Clock::now() - begin).count());
   }
   exporter.take(*explorer_);
   texture_->end_frame();

@@ -41,7 +41,6 @@ class Stage {
   std::string document;          ///< the file that the next opened session belongs to
   std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
   std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
-  std::vector<float> frame_ms;   ///< times of the last frames without pixels
 
   /// Opens a new window on `opened`.
   void open(Session opened);

@@ -1,4 +1,4 @@
-// Plots that leave the window: pixels, figures for print, whole fields; and the papers' figures from their menu.
+// Pictures and plots that leave the window: pixels, figures for print, whole fields; and the papers' figures from their menu.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "imgui_internal.h"
@@ -54,75 +55,100 @@ struct Kept {
   const TemporaryDirectory scratch;
 };
 
-/// Writes the screen to $ATTOSCOPE_PICTURES, for inspection.
-void show(Hand& hand, const std::string& name) {
-  const char* const directory = std::getenv("ATTOSCOPE_PICTURES");
-  if (directory != nullptr) write_png(std::string(directory) + "/" + name + ".png", hand.picture());
+/// F12 and the button keep the window; a part is kept with its numbers; a name is used once.
+void pictures_of_the_window(Hand& hand) {
+  Kept kept(hand);
+  hand.leaves("F12", [&] { hand.key(ImGuiKey_F12), hand.frames(3); });
+  hand.check(kept.has("window-1.png") && kept.said().ends_with("attoscope-window-1.png."), "a picture: " + kept.said());
+  const std::string png = read_file(kept.path("window-1.png"), 1 << 24);
+  const auto number = [&](std::size_t at) { return (png[at] & 255) << 8 | (png[at + 1] & 255); };
+  hand.check(png.substr(1, 3) == "PNG" && number(18) == 1600 && number(22) == 1000, "as large as the window");
+  hand.leaves("the button", [&] { hand.click(top_bar + "###save"), hand.frames(3); });
+  hand.check(kept.has("window-2.png"), "takes the next name");
+  hand.stage.exporter.ask({"a part", 100, 100, 300, 150, "x,y\n1,2\n"});
+  hand.frames(3);
+  hand.check(kept.has("a-part-1.png") && read_file(kept.path("a-part-1.csv"), 1 << 10) == "x,y\n1,2\n", "a part, its numbers");
+  hand.stage.exporter.ask({"nothing", 5000, 5000, 6000, 6000, ""});
+  hand.frames(3);
+  hand.check(kept.said().starts_with("Nothing of the nothing is on screen"), kept.said());
+  hand.stage.explorer().show_error("");
 }
 
 /// The menu changes the way plots are kept and nothing else, and disables entries that do not apply.
-void choosing(Hand& hand) {
+void menu_of_a_plot(Hand& hand) {
   Kept kept(hand);
   kept.open_heat_map();
-  hand.check(hand.disabled("//$FOCUSED/columns/two columns") && hand.disabled("//$FOCUSED/bundle/.zip"),
+  const std::string menu = "//$FOCUSED/";
+  hand.check(hand.disabled(menu + "columns/two columns") && hand.disabled(menu + "bundle/.zip"),
              "pixels have neither columns nor a bundle");
-  hand.changes("PDF", [&] { hand.pick("keep as/PDF"); }, [](Session& s) { s.view.figure.as = ExportAs::pdf; });
-  hand.changes("two columns", [&] { hand.pick("columns/two columns"); }, [](Session& s) { s.view.figure.two_columns = true; });
-  hand.changes("zip", [&] { hand.pick("bundle/.zip"); }, [](Session& s) { s.view.figure.zip = true; });
-  hand.changes("SVG", [&] { hand.pick("keep as/SVG"); }, [](Session& s) { s.view.figure.as = ExportAs::svg; });
-  hand.changes("PNG", [&] { hand.pick("keep as/PNG"); }, [](Session& s) { s.view.figure.as = ExportAs::png; });
-  hand.changes("folder", [&] { hand.pick("bundle/folder"); }, [](Session& s) { s.view.figure.zip = false; });
-  hand.changes("one column", [&] { hand.pick("columns/one column"); }, [](Session& s) { s.view.figure.two_columns = false; });
-  hand.changes("screen", [&] { hand.pick("keep as/screen"); }, [](Session& s) { s.view.figure.as = ExportAs::screen; });
-  show(hand, "menu");
+  const auto as = [](ExportAs kind) { return [kind](Session& s) { s.view.figure.as = kind; }; };
+  hand.each({{menu + "keep as/PDF", as(ExportAs::pdf)},
+             {menu + "columns/two columns", [](Session& s) { s.view.figure.two_columns = true; }},
+             {menu + "bundle/.zip", [](Session& s) { s.view.figure.zip = true; }},
+             {menu + "keep as/SVG", as(ExportAs::svg)},
+             {menu + "keep as/PNG", as(ExportAs::png)},
+             {menu + "bundle/folder", [](Session& s) { s.view.figure.zip = false; }},
+             {menu + "columns/one column", [](Session& s) { s.view.figure.two_columns = false; }},
+             {menu + "keep as/screen", as(ExportAs::screen)}});
   hand.leaves("save", [&] { hand.pick("###keep"), hand.frames(3); });
   hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"),
              "pixels and numbers are there");
-  hand.changes("undo", [&] { hand.click(top_bar + "###undo"); }, [](Session& s) { s.view.figure.as = ExportAs::png; });
+  const std::string csv = read_file(kept.path("heat-map-1.csv"), 1 << 24), row = "\n42,";
+  hand.check(csv.starts_with("row,0,1,2,") && std::ranges::count(csv, '\n') == 97 && csv.find(row) != std::string::npos &&
+                 std::stof(csv.substr(csv.find(row) + row.size())) ==
+                     static_cast<float>(field_value(*hand.stage.panel_input().answer.result, Field::a_error, 42, 0)),
+             "the whole matrix, its values");
 }
 
 /// A plot, and its place in the window.
 struct Place {
   const char *window, *plot;
   float x, y;
+  int lines;  ///< of its numbers
   Detail detail = Detail::ulps;
 };
 constexpr std::array places{
-    Place{heatmap_window, "heat map", 0.5f, 0.5f},
-    Place{recurrence_window, "running max", 0.08f, 0.5f},
-    Place{recurrence_window, "rescales", 0.3f, 0.5f},
-    Place{recurrence_window, "row sum", 0.5f, 0.5f},
-    Place{recurrence_window, "largest P", 0.7f, 0.5f},
-    Place{recurrence_window, "error", 0.92f, 0.5f},
-    Place{recurrence_window, "recurrence", 0.99f, 0.95f},
-    Place{statistics_window, "ulps", 0.5f, 0.9f},
-    Place{statistics_window, "scatter", 0.5f, 0.9f, Detail::scatter},
-    Place{statistics_window, "why", 0.5f, 0.95f, Detail::why},
-    Place{statistics_window, "traffic", 0.5f, 0.9f, Detail::traffic},
+    Place{heatmap_window, "heat map", 0.5f, 0.5f, 97},
+    Place{recurrence_window, "running max", 0.08f, 0.5f, 7},
+    Place{recurrence_window, "rescales", 0.3f, 0.5f, 7},
+    Place{recurrence_window, "row sum", 0.5f, 0.5f, 7},
+    Place{recurrence_window, "largest P", 0.7f, 0.5f, 7},
+    Place{recurrence_window, "error", 0.92f, 0.5f, 7},
+    Place{recurrence_window, "recurrence", 0.99f, 0.95f, 0},
+    Place{statistics_window, "ulps", 0.5f, 0.9f, 67},
+    Place{statistics_window, "scatter", 0.5f, 0.9f, 96 * 16 + 1, Detail::scatter},
+    Place{statistics_window, "why", 0.5f, 0.95f, 0, Detail::why},
+    Place{statistics_window, "traffic", 0.5f, 0.9f, 4, Detail::traffic},
 };
 
-/// Every plot leaves as a figure with its data, its script and the JSON that makes it again.
-void figures_of_plots(Hand& hand) {
-  if (!has_gnuplot()) return;
+/// Every plot leaves as pixels with its numbers, and as a figure with its data, its script and the JSON that makes it again.
+void every_plot(Hand& hand) {
   Kept kept(hand);
-  hand.view().figure.as = ExportAs::svg;
   hand.view().hidden_curves = 0;
   for (const Place& p : places) {
     hand.view().detail = p.detail;
     hand.settle();
     for (int i = 0; i < 2000 && p.detail == Detail::why && !hand.stage.panel_input().side.why; ++i) hand.frames(1);
     hand.frames(2);
-    hand.leaves(p.plot, [&] {
-      kept.open_menu(p.window, p.plot, p.x, p.y);
-      hand.pick("###keep");
-      kept.wait();
-      hand.move({2, 2});
-    });
+    const auto keep_as = [&](ExportAs kind) {
+      hand.view().figure.as = kind;
+      hand.leaves(p.plot, [&] {
+        kept.open_menu(p.window, p.plot, p.x, p.y);
+        hand.pick("###keep");
+        kept.wait();
+        hand.move({2, 2});
+      });
+    };
     std::string name = p.plot;
     std::ranges::replace(name, ' ', '-');
-    const std::string base = name + "-1/attoscope-" + name + "-1";
+    keep_as(ExportAs::screen);
+    hand.check(kept.has(name + "-1.png"), name + " is saved: " + kept.said());
+    const std::string csv = read_file(kept.path(name + "-1.csv"), 1 << 24);
+    hand.check(p.lines == 0 || std::ranges::count(csv, '\n') == p.lines, name + " has its numbers");
+    if (!has_gnuplot()) continue;
+    keep_as(ExportAs::svg);
+    const std::string base = name + "-2/attoscope-" + name + "-2";  // -1 is taken by the pixels
     hand.check(kept.has(base + ".svg") && kept.has(base + ".csv") && kept.has(base + ".gp"), name + ": " + kept.said());
-    hand.check(kept.said().ends_with("attoscope-" + name + "-1.svg."), kept.said());
     std::ifstream file(kept.path(base + ".json"));
     const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
     hand.check(json.is_object() && json["session"]["experiment"]["problem"]["n"] == 96, name + " can be made again");
@@ -193,6 +219,9 @@ void failures(Hand& hand) {
   hand.leaves("where nothing can be written", [&] { hand.pick("###keep"), kept.wait(); });
   hand.check(kept.said().find("/dev/null") != std::string::npos, kept.said());
   hand.stage.explorer().show_error("");
+  hand.leaves("F12", [&] { hand.key(ImGuiKey_F12), hand.frames(3); });
+  hand.check(kept.said().find("/dev/null") != std::string::npos, kept.said());
+  hand.stage.explorer().show_error("");
 }
 
 /// The menu of the papers' figures changes their settings, and draws them.
@@ -220,7 +249,6 @@ void papers(Hand& hand) {
     hand.pick("##sequence-length");
     hand.frames(20);
     hand.check(hand.exists("//$FOCUSED/###cancel figure"), "progress is on show");
-    show(hand, "papers");
     hand.pick("###cancel figure");
     kept.wait();
   });
@@ -229,16 +257,17 @@ void papers(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"export", "choosing", choosing},
-    Case{"export", "figures of plots", figures_of_plots},
+    Case{"export", "pictures of the window", pictures_of_the_window},
+    Case{"export", "menu of a plot", menu_of_a_plot},
+    Case{"export", "every plot", every_plot},
     Case{"export", "archives and fields", archives_and_fields},
-    Case{"export", "KV table", kv_table},
+    Case{"export", "table of the KV cache", kv_table},
     Case{"export", "failures", failures},
-    Case{"export", "papers", papers},
+    Case{"export", "figures of papers", papers},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> export_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -36,28 +36,27 @@ const GalleryPicture* picture_of(const std::vector<GalleryPicture>& all, const s
 
 /// The gallery opens by its key, the list of presets and the palette; Esc closes it.
 void opened(Hand& hand) {
-  const auto closes = [&](const std::string& how) {
-    hand.check(is_open(hand), how + " opens it");
-    hand.leaves("Esc closes it", [&] { hand.key(ImGuiKey_Escape); });
-    hand.frames(2);
-    hand.check(!is_open(hand) && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "it is closed after " + how);
-  };
-  hand.leaves("its key", [&] { open_gallery(hand); });
-  closes("its key");
-  hand.leaves("the list of presets", [&] {
+  const auto by_list = [&] {
     hand.click(top_bar + "###presets");
     hand.frames(2);
     hand.click("//$FOCUSED/###gallery");
     hand.frames(3);
-  });
-  closes("the list of presets");
-  hand.leaves("the palette", [&] {
+  };
+  const auto by_palette = [&] {
     hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
     hand.frames(2);
     hand.enter("gallery");
     hand.frames(3);
-  });
-  closes("the palette");
+  };
+  for (const auto& [how, open] : {std::pair<const char*, std::function<void()>>{"its key", [&] { open_gallery(hand); }},
+                                  {"the list of presets", by_list},
+                                  {"the palette", by_palette}}) {
+    hand.leaves(how, open);
+    hand.check(is_open(hand), std::string(how) + " opens it");
+    hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape); });
+    hand.frames(2);
+    hand.check(!is_open(hand) && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "Esc closes it");
+  }
 }
 
 /// Every shipped example is there, with its sentence.
@@ -155,13 +154,6 @@ void pictures(Hand& hand) {
   const Result r = compute(e);
   const GalleryPicture* const tile = picture_of(*found, "2 tile");
   hand.check(tile != nullptr && tile->thumbnail == thumbnail_of(r) && tile->a_mean == r.a_error.mean_abs, "they are its own");
-  const auto shot = [&] {
-    hand.frames(2);
-    return hand.picture().rgb;
-  };
-  const auto drawn = shot();
-  hand.type_only("tied");
-  hand.check(shot() != drawn, "fewer cards are drawn");
   hand.key(ImGuiKey_Escape);
   hand.frames(3);
   open_gallery(hand);
@@ -169,37 +161,14 @@ void pictures(Hand& hand) {
   hand.key(ImGuiKey_Escape);
 }
 
-/// It fits every window; failures are shown on their cards.
-void sizes(Hand& hand) {
-  for (const auto& [width, height, scale] :
-       {std::tuple{640, 400, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{1920, 1080, 1.0}}) {
-    hand.stage.resize(width, height);
-    hand.view().ui_scale = scale;
-    hand.frames(3);
-    open_gallery(hand);
-    const ImVec2 low = hand.place("//$FOCUSED/##gallery query", 0, 0);
-    hand.check(is_open(hand) && low.x >= 0 && low.y >= 0 && low.x < static_cast<float>(width), "it is on screen");
-    hand.stage.told = hand.stage.panel_input();
-    auto broken = std::make_shared<std::vector<GalleryPicture>>();
-    for (const GalleryEntry& e : hand.stage.state->popups.gallery.entries)
-      broken->push_back({.key = e.question.key, .a_mean = NAN, .b_mean = 0, .problem = std::string(300, 'x')});
-    hand.stage.told->side.gallery = {broken, false};
-    hand.frames(2);
-    hand.picture();
-    hand.stage.told.reset();
-    hand.key(ImGuiKey_Escape);
-    hand.frames(2);
-  }
-}
-
 constexpr std::array cases{
     Case{"gallery", "gallery opened", opened},     Case{"gallery", "gallery complete", complete},
     Case{"gallery", "gallery searched", searched}, Case{"gallery", "gallery applied", applied},
-    Case{"gallery", "gallery pictures", pictures}, Case{"gallery", "gallery sizes", sizes},
+    Case{"gallery", "gallery pictures", pictures},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> gallery_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

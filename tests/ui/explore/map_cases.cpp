@@ -1,9 +1,7 @@
 // The rescale map and the scores.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
-#include <thread>
 
 #include "app/files/paths.h"
 #include "app/heads/kv_heads.h"
@@ -25,15 +23,7 @@ const std::string picture = heatmap + "picture";
 
 /// Draws frames until `there` holds.
 void await(Hand& hand, const std::string& what, const std::function<bool()>& there) {
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (hand.well() && !there()) {
-    if (std::chrono::steady_clock::now() > end) {
-      hand.check(false, what + " did not come");
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hand.frames(1);
-  }
+  hand.check(eventually(there, [&] { hand.frames(1); }), what + " are there");
   hand.frames(2);
 }
 
@@ -60,7 +50,7 @@ Session masked(PictureKind kind) {
   return s;
 }
 
-void kinds(Hand& hand) {
+void kinds_of_picture(Hand& hand) {
   for (const std::size_t i : {std::size_t{3}, std::size_t{2}, std::size_t{1}, std::size_t{0}})
     hand.changes(
         std::string(picture_names[i]), [&] { hand.click(heatmap + "kind/" + std::string(picture_names[i])); },
@@ -69,7 +59,7 @@ void kinds(Hand& hand) {
     hand.changes("key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
 }
 
-void what_the_map_shows(Hand& hand) {
+void every_map_and_score(Hand& hand) {
   hand.open(masked(PictureKind::rescales));
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{0}})
     hand.changes(
@@ -82,7 +72,7 @@ void what_the_map_shows(Hand& hand) {
         [&](Session& s) { s.view.score_show = static_cast<ScoreShow>(i); });
 }
 
-void moves(Hand& hand) {
+void moves_of_m(Hand& hand) {
   Session s = masked(PictureKind::rescales);
   s.experiment.a.algorithm = Algorithm::split_kv;
   for (const RescaleShow show : {RescaleShow::moved, RescaleShow::amount}) {
@@ -99,59 +89,15 @@ void moves(Hand& hand) {
         const bool has_before = tile != 0 && tile != 3 && tile * 16 <= row;  // two runs of three tiles
         const float by = has_before ? max_at(tile) - max_at(tile - 1) : 0;
         const float expected = show == RescaleShow::amount ? by : (by != 0 ? 1.0f : 0.0f);
-        hand.check(m.values[static_cast<std::size_t>(row * 6 + tile)] == expected, "what m did");
+        hand.check(m.values[static_cast<std::size_t>(row * 6 + tile)] == expected, "the move of m");
         found += by != 0;
       }
-    hand.check(found > 10, "and it did something");
-    if (show == RescaleShow::moved) hand.check(!m.marks.empty(), "which is marked");
+    hand.check(found > 10, "m moved in some tiles");
+    if (show == RescaleShow::moved) hand.check(!m.marks.empty(), "they are marked");
   }
 }
 
-/// A pixel of the screen.
-std::array<int, 3> pixel_at(const Picture& p, ImVec2 at) {
-  const std::uint8_t* rgb = p.rgb.data() + (static_cast<std::ptrdiff_t>(at.y) * p.width + static_cast<int>(at.x)) * 3;
-  return {rgb[0], rgb[1], rgb[2]};
-}
-int apart(const std::array<int, 3>& x, const std::array<int, 3>& y) {
-  return std::abs(x[0] - y[0]) + std::abs(x[1] - y[1]) + std::abs(x[2] - y[2]);
-}
-
-/// Tiles in which m moved, in which it stayed and which are masked have three colours in every theme, and the legend shows
-/// them.
-void three_colours(Hand& hand) {
-  Session s = masked(PictureKind::rescales);
-  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
-    s.view.theme = theme;
-    hand.open(s);
-    hand.move({2, 2});
-    const Picture p = hand.picture();
-    const RescaleState& m = hand.stage.state->rescale_map;
-    const auto cell = [&](int row, int tile) {
-      return pixel_at(p, hand.place(picture, (static_cast<float>(tile) + 0.5f) / 6, (static_cast<float>(row) + 0.5f) / 96));
-    };
-    int moved = -1, stayed = -1;
-    for (int row = 90; row < 96; ++row)
-      for (int tile = 1; tile < 5; ++tile)
-        (m.values[static_cast<std::size_t>(row * 6 + tile)] == 1 ? moved : stayed) = row * 6 + tile;
-    for (int row = 0; row < 96 && moved < 0; ++row)
-      for (int tile = 1; tile * 16 <= row; ++tile)
-        if (m.values[static_cast<std::size_t>(row * 6 + tile)] == 1) moved = row * 6 + tile;
-    if (!hand.check(moved >= 0 && stayed >= 0, "there are both")) return;
-    const auto of_moved = cell(moved / 6, moved % 6), of_stayed = cell(stayed / 6, stayed % 6), of_masked = cell(5, 5);
-    const std::string in = " in theme " + std::string(theme_names[static_cast<std::size_t>(theme)]);
-    hand.check(apart(of_stayed, of_masked) >= 60, "stayed is not masked" + in);
-    hand.check(apart(of_moved, of_stayed) >= 60 && apart(of_moved, of_masked) >= 60, "moved is neither" + in);
-    const ImVec2 corner = hand.place(picture, 1, 0);
-    const auto legend = [&](float y, const std::array<int, 3>& colour) {
-      for (float x = corner.x + 4; x < corner.x + 60; ++x)
-        if (apart(pixel_at(p, {x, corner.y + y}), colour) <= 6) return true;
-      return false;
-    };
-    hand.check(legend(6, of_moved) && legend(30, of_stayed) && legend(54, of_masked), "the legend says so" + in);
-  }
-}
-
-void counts(Hand& hand) {
+void counts_of_a_row(Hand& hand) {
   Session s = masked(PictureKind::rescales);
   s.view.rescale_show = RescaleShow::underflowed;
   s.experiment.problem.scale = 2;
@@ -256,42 +202,41 @@ void check_pixels(Hand& hand, const CellPicture& m, const std::function<bool(int
   hand.check(wrong == 0, what + ": " + std::to_string(wrong) + " pixels hide a cell or show a hidden one");
 }
 
-/// The windows' sizes and the zooms are odd, so that pixels and cells never align.
+/// The window's size and the zooms are odd, so that pixels and cells never align; keys are reversed, and others than those of
+/// the row are hidden.
 void no_pixel_hides_a_cell(Hand& hand) {
-  for (const Mask mask : {Mask{Mask::Kind::causal, 1}, Mask{Mask::Kind::window, 17}, Mask{Mask::Kind::padding, 21}})
-    for (const bool reversed : {false, true})
-      for (const CellRect zoom : {CellRect{}, CellRect{3.3, 1.7, 77.7, 63.1}}) {
-        Session s = masked(PictureKind::scores);
-        s.experiment.problem.mask = mask;
-        s.experiment.a.reverse_keys = reversed;
-        s.view.score_look.zoom = zoom;
-        s.view.rescale_look.zoom = zoom == CellRect{} ? zoom : CellRect{3.3, 0.7, 77.7, 4.9};
-        hand.stage.resize(reversed ? 1111 : 1283, reversed ? 733 : 801);
-        hand.open(s);
-        await_scores(hand);
-        const auto sees = [&](int row, int key) {
-          const Keys keys = visible_keys(mask, row, 96);
-          return key >= keys.first && key < keys.end;
-        };
-        const ScoreState& scores = hand.stage.state->scores;
-        check_pixels(
-            hand, scores,
-            [&](int r, int c) { return sees(r + static_cast<int>(scores.first_row), c + static_cast<int>(scores.first_col)); },
-            "scores");
-        hand.view().picture = PictureKind::rescales;
-        hand.view().rescale_show = RescaleShow::amount;
-        hand.frames(3);
-        const auto sees_tile = [&](int row, int tile) {
-          for (int stored = tile * 16; stored < tile * 16 + 16; ++stored)
-            if (sees(row, reversed ? 95 - stored : stored)) return true;
-          return false;
-        };
-        check_pixels(hand, hand.stage.state->rescale_map, sees_tile, "rescale map");
-        if (!hand.well()) return;
-      }
+  constexpr Mask mask{Mask::Kind::window, 17};
+  const auto sees = [&](int row, int key) {
+    const Keys keys = visible_keys(mask, row, 96);
+    return key >= keys.first && key < keys.end;
+  };
+  const auto sees_tile = [&](int row, int tile) {
+    for (int stored = tile * 16; stored < tile * 16 + 16; ++stored)
+      if (sees(row, 95 - stored)) return true;
+    return false;
+  };
+  hand.stage.resize(1111, 733);
+  for (const CellRect zoom : {CellRect{}, CellRect{3.3, 1.7, 77.7, 63.1}}) {
+    Session s = masked(PictureKind::scores);
+    s.experiment.problem.mask = mask;
+    s.experiment.a.reverse_keys = true;
+    s.view.score_look.zoom = zoom;
+    s.view.rescale_look.zoom = zoom == CellRect{} ? zoom : CellRect{3.3, 0.7, 77.7, 4.9};
+    hand.open(s);
+    await_scores(hand);
+    const ScoreState& scores = hand.stage.state->scores;
+    check_pixels(
+        hand, scores,
+        [&](int r, int c) { return sees(r + static_cast<int>(scores.first_row), c + static_cast<int>(scores.first_col)); },
+        "scores");
+    hand.view().picture = PictureKind::rescales;
+    hand.view().rescale_show = RescaleShow::amount;
+    hand.frames(3);
+    check_pixels(hand, hand.stage.state->rescale_map, sees_tile, "rescale map");
+  }
 }
 
-void windows(Hand& hand) {
+void parts_of_large_scores(Hand& hand) {
   Experiment e = default_experiment();
   e.problem.n = 1024;
   const ScoreQuestion whole = score_question(e, {0, 0, 1024, 1024}, 5, nullptr);
@@ -501,11 +446,6 @@ void kv_in_parts(Hand& hand) {
   hand.check(hand.stage.state->heads.stopped, "the search stops");
   hand.leaves("go on", [&] { hand.click(heatmap + "###heads stop"); });
   hand.check(!hand.stage.state->heads.stopped, "and goes on");
-  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{720, 480}}) {
-    hand.stage.resize(width, height);
-    hand.frames(4);
-    hand.check(hand.exists(kv_row(5)), "there is a row in small windows too");
-  }
 }
 
 /// Layers and heads as a tree in the head chooser.
@@ -531,47 +471,29 @@ void no_heads_of_draws(Hand& hand) {
   hand.check(!hand.exists(heatmap + "heads show/outputs") && !hand.stage.panel_input().side.kv.rows, "and the table too");
 }
 
-void pixels(Hand& hand) {
-  std::vector<std::uint8_t> last;
-  for (int i = 0; i < 7; ++i) {
-    Session s = masked(i < 4 ? PictureKind::rescales : PictureKind::scores);
-    s.view.rescale_show = static_cast<RescaleShow>(std::min(i, 3));
-    s.view.score_show = static_cast<ScoreShow>(std::max(0, i - 4));
-    s.experiment.problem.scale = 2;
-    hand.open(s);
-    i < 4 ? (i < 2 ? void() : await_counts(hand)) : await_scores(hand);
-    hand.move(hand.place(picture, 0.1f, 0.8f));
-    const Picture now = hand.picture();
-    hand.check(now.rgb != last, "another choice, another picture");
-    last = now.rgb;
-  }
-}
-
 constexpr std::array cases{
-    Case{"maps", "kinds of picture", kinds},
-    Case{"maps", "what is shown", what_the_map_shows},
-    Case{"maps", "moves", moves},
-    Case{"maps", "moved, stayed, masked", three_colours},
-    Case{"maps", "counts", counts},
+    Case{"maps", "kinds of picture", kinds_of_picture},
+    Case{"maps", "every map and score", every_map_and_score},
+    Case{"maps", "moves of m", moves_of_m},
+    Case{"maps", "counts of a row", counts_of_a_row},
     Case{"maps", "click in the map", click_in_the_map},
     Case{"maps", "click in the scores", click_in_the_scores},
     Case{"maps", "own ranges", own_ranges},
     Case{"maps", "no pixel hides a cell", no_pixel_hides_a_cell},
-    Case{"maps", "windows", windows},
-    Case{"maps", "scores", scores_are_those_of_the_kernel},
+    Case{"maps", "parts of large scores", parts_of_large_scores},
+    Case{"maps", "scores are those of the kernel", scores_are_those_of_the_kernel},
     Case{"maps", "not emulated", not_emulated},
     Case{"maps", "every head", every_head},
     Case{"maps", "heads are as their answers", heads_are_as_their_answers},
-    Case{"maps", "KV table", kv_table},
+    Case{"maps", "table of the KV cache", kv_table},
     Case{"maps", "KV table is as the command", kv_is_as_the_command},
     Case{"maps", "KV table in parts", kv_in_parts},
     Case{"maps", "heads as a tree", heads_as_a_tree},
     Case{"maps", "no heads of draws", no_heads_of_draws},
-    Case{"maps", "pixels", pixels},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> map_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

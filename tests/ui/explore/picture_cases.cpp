@@ -1,14 +1,26 @@
-// The heat map: its values, and the mouse in it.
+// The heat map: its values, its toolbar, the mouse in it, two fields held against each other, curves through a cell; and stable
+// parts while numbers change.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "app/files/files.h"
+#include "app/tensors/npy.h"
+#include "kernels/compute.h"
+#include "tests/support/eventually.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/profiles.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::testing {
 namespace {
 
-const std::string picture = heatmap + "picture";
+const std::string picture = heatmap + "picture", second = heatmap + "second picture", divider = heatmap + "divider";
 
 /// A label as a part of a path: its slashes are escaped.
 std::string escaped(const std::string& label) {
@@ -17,7 +29,12 @@ std::string escaped(const std::string& label) {
   return part;
 }
 
-void fields(Hand& hand) {
+/// The item of a field in a list of fields.
+std::string item_of(Hand& hand, Field field) {
+  return std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
+}
+
+void every_field(Hand& hand) {
   Session session = small_session();
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   session.experiment.b.scaling.V = parse_scaling("e4m3/head");
@@ -25,16 +42,14 @@ void fields(Hand& hand) {
   for (int i = field_count - 1; i >= 0; --i) {
     const auto field = static_cast<Field>(i);
     if (field == Field::tolerance) continue;  // of a loaded output alone: verdict_cases.cpp
-    const std::string item =
-        std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
+    const std::string item = item_of(hand, field);
     hand.changes(item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });
   }
 }
 
-/// Parts of an error are offered if a method stores with scales; a chosen part without storage is drawn and explained.
-void parts(Hand& hand) {
-  hand.open(small_session());
-  const std::string storage = "//$FOCUSED/a_storage/     storage of " + escaped(method_names(hand.experiment()).a);
+/// Parts of an error are offered if a method stores with scales, and where one is shown.
+void parts_of_an_error(Hand& hand) {
+  const std::string storage = "//$FOCUSED/" + item_of(hand, Field::a_storage);
   const auto is_offered = [&] {
     hand.click(heatmap + "##field");
     const bool offered = hand.exists(storage);
@@ -44,44 +59,33 @@ void parts(Hand& hand) {
   hand.check(!is_offered(), "nothing is stored with scales");
   hand.view().field = Field::a_storage;
   hand.frames(2);
-  hand.check(is_offered(), "what is shown is in the list");
-  const Picture nothing = hand.picture();
+  hand.check(is_offered(), "a field on show is in the list");
+  hand.view().field = Field::a_error;
   hand.experiment().a.scaling.K = parse_scaling("int8/token");
   hand.settle();
   hand.check(is_offered(), "a stores K");
-  hand.check(hand.picture().rgb != nothing.rgb, "what storage does is seen");
 }
 
 void scale_and_tiles(Hand& hand) {
-  hand.changes("linear", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::linear; });
-  hand.changes("log", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::log; });
-  hand.changes("tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = true; });
-  hand.changes("no tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = false; });
+  hand.each({{heatmap + "###scale", [](Session& s) { s.view.scale = ValueScale::linear; }},
+             {heatmap + "###scale", [](Session& s) { s.view.scale = ValueScale::log; }},
+             {heatmap + "##tiles", [](Session& s) { s.view.show_tiles = true; }},
+             {heatmap + "##tiles", [](Session& s) { s.view.show_tiles = false; }}});
 }
 
 void range(Hand& hand) {
-  const auto pins = [&](const std::string& text, double value) {
-    hand.changes(
-        "range " + text, [&] { hand.fill(heatmap + "##range", text); },
-        [&](Session& s) { s.view.range_pinned = true, s.view.range = value; });
-  };
-  pins("0.25", 0.25);
-  pins("±3e-2", 0.03);
-  hand.changes("unpinned", [&] { hand.click(heatmap + "pin"); }, [](Session& s) { s.view.range_pinned = false; });
-  double shown = 0;
-  hand.changes(
-      "pinned",
-      [&] {
-        hand.click(heatmap + "pin");
-        shown = hand.view().range;
-      },
-      [&](Session& s) { s.view.range_pinned = true, s.view.range = shown; });
+  const auto pinned = [](double value) { return [value](Session& s) { s.view.range_pinned = true, s.view.range = value; }; };
+  const auto unpinned = [](Session& s) { s.view.range_pinned = false; };
+  const std::string field = heatmap + "##range";
+  hand.each({{field, pinned(0.25), "0.25"},
+             {field, pinned(0.03), "±3e-2"},
+             {heatmap + "pin", unpinned},
+             {field, unpinned, "nothing"},
+             {field, unpinned, "-0"},
+             {field, unpinned, "inf"},
+             {heatmap + "pin", [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; }}});
   const double largest = hand.stage.panel_input().answer.result->a_error.max_abs;
-  hand.check(shown >= largest && shown < 1.2 * largest, "what is pinned is what was shown");
-  for (const char* text : {"nothing", "-0", "inf"})
-    hand.changes(
-        std::string("range ") + text, [&] { hand.fill(heatmap + "##range", text); },
-        [](Session& s) { s.view.range_pinned = false; });
+  hand.check(hand.view().range >= largest && hand.view().range < 1.2 * largest, "the pinned range is that on show");
 }
 
 void zoom(Hand& hand) {
@@ -155,56 +159,314 @@ void click_a_cell(Hand& hand) {
   hand.changes("click again", [&] { hand.press(at(95, 15)); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
 }
 
-void hover(Hand& hand) {
-  const Picture before = hand.picture();
-  hand.leaves("hover", [&] { hand.move(hand.place(picture, 0.3f, 0.6f)); });
-  hand.check(hand.picture().rgb != before.rgb, "the read-out appears");
+// --- two fields -------------------------------------------------------------------------------------------------------
+
+void comparisons(Hand& hand) {
+  for (std::size_t i = comparison_names.size(); i-- > 0;)
+    hand.changes(
+        std::string(comparison_names[i]),
+        [&] { hand.choose(heatmap + "##comparison", "###" + std::string(comparison_names[i])); },
+        [&](Session& s) { s.view.comparison = static_cast<Comparison>(i); });
+  for (std::size_t i = 1; i <= comparison_names.size(); ++i)
+    hand.changes(
+        "key V", [&] { hand.key(ImGuiKey_V); },
+        [&](Session& s) { s.view.comparison = static_cast<Comparison>(i % comparison_names.size()); });
 }
 
-void pictures(Hand& hand) {
-  const auto colours_in_the_picture = [&] {
-    const ImVec2 from = hand.place(picture, 0, 0), to = hand.place(picture, 1, 1);
-    const Picture all = hand.picture();
-    std::vector<int> found;
-    for (int y = static_cast<int>(from.y); y < static_cast<int>(to.y); y += 3)
-      for (int x = static_cast<int>(from.x); x < static_cast<int>(to.x); x += 3) {
-        const std::uint8_t* p = &all.rgb[(static_cast<std::size_t>(y) * all.width + x) * 3];
-        found.push_back(p[0] << 16 | p[1] << 8 | p[2]);
-      }
-    std::sort(found.begin(), found.end());
-    return std::unique(found.begin(), found.end()) - found.begin();
+void second_fields(Hand& hand) {
+  hand.check(!hand.exists(heatmap + "##second field"), "one picture has no second field");
+  hand.view().comparison = Comparison::swipe;
+  hand.frames(2);
+  for (const Field field : {Field::golden, Field::a_ulps, Field::a_error}) {
+    const std::string item = item_of(hand, field);
+    hand.changes(
+        item, [&] { hand.choose(heatmap + "##second field", item); }, [&](Session& s) { s.view.second_field = field; });
+    hand.check(hand.stage.state->second.field == field, "and its values are there");
+  }
+  hand.changes("swap", [&] { hand.key(ImGuiKey_B); }, [](Session& s) { std::swap(s.view.field, s.view.second_field); });
+}
+
+void side_by_side(Hand& hand) {
+  hand.view().comparison = Comparison::side_by_side;
+  hand.frames(2);
+  const ImVec2 at = hand.place(second, 0.5f, 0.5f);
+  CellRect zoom{};
+  hand.changes(
+      "wheel over the second",
+      [&] {
+        hand.wheel(at, 4);
+        zoom = hand.view().zoom;
+      },
+      [&](Session& s) { s.view.zoom = zoom; });
+  hand.check(zoom.row1 > zoom.row0 && zoom.row1 - zoom.row0 < 96, "zooms both");
+  const UiState& state = *hand.stage.state;
+  hand.check(state.heat.rect == zoom && state.second.rect == zoom, "to the same cells");
+  hand.view().zoom = {};
+  hand.frames(2);
+  hand.changes(
+      "click in the second", [&] { hand.press(hand.place(second, 3.5f / 16, 40.5f / 96)); },
+      [](Session& s) {
+        s.view.cell_row = s.experiment.problem.traced_row = 40;
+        s.view.cell_col = 3;
+      });
+}
+
+void swipe(Hand& hand) {
+  hand.view().comparison = Comparison::swipe;
+  hand.frames(2);
+  const float left = hand.place(picture, 0).x, right = hand.place(picture, 1).x;
+  const auto drag_to = [&](float x) {
+    const ImVec2 grip = hand.place(divider, 0.5f, 0.3f);
+    hand.changes(
+        "drag of the divider", [&] { hand.drag(grip, {x, grip.y}); }, [&](Session& s) { s.view.swipe = hand.view().swipe; });
   };
-  std::vector<std::uint8_t> last;
-  for (int i = 0; i < static_cast<int>(Field::a_storage); ++i) {
-    hand.view().field = static_cast<Field>(i);
-    hand.check(colours_in_the_picture() > 60, std::string(text(hand.view().field).name) + " has many colours");
-    const Picture now = hand.picture();
-    hand.check(now.rgb != last, "another field, another picture");
-    last = now.rgb;
+  drag_to(left + 0.8f * (right - left));
+  hand.check(std::abs(hand.view().swipe - 0.8) < 0.02, "it follows the mouse");
+  drag_to(left - 30);
+  hand.check(hand.view().swipe == 0, "to the edge and no further");
+}
+
+void flicker(Hand& hand) {
+  const auto changes_by_itself = [&] {
+    const Picture before = hand.picture();
+    for (int i = 0; i < 12; ++i) {
+      hand.frames(4);
+      if (hand.picture().rgb != before.rgb) return true;
+    }
+    return false;
+  };
+  hand.frames(60);
+  hand.check(!changes_by_itself(), "one picture stands still");
+  hand.view().comparison = Comparison::flicker;
+  hand.check(changes_by_itself(), "flicker takes turns");
+}
+
+void range_of_two_fields(Hand& hand) {
+  hand.view().comparison = Comparison::side_by_side;
+  hand.frames(2);
+  const UiState& state = *hand.stage.state;
+  const double largest = std::max(state.heat.largest, state.second.largest);
+  const double range = colour_range(state, hand.view());
+  hand.check(range >= largest && range < 1.2 * largest, "both errors have the range of the larger one");
+  hand.view().second_field = Field::golden;
+  hand.frames(2);
+  const double alone = colour_range(state, hand.view());
+  hand.check(alone >= static_cast<double>(state.heat.largest) && alone < 1.2 * static_cast<double>(state.heat.largest),
+             "unlike fields have their own");
+}
+
+void curves(Hand& hand) {
+  hand.changes("curves", [&] { hand.click(heatmap + "##curves"); }, [](Session& s) { s.view.profiles = true; });
+  hand.move(hand.place(picture, 3.5f / 16, 40.5f / 96));
+  hand.frames(2);
+  const UiState& state = *hand.stage.state;
+  const Result& r = *state.heat.result;
+  hand.check(state.profiles.row == 40 && state.profiles.col == 3, "through the cell under the mouse");
+  const ProfileCurve& a = state.profiles.along_row.back();
+  const ProfileCurve& down = state.profiles.along_col.back();
+  hand.check(a.values.size() == 16 && down.values.size() == 96, "over every cell of the row and of the column");
+  for (int c = 0; c < 16; ++c)
+    hand.check(a.values[static_cast<std::size_t>(c)] == static_cast<float>(r.a(40, c) - (*r.golden)(40, c)),
+               "the error of a along the row");
+  for (int row = 0; row < 96; ++row)
+    hand.check(down.values[static_cast<std::size_t>(row)] == static_cast<float>(r.a(row, 3) - (*r.golden)(row, 3)),
+               "and down the column");
+  hand.view().field = Field::a;
+  hand.frames(2);
+  hand.check(state.profiles.along_row.size() == 3, "an output stands beside golden and the other");
+  hand.changes("key X", [&] { hand.key(ImGuiKey_X); }, [](Session& s) { s.view.profiles = false; });
+}
+
+/// Side by side each picture has the curve of its own field.
+void own_curves(Hand& hand) {
+  hand.view().comparison = Comparison::side_by_side;
+  hand.view().profiles = true;
+  hand.frames(3);
+  const auto names = method_names(hand.experiment());
+  const auto check = [&](const ProfileState& curves, Field field) {
+    hand.check(
+        curves.along_row.size() == 1 && curves.along_col.size() == 1 && curves.along_row[0].name == field_title(field, names),
+        "one curve, of the picture's field");
+  };
+  check(hand.stage.state->profiles, Field::a_error);
+  check(hand.stage.state->second_profiles, Field::b_error);
+}
+
+void extremes_of_curves(Hand& hand) {
+  std::vector<float> values;
+  for (int i = 0; i < 997; ++i) values.push_back(std::sin(static_cast<float>(i) * 0.37f) + (i == 613 ? 50.0f : 0.0f));
+  values[100] = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& [from, to, pixels] : {std::tuple{0.0, 997.0, 64}, std::tuple{12.3, 700.9, 131},
+                                         std::tuple{600.0, 620.0, 400}, std::tuple{-5.0, 1100.0, 33}}) {
+    const std::vector<Extremes> found = extremes(values, from, to, pixels);
+    hand.check(static_cast<int>(found.size()) == pixels, "one pair a pixel");
+    for (int p = 0; p < pixels; ++p) {
+      const double low = from + p * (to - from) / pixels, high = from + (p + 1) * (to - from) / pixels;
+      float least = std::numeric_limits<float>::infinity(), largest = -least;
+      for (int i = 0; i < 997; ++i)
+        if (i < high - 1e-6 && i + 1 > low + 1e-6) {
+          least = values[static_cast<std::size_t>(i)] < least ? values[static_cast<std::size_t>(i)] : least;
+          largest = values[static_cast<std::size_t>(i)] > largest ? values[static_cast<std::size_t>(i)] : largest;
+        }
+      const Extremes& e = found[static_cast<std::size_t>(p)];
+      hand.check(e.least == least && e.largest == largest, "least and largest of the values under the pixel");
+    }
   }
-  for (const auto change : {+[](View& v) { v.scale = ValueScale::linear; }, +[](View& v) { v.show_tiles = true; },
-                            +[](View& v) { v.theme = Theme::light; }, +[](View& v) { v.range_pinned = true; }}) {
-    change(hand.view());
-    const Picture now = hand.picture();
-    hand.check(now.rgb != last, "a change of the view is seen");
-    last = now.rgb;
+}
+
+// --- stable parts -----------------------------------------------------------------------------------------------------
+
+double range_on_show(Hand& hand) { return colour_range(*hand.stage.state, hand.view()); }
+/// The range of the shown values.
+double range_of_values(Hand& hand) { return automatic_range(largest_shown(*hand.stage.state, hand.view())); }
+
+/// Presses the mouse on the mantissa's slider and moves it there, without releasing it; the answer follows.
+void hold_slider(Hand& hand, float at) {
+  const std::string mantissa = controls + "main format/##mantissa";
+  hand.move(hand.place(mantissa, 0.1f));
+  hand.hold_mouse(true);
+  hand.move(hand.place(mantissa, at));
+  hand.settle();
+}
+
+void held_range(Hand& hand) {
+  for (const PictureKind kind : {PictureKind::output, PictureKind::rescales}) {
+    Session s = small_session();
+    s.view.picture = kind;
+    s.view.rescale_show = RescaleShow::amount;
+    s.experiment.a.precision[Step::S] = to_main;
+    hand.open(s);
+    hand.frames(2);
+    const double before = range_on_show(hand);
+    hand.check(before == range_of_values(hand), "the range follows the values");
+    hold_slider(hand, 0.02f);
+    hand.check(hand.experiment().format.mantissa_bits < 3, "the slider moved");
+    hand.check(range_of_values(hand) != before, "other values, other range");
+    hand.check(range_on_show(hand) == before, "which is held while the slider is");
+    hand.hold_mouse(false);
+    hand.settle();
+    hand.check(range_on_show(hand) == range_of_values(hand), "and followed when it is let go");
   }
+}
+
+/// Two fields in different units have a range each, and both are held.
+void held_pair(Hand& hand) {
+  Session s = small_session();
+  s.view.comparison = Comparison::side_by_side;
+  s.view.field = Field::a_error, s.view.second_field = Field::a_ulps;
+  hand.open(s);
+  hand.frames(2);
+  const UiState& state = *hand.stage.state;
+  const double first = range_on_show(hand), other = second_colour_range(state, hand.view());
+  hand.check(first != other, "each has its own");
+  hold_slider(hand, 0.02f);
+  hand.check(range_on_show(hand) == first && second_colour_range(state, hand.view()) == other, "both are held");
+  hand.check(automatic_range(static_cast<double>(state.second.largest)) != other,
+             "though the second one's values changed, too");
+  hand.hold_mouse(false);
+  hand.settle();
+  hand.check(second_colour_range(state, hand.view()) == automatic_range(static_cast<double>(state.second.largest)), "let go");
+}
+
+/// Shift+P fits the range to the values: a held one, and a fixed one.
+void fitted_range(Hand& hand) {
+  constexpr int fit = ImGuiMod_Shift | ImGuiKey_P;
+  hold_slider(hand, 0.02f);
+  hand.check(range_on_show(hand) != range_of_values(hand), "held");
+  hand.key(fit);
+  hand.frames(2);
+  hand.check(range_on_show(hand) == range_of_values(hand), "fitted while the slider is held");
+  hand.hold_mouse(false);
+  hand.settle();
+  hand.changes(
+      "a fixed range", [&] { hand.fill(heatmap + "##range", "7"); },
+      [](Session& s) { s.view.range_pinned = true, s.view.range = 7; });
+  hand.changes("is fitted and stays fixed", [&] { hand.key(fit); }, [&](Session& s) { s.view.range = range_of_values(hand); });
+  hand.check(hand.view().range < 7, "to the values");
+}
+
+/// The verdict on a loaded output comes later than its answer, and again after every click: its buttons and its rows have
+/// reserved room, and unloading moves nothing either.
+void verdict_moves_nothing(Hand& hand) {
+  const TemporaryDirectory folder;
+  Session s = small_session();
+  s.experiment.b = s.experiment.a;
+  hand.open(s);
+  hand.frames(20);
+  const std::string plot = strip + "running max", lower = "//Statistics/detail/why";
+  const auto places = [&] {
+    return std::array{hand.place(plot, 0, 0).y, hand.place(plot, 0, 1).y, hand.place(picture, 0, 0).y,
+                      hand.place(picture, 0, 1).y, hand.place(lower, 0, 0).y};
+  };
+  const auto before = places();
+  const auto stands = [&](const std::string& what) {
+    hand.frames(3);
+    hand.check(places() == before, what + ": strip, picture and table stay");
+  };
+  Result r = compute(s.experiment);
+  r.a.values[37 * 16 + 5] += 3;
+  write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
+  hand.settle();
+  stands("the output is loaded");
+  const auto known = [&] {
+    const PanelInput input = hand.stage.panel_input();
+    return shown_verdict(input) != nullptr && recurrence_answer(input) != input.answer.result;
+  };
+  hand.check(eventually(known, [&] { hand.frames(1); }), "a verdict, and b's recurrence");
+  stands("its verdict is there");
+  hand.check(hand.exists("//Statistics/###first wrong"), "the output is wrong");
+  const float right = hand.place(plot, 1, 0).x;
+  hand.stage.told = hand.stage.panel_input();
+  hand.stage.told->side.verdict = nullptr;
+  for (const bool drawn : {true, false}) {  // the rows of an earlier verdict, or none
+    if (!drawn) hand.stage.state->kernel_rows = nullptr;
+    stands("without a verdict");
+    hand.check(!hand.exists("//Statistics/###first wrong") && hand.place(plot, 1, 0).x == right, "the plots keep their width");
+  }
+  hand.stage.told.reset();
+  hand.click(controls + "kernel as/off");
+  hand.settle();
+  stands("it is put away");
+}
+
+/// The headline stands above the picture if the statistics are behind the controls; a click shows them.
+void headline_in_a_narrow_window(Hand& hand) {
+  hand.frames(3);
+  hand.check(!hand.exists(heatmap + "headline"), "the panel at the right has it");
+  hand.stage.resize(900, 800);
+  hand.frames(4);
+  hand.leaves("a click", [&] { hand.click(heatmap + "headline"); });
+  hand.frames(3);
+  hand.check(hand.exists("//Statistics/detail/why"), "shows the numbers");
 }
 
 constexpr std::array cases{
-    Case{"picture", "fields", fields},
-    Case{"picture", "parts of an error", parts},
+    Case{"picture", "every field", every_field},
+    Case{"picture", "parts of an error", parts_of_an_error},
     Case{"picture", "scale and tiles", scale_and_tiles},
     Case{"picture", "range", range},
     Case{"picture", "zoom", zoom},
-    Case{"picture", "pan, reset", pan_and_reset},
+    Case{"picture", "pan and reset", pan_and_reset},
     Case{"picture", "click a cell", click_a_cell},
-    Case{"picture", "hover", hover},
-    Case{"picture", "pixels", pictures},
+    Case{"comparison", "ways to compare", comparisons},
+    Case{"comparison", "second field", second_fields},
+    Case{"comparison", "side by side", side_by_side},
+    Case{"comparison", "swipe", swipe},
+    Case{"comparison", "flicker", flicker},
+    Case{"comparison", "range of two fields", range_of_two_fields},
+    Case{"comparison", "curves through a cell", curves},
+    Case{"comparison", "own curves side by side", own_curves},
+    Case{"comparison", "curves keep extremes", extremes_of_curves},
+    Case{"steady", "range while a slider moves", held_range},
+    Case{"steady", "two ranges while a slider moves", held_pair},
+    Case{"steady", "range fitted by a key", fitted_range},
+    Case{"steady", "a verdict moves nothing", verdict_moves_nothing},
+    Case{"steady", "headline in a narrow window", headline_in_a_narrow_window},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> picture_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

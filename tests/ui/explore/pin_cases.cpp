@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "app/session/session.h"
-#include "imgui_internal.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/pins.h"
 
@@ -62,30 +61,11 @@ void keep(Hand& hand) {
   hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
 }
 
-/// The list lies between controls and picture, if there is room; else it is a tab over the controls.
-void beside_controls(Hand& hand) {
-  const auto window = [](const char* name) -> const ImGuiWindow& { return *ImGui::FindWindowByName(name); };
-  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1000, 700}, std::pair{1600, 1000}}) {
-    hand.stage.resize(width, height);
-    hand.view().show_pins = false;
-    hand.frames(4);
-    const float before = window("Controls").Size.x;
-    hand.changes("pins", [&] { hand.click(top_bar + "###pins"); }, [](Session& s) { s.view.show_pins = true; });
-    hand.frames(4);
-    const ImGuiWindow &list = window("Pins"), &left = window("Controls"), &picture = window("Heat map");
-    hand.check(left.Size.x == before && list.Pos.x >= left.Pos.x + left.Size.x && picture.Pos.x >= list.Pos.x + list.Size.x,
-               "the list is between controls and picture at " + std::to_string(width));
-    hand.check(list.Size.x >= 200 && picture.Size.x >= 380, "both can be read at " + std::to_string(width));
-    hand.check(window("Statistics").DockTabIsVisible == (width == 1600), "the statistics stay where there is room");
-    hand.check(hand.exists(controls + "##N") && hand.exists(pin_panel + "###keep"), "controls and pins are there");
-  }
-  const auto edge = ImVec2{window("Heat map").Pos.x - 0.5f, 300};
-  hand.changes(
-      "the line beside it", [&] { hand.drag(edge, {edge.x + 40, edge.y}); }, [](Session& s) { s.view.panels.pins = 328; });
-  hand.view().show_pins = false;
+/// In a narrow window the list is a tab over the controls.
+void pins_in_a_narrow_window(Hand& hand) {
   hand.stage.resize(700, 600);
   hand.frames(4);
-  hand.changes("narrow", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
+  hand.changes("shown", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
   hand.frames(4);
   hand.check(hand.exists(pin_panel + "###keep"), "the tab is in front");
   hand.changes("closed", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
@@ -177,7 +157,6 @@ void compare(Hand& hand) {
   hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
   hand.leaves("two are marked", [&] { hand.click(entry(0, "###compare")), hand.click(entry(2, "###compare")); });
   hand.frames(2);
-  hand.check(hand.picture().rgb.size() > 0, "and stand side by side");
   hand.leaves("unmarked", [&] { hand.click(entry(0, "###compare")), hand.click(entry(2, "###compare")); });
 }
 
@@ -203,7 +182,8 @@ void copy_and_paste(Hand& hand) {
   hand.check(hand.stage.panel_input().messages.error.starts_with("The clipboard"), hand.stage.panel_input().messages.error);
 }
 
-void many_and_strange(Hand& hand) {
+/// As many pins as there may be, with every value of a thumbnail, are drawn; one more is refused.
+void as_many_as_there_may_be(Hand& hand) {
   Session session = small_session();
   session.view.show_pins = true;
   for (int i = 0; i < max_pins; ++i)
@@ -213,13 +193,7 @@ void many_and_strange(Hand& hand) {
     session.pins[i].thumbnail.assign(pin_width * pin_height, static_cast<std::int8_t>(i * 5 - 128));
   hand.open(session);
   hand.leaves("one too many", [&] { hand.key(ImGuiKey_K); });
-  for (const auto& [width, height] : {std::pair{640, 400}, std::pair{1000, 700}, std::pair{1280, 800}})
-    for (const double scale : {0.75, 2.0}) {
-      hand.stage.resize(width, height);
-      hand.view().ui_scale = scale;
-      hand.frames(4);
-      hand.picture();
-    }
+  hand.picture();
 }
 
 void not_finite(Hand& hand) {
@@ -239,19 +213,19 @@ void not_finite(Hand& hand) {
 
 constexpr std::array cases{
     Case{"pins", "keep", keep},
-    Case{"pins", "beside controls", beside_controls},
+    Case{"pins", "pins in a narrow window", pins_in_a_narrow_window},
     Case{"pins", "nothing to keep", nothing_to_keep},
     Case{"pins", "restore", restore},
     Case{"pins", "rename and delete", rename_and_delete},
     Case{"pins", "reorder", reorder},
     Case{"pins", "compare", compare},
     Case{"pins", "copy and paste pins", copy_and_paste},
-    Case{"pins", "many", many_and_strange},
+    Case{"pins", "as many as there may be", as_many_as_there_may_be},
     Case{"pins", "not finite pins", not_finite},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> pin_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -242,29 +242,12 @@ void nothing_grows_in_a_day(Hand& hand) {
              "memory grew from " + std::to_string(before) + " to " + std::to_string(after) + " MB");
 }
 
-/// Printed, not asserted: other programs share the cores.
-void frames_are_timed(Hand& hand) {
-  Session session = small_session();
-  session.experiment.problem.n = 4096;
-  session.experiment.problem.d = 64;
-  if (is_sanitized()) session.experiment.problem.rows = 64;  // all rows take a minute there, and such times are meaningless
-  hand.open(session);
-  hand.stage.frame_ms.clear();
-  for (int i = 0; i < 100; ++i) hand.move({300.0f + 5 * static_cast<float>(i), 300});
-  std::vector<float> ms = hand.stage.frame_ms;
-  if (!hand.check(!ms.empty(), "frames were drawn")) return;
-  std::ranges::sort(ms);
-  std::printf("frames without OpenGL at N = 4096: %.2f ms in the middle, %.2f ms of a hundred the slowest but one\n",
-              static_cast<double>(ms[ms.size() / 2]), static_cast<double>(ms[ms.size() * 99 / 100]));
-}
-
 constexpr Case cases[]{
     Case{"random", "nothing grows in a day", nothing_grows_in_a_day},
-    Case{"random", "frames are timed", frames_are_timed},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> random_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -510,8 +510,8 @@ constexpr std::array cases{
     Case{"keys", "quit", quit},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> strip_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -160,8 +160,8 @@ constexpr std::array cases{
     Case{"tile range", "events", events},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> tile_range_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -15,7 +15,7 @@
 #include "kernels/compute.h"
 #include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/ui/cases.h"
+#include "tests/ui/explore/output_files.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
@@ -27,46 +27,6 @@ namespace attoscope::testing {
 namespace {
 
 const std::string statistics = "//Statistics/";
-
-// --- files ------------------------------------------------------------------------------------------------------------
-
-/// A tensor of a file.
-struct Stored {
-  std::string name;
-  std::vector<int> shape;
-  std::vector<double> values;
-};
-
-/// A .safetensors file in bf16, which holds all of these numbers.
-std::string bf16_file(const std::vector<Stored>& tensors) {
-  std::string header, data;
-  for (const Stored& t : tensors) {
-    std::string shape;
-    for (const int x : t.shape) shape += (shape.empty() ? "" : ",") + std::to_string(x);
-    const std::size_t begin = data.size();
-    for (const double x : t.values) {
-      const auto bits = bit_as<std::uint32_t>(static_cast<float>(x)) >> 16;
-      data += static_cast<char>(bits & 255), data += static_cast<char>(bits >> 8);
-    }
-    header += (header.empty() ? "{\"" : ",\"") + t.name + "\":{\"dtype\":\"BF16\",\"shape\":[" + shape +
-              "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
-  }
-  header += "}";
-  std::string length(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 255);
-  return length + header + data;
-}
-
-/// heads x n x d as .npy.
-std::string npy_of(const std::vector<double>& values, int heads, int n, int d) {
-  std::string bytes = npy_bytes(heads * n, d, values.data());
-  const std::string flat = "(" + std::to_string(heads * n) + ", " + std::to_string(d) + ")",
-                    deep = "(" + std::to_string(heads) + ", " + std::to_string(n) + ", " + std::to_string(d) + ")";
-  const std::size_t at = bytes.find(flat);
-  bytes.replace(at, flat.size(), deep);
-  bytes.erase(bytes.find("   ", at + deep.size()), deep.size() - flat.size());
-  return bytes;
-}
 
 constexpr int layers = 30, heads = 9, tokens = 24, width = 8;
 constexpr int scaled = 17 * heads + 4, emptied = 23 * heads + 2;  ///< the heads with a fault
@@ -145,17 +105,18 @@ void dropped_elsewhere(Hand& hand) {
   Result r = compute(small_session().experiment);
   r.a.values[37 * 16 + 5] += 3;
   write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
-  for (const Workspace workspace : {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::learn})
-    for (const PictureKind picture : {PictureKind::scores, PictureKind::rescales, PictureKind::heads}) {
-      hand.open(small_session());
-      hand.view().workspace = workspace, hand.view().picture = picture, hand.view().field = Field::b;
-      hand.frames(3);
-      hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
-      hand.settle();
-      const View& view = hand.view();
-      hand.check(view.workspace == Workspace::explore && view.picture == PictureKind::output && view.field == Field::a_error,
-                 "the output's error is shown");
-    }
+  for (const auto& [workspace, picture] :
+       {std::pair{Workspace::explore, PictureKind::scores}, std::pair{Workspace::sweep, PictureKind::rescales},
+        std::pair{Workspace::train, PictureKind::heads}, std::pair{Workspace::learn, PictureKind::output}}) {
+    hand.open(small_session());
+    hand.view().workspace = workspace, hand.view().picture = picture, hand.view().field = Field::b;
+    hand.frames(3);
+    hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+    hand.settle();
+    const View& view = hand.view();
+    hand.check(view.workspace == Workspace::explore && view.picture == PictureKind::output && view.field == Field::a_error,
+               "the output's error is shown");
+  }
 }
 
 /// A dump of 30 x 9 heads, two of them wrong: from opening it to the first wrong element of each by clicks alone.
@@ -299,158 +260,105 @@ void suspects(Hand& hand) {
   hand.check(hand.view().comparison == Comparison::none && !hand.view().second_slip, "the swipe ends");
 }
 
-// --- the table of a kernel author -------------------------------------------------------------------------------------
+// --- faulty kernels ------------------------------------------------------------------------------------------------------
 
 constexpr int rows = 130, depth = 20, query_heads = 4, key_heads = 2, tile = 32;
 
-/// A loop over tiles of keys with a mistake.
-struct Kernel {
-  double scale = 1 / std::sqrt(double{depth}), score_factor = 1;
-  int tail = 0;                           ///< keys of zeros behind the last that count
-  int late_from = 0, late_to = 0;         ///< rows whose mask is a key too narrow
-  bool first_max = false;                 ///< the max of the first tile is kept
-  bool l_a_tile = false, l_each = false;  ///< l is stored in fp16 after each tile, or each addition
-  bool short_exp = false;                 ///< exp2 by a polynomial of degree 2
-  bool p_e4m3 = false;
-  int padding = 0;  ///< the first keys are hidden: rows that see none become NaN
+/// A kernel with a fault: other rules than the question's, or an output spoilt afterwards.
+struct Fault {
+  std::string name;
+  bool wrong;
+  void (*rules)(Experiment&) = [](Experiment&) {};
+  void (*spoil)(std::vector<double>&) = [](std::vector<double>&) {};
+  bool wrong_group = false;
+  int padding = 0;  ///< the first keys are hidden
 };
 
-double exp_of(double x, bool brief) {
-  if (!brief) return std::exp(x);
-  const double y = x * 1.4426950408889634, whole = std::floor(y), f = y - whole;
-  return std::ldexp(1 + f * (0.6565 + 0.3435 * f), static_cast<int>(whole));
-}
-
-/// One row of one head, d numbers in fp16.
-void run_row(const Kernel& kernel, const double* q, const double* k, const double* v, int row, double* out) {
-  double m = -std::numeric_limits<double>::infinity(), l = 0;
-  std::array<double, depth> O{};
-  const int last = row - (row >= kernel.late_from && row < kernel.late_to ? 1 : 0);
-  const int end = row == rows - 1 ? rows + kernel.tail : last + 1;
-  for (int begin = 0; begin < end; begin += tile) {
-    const int stop = std::min(end, begin + tile);
-    std::array<double, tile> S{};
-    double most = -std::numeric_limits<double>::infinity();
-    for (int j = begin; j < stop; ++j) {
-      double sum = 0;
-      for (int c = 0; c < depth && j < rows; ++c) sum += q[c] * k[j * depth + c];
-      S[static_cast<std::size_t>(j - begin)] =
-          j < kernel.padding ? -std::numeric_limits<double>::infinity() : sum * kernel.scale;
-      most = std::max(most, S[static_cast<std::size_t>(j - begin)]);
-    }
-    const double before = m;
-    if (!kernel.first_max || begin == 0) m = std::max(m, most);
-    const double alpha = std::isinf(before) ? 0 : exp_of(before - m, kernel.short_exp);
-    l *= alpha;
-    for (double& x : O) x *= alpha;
-    for (int j = begin; j < stop; ++j) {
-      const double e = exp_of(S[static_cast<std::size_t>(j - begin)] - m, kernel.short_exp);
-      const double P = round(kernel.p_e4m3 ? e4m3 : fp16, e);
-      l += e;
-      if (kernel.l_each) l = round(fp16, l);
-      for (int c = 0; c < depth && j < rows; ++c) O[static_cast<std::size_t>(c)] += P * v[j * depth + c];
-    }
-    if (kernel.l_a_tile) l = round(fp16, l);
-  }
-  for (int c = 0; c < depth; ++c) out[c] = round(fp16, O[static_cast<std::size_t>(c)] / l);
-}
-
-/// Q, K, V of all heads, and the output of a kernel.
-struct CallOfTable {
+/// Q of all heads, K and V of half of them, and the output of a kernel.
+struct Call {
   std::vector<double> q, k, v, o;
 };
-CallOfTable call_of_table(const Kernel& kernel, bool wrong_group) {
-  CallOfTable call;
+Call call_of(const Fault& fault, const Mask& mask) {
+  Call call;
   Experiment e = small_session().experiment;
   e.format = fp16;
-  e.problem.n = rows, e.problem.d = depth;
+  e.problem.n = rows, e.problem.d = depth, e.problem.mask = mask;
+  std::vector<std::shared_ptr<const Tensors>> drawn;
   for (int h = 0; h < query_heads; ++h) {
     e.problem.seed = static_cast<std::uint64_t>(h) + 5;
-    const Result r = compute(e);
-    for (const double x : r.inputs->q) call.q.push_back(round(fp16, x * kernel.score_factor));
+    drawn.push_back(compute(e).inputs);
+    call.q.insert(call.q.end(), drawn.back()->q.begin(), drawn.back()->q.end());
     if (h >= key_heads) continue;
-    call.k.insert(call.k.end(), r.inputs->k.begin(), r.inputs->k.end());
-    call.v.insert(call.v.end(), r.inputs->v.begin(), r.inputs->v.end());
+    call.k.insert(call.k.end(), drawn.back()->k.begin(), drawn.back()->k.end());
+    call.v.insert(call.v.end(), drawn.back()->v.begin(), drawn.back()->v.end());
   }
-  constexpr std::size_t head = std::size_t{rows} * depth;
-  call.o.resize(query_heads * head);
+  fault.rules(e);
+  e.problem.input.kind = InputKind::tensors;
   for (int h = 0; h < query_heads; ++h) {
-    const auto group = static_cast<std::size_t>(wrong_group ? h % key_heads : h / (query_heads / key_heads));
-    for (int row = 0; row < rows; ++row) {
-      const std::size_t at = static_cast<std::size_t>(h) * head + static_cast<std::size_t>(row) * depth;
-      run_row(kernel, call.q.data() + at, call.k.data() + group * head, call.v.data() + group * head, row, call.o.data() + at);
-    }
+    Tensors tensors = *drawn[static_cast<std::size_t>(h)];
+    const Tensors& group = *drawn[static_cast<std::size_t>(fault.wrong_group ? h % key_heads : h / (query_heads / key_heads))];
+    tensors.k = group.k, tensors.v = group.v;
+    e.problem.input.tensors = std::make_shared<const Tensors>(std::move(tensors));
+    const Result r = compute(e);
+    call.o.insert(call.o.end(), r.a.values.begin(), r.a.values.end());
   }
+  fault.spoil(call.o);
   return call;
 }
 
 /// Rows 96 to 127 of the last head stand in place of those of the next tile, and are missing.
-void move_tile(CallOfTable& call) {
-  const auto from = call.o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
+void move_tile(std::vector<double>& o) {
+  const auto from = o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
   std::copy_n(from, tile * depth, from + std::ptrdiff_t{tile} * depth);
   std::fill_n(from, tile * depth, 0.0);
 }
 
-struct TableRow {
-  std::string name;
-  Kernel kernel{};
-  bool wrong = true;
-  bool wrong_group = false, moved = false;
-};
-
-/// The rows of a kernel author's table: the window's verdict on every head is that of `attoscope judge`.
-void table_of_kernels(Hand& hand) {
-  const std::vector<TableRow> table{
-      {.name = "none", .kernel = {}, .wrong = false},
-      {.name = "none, large scores", .kernel = {.score_factor = 6}, .wrong = false},
-      {.name = "scale of the padded d", .kernel = {.scale = 1 / std::sqrt(24.0)}},
-      {.name = "keys behind the last tile", .kernel = {.tail = 30}},
-      {.name = "causal off by one in a tile", .kernel = {.late_from = 64, .late_to = 96}},
-      {.name = "the other head of K and V", .kernel = {}, .wrong_group = true},
-      {.name = "the first max kept", .kernel = {.first_max = true}, .wrong = false},
-      {.name = "the first max kept, large scores", .kernel = {.score_factor = 6, .first_max = true}},
-      {.name = "a tile moved", .kernel = {}, .moved = true},
-      {.name = "l in fp16, each tile", .kernel = {.l_a_tile = true}, .wrong = false},
-      {.name = "l in fp16, each addition", .kernel = {.l_each = true}},
-      {.name = "exp2 of degree 2", .kernel = {.short_exp = true}},
-      {.name = "P in e4m3", .kernel = {.p_e4m3 = true}},
-      {.name = "NaN in rows that see no key", .kernel = {.padding = 5}}};
-  for (const TableRow& row : table) {
+/// The window's verdict on every head of a faulty kernel is that of `attoscope judge`.
+void faulty_kernels(Hand& hand) {
+  const std::vector<Fault> faults{
+      {.name = "none", .wrong = false},
+      {.name = "l in fp16", .wrong = false, .rules = [](Experiment& e) { e.a.precision[Step::l] = to_format(fp16); }},
+      {.name = "scale of the padded d", .wrong = true, .rules = [](Experiment& e) { e.problem.scale = 1 / std::sqrt(24.0); }},
+      {.name = "no mask", .wrong = true, .rules = [](Experiment& e) { e.problem.mask.kind = Mask::Kind::none; }},
+      {.name = "P in e4m3", .wrong = true, .rules = [](Experiment& e) { e.a.precision[Step::P] = to_format(e4m3); }},
+      {.name = "the other head of K and V", .wrong = true, .wrong_group = true},
+      {.name = "a tile moved", .wrong = true, .spoil = move_tile},
+      {.name = "NaN in rows that see no key",
+       .wrong = true,
+       .spoil = [](std::vector<double>& o) { std::fill_n(o.begin(), 5 * depth, std::numeric_limits<double>::quiet_NaN()); },
+       .padding = 5}};
+  for (const Fault& fault : faults) {
     const TemporaryDirectory folder;
-    CallOfTable call = call_of_table(row.kernel, row.wrong_group);
-    if (row.moved) move_tile(call);
-    write_file(folder / "q.npy", npy_of(call.q, query_heads, rows, depth));
-    write_file(folder / "k.npy", npy_of(call.k, key_heads, rows, depth));
-    write_file(folder / "v.npy", npy_of(call.v, key_heads, rows, depth));
-    write_file(folder / "o.npy", npy_of(call.o, query_heads, rows, depth));
+    const Mask mask = fault.padding > 0 ? Mask{Mask::Kind::padding, fault.padding} : Mask{Mask::Kind::causal, 1};
+    const Call call = call_of(fault, mask);
+    const std::string q = folder / "q.npy", k = folder / "k.npy", v = folder / "v.npy", o = folder / "o.npy";
+    write_file(q, npy_of(call.q, query_heads, rows, depth));
+    write_file(k, npy_of(call.k, key_heads, rows, depth));
+    write_file(v, npy_of(call.v, key_heads, rows, depth));
+    write_file(o, npy_of(call.o, query_heads, rows, depth));
     Session session = small_session();
-    session.experiment.problem.mask.kind = row.kernel.padding > 0 ? Mask::Kind::padding : Mask::Kind::causal;
-    if (row.kernel.padding > 0) session.experiment.problem.mask.window = row.kernel.padding;
+    session.experiment.problem.mask = mask;
     hand.open(session);
-    hand.stage.explorer().open_dropped(hand.session(),
-                                       {folder / "q.npy", folder / "k.npy", folder / "v.npy", folder / "o.npy"});
-    await_verdicts(hand, row.name);
-    expect_judge(hand,
-                 JudgedFiles({.q = folder / "q.npy", .k = folder / "k.npy", .v = folder / "v.npy", .o = folder / "o.npy"}),
-                 row.name);
-    hand.check((verdicts(hand).wrong > 0) == row.wrong || row.name == "l in fp16, each tile",
-               row.name + ": " + heads_words(verdicts(hand)));
+    hand.stage.explorer().open_dropped(hand.session(), {q, k, v, o});
+    await_verdicts(hand, fault.name);
+    expect_judge(hand, JudgedFiles({.q = q, .k = k, .v = v, .o = o}), fault.name);
+    hand.check((verdicts(hand).wrong > 0) == fault.wrong, fault.name + ": " + heads_words(verdicts(hand)));
     if (verdicts(hand).wrong > 0)
-      hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, row.name + ": the worst head is open");
+      hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, fault.name + ": the worst head is open");
   }
 }
 
 constexpr std::array cases{
     Case{"verdict", "dropped elsewhere", dropped_elsewhere},
-    Case{"verdict", "dump", dump},
-    Case{"verdict", "stopped", stopped},
+    Case{"verdict", "a dump of 270 heads", dump},
+    Case{"verdict", "judging stopped", stopped},
     Case{"verdict", "field of tolerances", field_of_tolerances},
     Case{"verdict", "suspects", suspects},
-    Case{"verdict", "table of kernels", table_of_kernels},
+    Case{"verdict", "faulty kernels as judged by the command", faulty_kernels},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> verdict_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

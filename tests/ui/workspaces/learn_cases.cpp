@@ -448,8 +448,8 @@ constexpr std::array cases{
     Case{"learn", "live numbers", live_numbers},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> learn_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -597,8 +597,8 @@ constexpr std::array cases{
     Case{"lesson views", "tooltips", tooltips},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> lesson_view_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -138,16 +138,6 @@ void pinned(Hand& hand) {
   hand.check(state->rows[0].question.scores.size() == 64 && state->rows[0].same_bits, "64 of them, and the kernel's bits");
 }
 
-void tooltips(Hand& hand) {
-  open_stepper(hand, "scores: 1 3\nalgorithms: two_pass, flash2\n");
-  int seen = 0;
-  for (const char* what :
-       {"##source", "##scores", "##block_k", "##format", "##policy", "two_pass", "flash1", "###score 1", "###step",
-        "###step back", "###first step", "###last step", "###play steps", "##steps", "###lane flash2"})
-    seen += hand.check(hand.explained(hand.id(stepper + what)), std::string(what) + " explains itself");
-  hand.check(seen == 15, "all of them");
-}
-
 void complaints(Hand& hand) {
   const auto says = [&](const std::string& block, const std::string& words) {
     open_view(hand, block);
@@ -339,23 +329,22 @@ void pinned_scales(Hand& hand) {
 }
 
 constexpr Case cases[] = {
-    {"stepper", "buttons", buttons},
+    {"stepper", "buttons of the stepper", buttons},
     {"stepper", "play", play},
     {"stepper", "choices", choices},
     {"stepper", "scores", scores},
-    {"stepper", "bars", bars},
-    {"stepper", "pinned", pinned},
-    {"stepper", "tooltips", tooltips},
-    {"stepper", "complaints", complaints},
-    {"stepper", "clock", clock},
+    {"stepper", "bars of the scores", bars},
+    {"stepper", "scores of the traced row", pinned},
+    {"stepper", "broken blocks are reported", complaints},
+    {"stepper", "every line and step in order", clock},
     {"stepper", "formulas", formulas},
-    {"stepper", "scales", scales},
-    {"stepper", "scaled code", scaled_code},
-    {"stepper", "pinned scales", pinned_scales},
+    {"stepper", "a tile with scales, walked by hand", scales},
+    {"stepper", "code of methods with scales", scaled_code},
+    {"stepper", "traced row of a method with scales", pinned_scales},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> stepper_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -412,8 +412,8 @@ constexpr std::array cases{
     Case{"sweep", "fixed words", fixed_words},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> sweep_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

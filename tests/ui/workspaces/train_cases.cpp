@@ -585,8 +585,8 @@ constexpr std::array cases{
     Case{"train", "seeds", seeds},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> train_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

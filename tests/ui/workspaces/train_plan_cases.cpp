@@ -197,8 +197,8 @@ constexpr std::array cases{
     Case{"train plan", "text", text},
 };
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> train_plan_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -152,8 +152,8 @@ void words(Hand& hand) {
 constexpr std::array cases{Case{"train", "growing", growing}, Case{"train", "drawings", drawings},
                            Case{"train", "exact attention", exact_attention}, Case{"train", "words", words}};
 
-}  // namespace
+const Listed listed(cases);
 
-std::span<const Case> train_word_cases() { return cases; }
+}  // namespace
 
 }  // namespace attoscope::testing

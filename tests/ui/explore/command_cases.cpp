@@ -1,11 +1,16 @@
-// The command palette finds everything by typing, and the table of keys is that of ui/commands/README.md.
+// Commands: the palette finds everything by typing, the table of keys is that of ui/commands/README.md, modifiers are released
+// in every order, Esc closes one thing at a time, F6 reaches every panel.
 #include <algorithm>
 #include <array>
 #include <fstream>
 
+#include "imgui_internal.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
 #include "tests/ui/cases.h"
 #include "ui/commands/commands.h"
+#include "ui/commands/keys.h"
+#include "ui/frame/ui_state.h"
 #include "ui/session/settings.h"
 #include "ui/sweep/panels.h"
 
@@ -47,6 +52,8 @@ void by_typing(Hand& hand) {
       {"format: fp16", [](Session& s) { s.experiment.format = fp16; }},
       {"a algorithm split_kv", [](Session& s) { s.experiment.a.algorithm = Algorithm::split_kv; }},
       {"a policy eager", [](Session& s) { s.experiment.a.precision = policy("eager").precision; }},
+      {"a: sums h100", [](Session& s) { s.experiment.a.accumulator = {Accumulator::h100, Accumulator::h100}; }},
+      {"b: kernel fa3_h100", [](Session& s) { s.experiment = with_kernel_as_b(s.experiment, kernel_preset("fa3_h100")); }},
       {"theme contrast", [](Session& s) { s.view.theme = Theme::high_contrast; }},
       {"theme: dark", [](Session& s) { s.view.theme = Theme::dark; }},
       {"mask: causal", [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; }},
@@ -212,14 +219,6 @@ void your_kernel(Hand& hand) {
   hand.leaves("Q, K, V", [&] { ask(hand, "open Q, K, V"); });
   hand.check(hand.exists("//$FOCUSED/##path"), "so can theirs");
   hand.key(ImGuiKey_Escape);
-  hand.stage.resize(1000, 700);  // the statistics are a tab over the controls
-  hand.frames(4);
-  ImGui::SetWindowFocus("Statistics");
-  hand.frames(4);
-  hand.leaves("behind a tab", [&] { ask(hand, "your kernel"); });
-  hand.frames(3);
-  hand.check(hand.exists("//$FOCUSED/##kernel path"), "it comes to the front");
-  hand.key(ImGuiKey_Escape);
 }
 
 /// The table of keys in the commands' README, line by line.
@@ -236,19 +235,167 @@ void readme(Hand& hand) {
     hand.check(lines[i] == expected[i], "README: " + lines[i] + "  expected: " + expected[i]);
 }
 
-constexpr std::array cases{
-    Case{"palette", "by typing", by_typing},
-    Case{"palette", "by arrows", by_arrows_and_mouse},
-    Case{"palette", "what cannot be", what_cannot_be},
-    Case{"palette", "completeness", completeness},
-    Case{"palette", "ranking", ranking},
-    Case{"palette", "everything", everything},
-    Case{"palette", "your kernel found", your_kernel},
-    Case{"keys", "readme", readme},
+// --- keys -------------------------------------------------------------------------------------------------------------
+
+/// A Dear ImGui context of its own, with key events and frames at the test's commands.
+class Keyboard {
+ public:
+  explicit Keyboard(float seconds) : before_(ImGui::GetCurrentContext()), own_(ImGui::CreateContext()) {
+    ImGui::SetCurrentContext(own_);
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = {640, 400};
+    io.DeltaTime = seconds;
+    io.IniFilename = nullptr;
+    io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
+  }
+  ~Keyboard() {
+    ImGui::DestroyContext(own_);
+    ImGui::SetCurrentContext(before_);
+  }
+  Keyboard(const Keyboard&) = delete;
+  Keyboard& operator=(const Keyboard&) = delete;
+
+  Session session = small_session();
+  UiStatePtr state = make_ui_state();
+
+  /// C and P press, c and p release, and each "|" draws a frame; then frames until no event is left.
+  void type(const std::string& events) {
+    for (const char event : events) {
+      if (event == '|') {
+        frame();
+        continue;
+      }
+      ImGuiIO& io = ImGui::GetIO();
+      const bool control = event == 'C' || event == 'c', down = event == 'C' || event == 'P';
+      if (control) io.AddKeyEvent(ImGuiMod_Ctrl, down);
+      io.AddKeyEvent(control ? ImGuiKey_LeftCtrl : ImGuiKey_P, down);
+    }
+    for (int i = 0; i < 8; ++i) frame();
+  }
+
+ private:
+  void frame() {
+    ImGui::NewFrame();
+    Requests requests;
+    const PanelInput input;
+    handle_keys({session, *state, requests, nullptr, input});
+    ImGui::EndFrame();
+  }
+
+  ImGuiContext *before_, *own_;
 };
 
-}  // namespace
+/// The events with frames between them according to the bits of `frames`.
+std::string with_frames(const std::string& events, unsigned frames) {
+  std::string all;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    all += events[i];
+    if ((frames >> i & 1) != 0) all += '|';
+  }
+  return all;
+}
 
-std::span<const Case> palette_cases() { return cases; }
+/// Ctrl+P is Ctrl+P whenever its keys are released, and P is P.
+void modifiers(Hand& hand) {
+  for (const float seconds : {1.0f / 60, 1.0f / 5})
+    for (unsigned frames = 0; frames < 16; ++frames) {
+      for (const char* order : {"CPpc", "CPcp"}) {
+        Keyboard keyboard(seconds);
+        keyboard.type(with_frames(order, frames));
+        hand.check(keyboard.state->popups.palette.asked && keyboard.session == small_session(),
+                   "the palette by " + with_frames(order, frames));
+      }
+      for (const char* order : {"PpCc", "PCpc", "PCcp"}) {
+        Keyboard keyboard(seconds);
+        keyboard.type(with_frames(order, frames));
+        hand.check(!keyboard.state->popups.palette.asked && keyboard.session.view.range_pinned,
+                   "the range of the colours by " + with_frames(order, frames));
+      }
+    }
+}
+
+/// Esc closes the keys, then the sum, then unpins the cell: one at a time.
+void escape(Hand& hand) {
+  hand.view().cell_row = 3, hand.view().cell_col = 2;
+  hand.view().show_sum = true;
+  hand.frames(2);
+  hand.key(ImGuiKey_H);
+  hand.check(hand.stage.state->popups.help, "the keys are shown");
+  hand.leaves("Esc closes the keys alone", [&] { hand.key(ImGuiKey_Escape); });
+  hand.check(!hand.stage.state->popups.help, "they are closed");
+  hand.changes("then the sum", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.show_sum = false; });
+  hand.changes(
+      "then it unpins the cell", [&] { hand.key(ImGuiKey_Escape); },
+      [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+  hand.click(controls + "##kernel");
+  hand.pick("open a file ...");
+  hand.frames(3);
+  hand.check(ImGui::GetIO().WantTextInput, "a path is typed");
+  hand.leaves("Esc closes its prompt at once", [&] { hand.key(ImGuiKey_Escape); });
+  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "it is closed");
+  for (const char* popup : {"###session", "###presets"}) {
+    hand.click(top_bar + popup);
+    hand.frames(2);
+    hand.check(ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), std::string(popup) + " is open");
+    hand.leaves("Esc closes it", [&] { hand.key(ImGuiKey_Escape); });
+    hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), std::string(popup) + " is closed");
+  }
+}
+
+/// The panel that has the keyboard.
+std::string focused() {
+  const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
+  return at != nullptr ? at->RootWindow->Name : "";
+}
+
+/// F6 goes through these panels, the last of which is the status bar, Shift+F6 back.
+void go_through(Hand& hand, const std::vector<std::string>& order) {
+  for (int i = 0; i < 9 && focused() != "Status bar"; ++i) hand.key(ImGuiKey_F6), hand.frames(2);
+  for (const std::string& name : order) {
+    hand.leaves("F6", [&] { hand.key(ImGuiKey_F6); });
+    hand.frames(2);
+    hand.check(focused() == name, "F6 comes to " + name + ": " + focused());
+  }
+  for (auto name = order.rbegin() + 1; name != order.rend(); ++name) {
+    hand.leaves("Shift+F6", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_F6); });
+    hand.frames(2);
+    hand.check(focused() == *name, "Shift+F6 comes to " + *name + ": " + focused());
+  }
+}
+
+/// F6 goes through all panels, also one that is a tab behind another; Tab stays in the panel.
+void keyboard_reaches_every_panel(Hand& hand) {
+  hand.view().show_pins = true;
+  hand.frames(4);
+  go_through(hand, {"Top bar", "Controls", "Statistics", "Pins", "Heat map", "Recurrence", "Status bar"});
+  hand.key(ImGuiKey_F6), hand.key(ImGuiKey_F6);
+  hand.check(focused() == "Controls", "two panels on: " + focused());
+  hand.leaves("Tab", [&] { hand.key(ImGuiKey_Tab); });
+  hand.check(focused() == "Controls", "Tab stays in the panel");
+  hand.view().workspace = Workspace::train;
+  hand.frames(3);
+  std::vector<std::string> seen;
+  for (int i = 0; i < 5; ++i) hand.key(ImGuiKey_F6), seen.push_back(focused());
+  for (const char* name : {"Train plan", "Train", "Train numbers"})
+    hand.check(std::ranges::find(seen, name) != seen.end(), std::string(name) + " is reached in its workspace");
+}
+
+constexpr std::array cases{
+    Case{"palette", "settings by typing", by_typing},
+    Case{"palette", "by arrows and by mouse", by_arrows_and_mouse},
+    Case{"palette", "impossible settings are refused", what_cannot_be},
+    Case{"palette", "every field and key has a command", completeness},
+    Case{"palette", "order of the commands found", ranking},
+    Case{"palette", "workspaces, lessons and plans by typing", everything},
+    Case{"palette", "file of an output by typing", your_kernel},
+    Case{"keys", "table of keys in the README", readme},
+    Case{"keys", "modifiers in any order", modifiers},
+    Case{"keys", "Esc closes one thing at a time", escape},
+    Case{"keys", "the keyboard reaches every panel", keyboard_reaches_every_panel},
+};
+
+const Listed listed(cases);
+
+}  // namespace
 
 }  // namespace attoscope::testing

@@ -1,0 +1,379 @@
+// The window: its layout, progress and cancelling, tooltips; every panel with nothing, something running, NaN and infinities,
+// in extreme sizes and small windows.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <tuple>
+
+#include "app/files/paths.h"
+#include "app/session/session.h"
+#include "imgui_internal.h"
+#include "kernels/compute.h"
+#include "tests/ui/cases.h"
+#include "ui/layout.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// The lines between panels are dragged; the palette brings back the first layout.
+void panel_sizes(Hand& hand) {
+  hand.frames(3);
+  const auto place_of = [](const char* window) { return ImGui::FindWindowByName(window)->Pos; };
+  const auto drag = [&](ImVec2 from, float dx, float dy) {
+    return [&hand, from, dx, dy] { hand.drag(from, {from.x + dx, from.y + dy}); };
+  };
+  hand.changes("the line between controls and picture", drag({place_of(heatmap_window).x - 0.5f, 300}, 64, 0),
+               [](Session& s) { s.view.panels.left = 380; });
+  hand.changes("the line before the statistics", drag({place_of(statistics_window).x - 0.5f, 200}, -40, 0),
+               [](Session& s) { s.view.panels.right = 388; });
+  hand.changes("the line above the strip", drag({700, place_of(recurrence_window).y - 0.5f}, 0, 30),
+               [](Session& s) { s.view.panels.bottom = 232; });
+  hand.view().show_pins = true;
+  hand.frames(4);
+  hand.changes("the line beside the pins", drag({place_of(heatmap_window).x - 0.5f, 300}, 40, 0),
+               [](Session& s) { s.view.panels.pins = 328; });
+  hand.changes(
+      "reset layout",
+      [&] {
+        hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+        hand.frames(2);
+        hand.enter("reset layout");
+      },
+      [](Session& s) { s.view.panels = {}; });
+  for (const double absurd : {64.0, 8192.0}) {
+    hand.view().panels = {absurd, absurd, absurd};
+    hand.frames(4);
+    hand.check(ImGui::FindWindowByName(heatmap_window)->Size.x >= 100, "the picture keeps room");
+  }
+}
+
+/// A button to cancel appears where an answer takes half a second.
+void progress(Hand& hand) {
+  hand.stage.told = hand.stage.panel_input();
+  AnswerInput& answer = hand.stage.told->answer;
+  const auto offered = [&](bool computing, double seconds) {
+    answer.computing = computing, answer.computing_seconds = seconds;
+    hand.frames(3);
+    return hand.exists("//Status bar/###cancel");
+  };
+  hand.check(!offered(true, 0.3), "not at once");
+  for (const auto& [share, left] :
+       {std::pair{0.0, -1.0}, std::pair{0.99, 5000.0}, std::pair{1.0, 1e9}, std::pair{std::nan(""), std::nan("")}}) {
+    answer.progress = share, answer.seconds_left = left;
+    hand.check(offered(true, 0.6), "then it is there");
+  }
+  offered(false, 0);
+  hand.frames(60);
+  hand.check(!offered(false, 0), "and goes away");
+}
+
+/// Something that takes seconds.
+Session slow_session() {
+  Session session = small_session();
+  session.experiment.problem.n = 32768;
+  session.experiment.problem.d = 128;
+  session.experiment.a.precision = policy("all_tile").precision;
+  return session;
+}
+
+void cancelling(Hand& hand) {
+  for (const bool by_key : {false, true}) {
+    hand.open(small_session());
+    const auto old = hand.stage.panel_input().answer.result;
+    hand.session() = slow_session();
+    double largest = 0;
+    for (int i = 0; i < 20000 && !(hand.stage.panel_input().answer.computing_seconds > 0.7 && largest > 0); ++i) {
+      hand.frames(1);
+      largest = std::max(largest, hand.stage.panel_input().answer.progress);
+    }
+    hand.check(largest > 0 && largest < 1, "it says how far it is");
+    const Session before = hand.session();
+    by_key ? hand.key(ImGuiKey_Escape) : hand.click("//Status bar/###cancel");
+    for (int i = 0; i < 20000 && hand.stage.panel_input().answer.computing; ++i) hand.frames(1);
+    hand.frames(2);
+    const PanelInput input = hand.stage.panel_input();
+    hand.check(!input.answer.computing && input.messages.error.starts_with("Stopped: "),
+               "it stops and says so: " + input.messages.error);
+    hand.check(input.answer.result && (input.answer.result == old || input.answer.result->experiment == before.experiment),
+               "the picture stays");
+    hand.check(hand.session() == before, "nothing else changes");
+    hand.experiment() = small_session().experiment;
+    hand.settle();
+    hand.check(hand.stage.panel_input().messages.error.empty() &&
+                   hand.stage.panel_input().answer.result->experiment == hand.experiment(),
+               "and it goes on");
+  }
+}
+
+// --- tooltips ---------------------------------------------------------------------------------------------------------
+
+/// Every item of a window opens a tooltip; an item without a name, as the canvas of a plot, lies below one with a tooltip.
+void all_explained(Hand& hand, const std::string& window, int least) {
+  int count = 0;
+  for (const auto& [id, label] : hand.items(window)) {
+    if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE")) continue;
+    ++count;
+    hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
+  }
+  hand.check(count >= least, window + " has " + std::to_string(count) + " items, expected " + std::to_string(least));
+}
+
+/// Every control of a panel, and of the toolbar of each kind of picture; the pictures themselves are read, not explained.
+void panels_explained(Hand& hand) {
+  hand.stage.resize(1600, 1200);
+  hand.frames(3);
+  all_explained(hand, "//Controls", 80);
+  Session session = small_session();
+  session.view.detail = Detail::traffic;
+  session.view.comparison = Comparison::swipe;
+  session.view.rescale_show = RescaleShow::amount;
+  hand.open(session);
+  all_explained(hand, "//Statistics", 6);
+  for (const PictureKind kind : {PictureKind::output, PictureKind::rescales, PictureKind::scores}) {
+    hand.view().picture = kind;
+    hand.settle();
+    all_explained(hand, "//Heat map", 7);
+  }
+  session.view.workspace = Workspace::sweep;
+  session.sweep.second = {"format", "bf16,fp16"};
+  hand.open(session);
+  hand.frames(10);
+  all_explained(hand, "//Sweep plan", 30);
+  all_explained(hand, "//Sweep picture", 3);
+}
+
+void popup_explained(Hand& hand, const std::function<void()>& open, int least) {
+  open();
+  hand.frames(2);
+  all_explained(hand, "//$FOCUSED", least);
+  hand.key(ImGuiKey_Escape);
+}
+
+void popups_explained(Hand& hand) {
+  hand.stage.resize(1600, 1200);
+  hand.frames(3);
+  const auto click = [&](const std::string& path, int button = 0) {
+    return [&hand, path, button] { hand.click(controls + path, button); };
+  };
+  popup_explained(hand, click("##input"), 10);
+  popup_explained(hand, click("###open file"), 2);
+  popup_explained(hand, click("##rows"), 2);
+  popup_explained(hand, click("##device"), 2);
+  popup_explained(hand, click("###tiles for M"), 8);
+  popup_explained(hand, click("mask/###more"), 3);
+  for (const char* column : {"a/", "b/"}) {
+    popup_explained(hand, click(std::string(column) + "##algorithm"), 8);
+    popup_explained(hand, click(std::string(column) + "##preset"), 5);
+    popup_explained(hand, click(std::string(column) + "##sums"), 20);
+    popup_explained(hand, click(std::string(column) + "##scales"), 12);
+    popup_explained(hand, click(std::string(column) + "###options"), 8);
+    popup_explained(hand, click(std::string(column) + "S", 1), 11);
+  }
+}
+
+/// Controls that stand there in some states only.
+void seldom_controls_explained(Hand& hand) {
+  const auto explained = [&](std::initializer_list<std::string> items) {
+    for (const std::string& item : items) hand.check(hand.explained(hand.id(item)), item + " says nothing");
+  };
+  explained({controls + "about FORMAT D", controls + "about WHERE ROUNDING HAPPENS", heatmap + "pin"});
+  Session session = small_session();
+  session.experiment.problem.input.kind = InputKind::constant;
+  session.experiment.problem.mask.kind = Mask::Kind::window;
+  session.device = "nowhere";
+  hand.open(session);
+  explained({controls + "##value", controls + "##window size", controls + "##device"});
+  session.experiment.problem.input.kind = InputKind::tensors;
+  session.experiment.problem.input.file = example_file();
+  session.experiment.problem.d = 64;
+  hand.open(session);
+  explained({controls + "##head", controls + "##d"});
+  session = all_heads(128);
+  session.view.heads_show = HeadsShow::kv_cache;
+  hand.open(session);
+  for (int i = 0; i < 20000 && !hand.exists(heatmap + "**/##kv head 0"); ++i) hand.frames(1);
+  explained({heatmap + "heads show/outputs", heatmap + "heads show/KV cache", heatmap + "**/###bf16", heatmap + "**/###nvfp4",
+             heatmap + "**/##kv head 3"});
+}
+
+/// A tooltip does not cover a control that is pressed or dragged.
+void no_tooltip_while_held(Hand& hand) {
+  const ImVec2 at = hand.place(controls + "##N", 0.5f);
+  hand.check(hand.explained_at(at), "the slider is explained");
+  const Session before = hand.session();
+  hand.check(!hand.explained_at(at, true), "but not while it is held");
+  hand.session() = before;
+}
+
+// --- states -----------------------------------------------------------------------------------------------------------
+
+/// Draws the told input with the mouse everywhere and every field.
+void look(Hand& hand, const std::string& what) {
+  for (int i = 0; i < field_count; ++i) {
+    hand.view().field = static_cast<Field>(i);
+    hand.frames(1);
+  }
+  hand.view().field = Field::a_error;
+  for (const ImVec2 at : {ImVec2{150, 300}, ImVec2{150, 600}, ImVec2{600, 300}, ImVec2{600, 60}, ImVec2{1100, 300},
+                          ImVec2{1100, 120}, ImVec2{500, 650}, ImVec2{1150, 650}, ImVec2{400, 750}, ImVec2{300, 790}})
+    hand.move(at);
+  const Picture picture = hand.picture();
+  const auto [least, most] = std::minmax_element(picture.rgb.begin(), picture.rgb.end());
+  hand.check(*most - *least > 100, what + " is drawn");
+}
+
+PanelInput told(Result result) {
+  PanelInput input;
+  input.answer.device = result.device;
+  input.answer.result = std::make_shared<const Result>(std::move(result));
+  return input;
+}
+
+void no_answer(Hand& hand) {
+  hand.stage.told = PanelInput{};
+  look(hand, "no answer");
+  hand.stage.told->answer.computing = true;
+  hand.stage.told->answer.computing_seconds = 3;
+  look(hand, "the first answer on its way");
+  hand.stage.told->answer.computing = false;
+  hand.stage.told->messages.error = std::string(500, 'x') + " cannot be read.";
+  look(hand, "a long complaint");
+  hand.stage.told = told(compute(small_session().experiment));
+  hand.stage.told->answer.computing = true;
+  hand.stage.told->answer.computing_seconds = 0.5;
+  look(hand, "an old answer");
+}
+
+void not_finite(Hand& hand) {
+  Session session = small_session();
+  session.experiment.format = {2, 1};
+  session.experiment.problem.input.kind = InputKind::constant;
+  session.experiment.problem.input.value = 1e30;
+  session.experiment.a.precision = policy("all_tile").precision;
+  hand.open(session);
+  hand.check(hand.stage.panel_input().answer.result->golden_nonfinite > 0, "golden itself is not finite");
+  look(hand, "golden that is not finite");
+  session.experiment.problem.input.kind = InputKind::outliers;
+  session.experiment.problem.d = 64;
+  session.experiment.problem.scale = 40;
+  session.experiment.format = {4, 3};
+  hand.open(session);
+  look(hand, "overflows");
+}
+
+void planted_nan_and_infinities(Hand& hand) {
+  Result result = compute(small_session().experiment);
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  result.a.values[5] = nan;
+  result.a.values[200] = inf;
+  result.b.values[300] = -inf;
+  result.a_error.nonfinite = 2;
+  result.b_error.nonfinite = 1;
+  for (double Deviation::* value : {&Deviation::max_abs, &Deviation::mean_abs, &Deviation::cosine, &Deviation::wasserstein})
+    result.a_error.*value = nan, result.b_error.*value = inf;
+  for (TraceTile& tile : result.trace.tiles) tile.max_used = -inf, tile.l = nan, tile.error = inf, tile.alpha = nan;
+  for (auto& quantiles : result.rescales.max_quantiles) quantiles.fill(std::numeric_limits<float>::quiet_NaN());
+  hand.stage.told = told(std::move(result));
+  look(hand, "planted NaN and infinities");
+}
+
+void extreme_sizes(Hand& hand) {
+  struct Size {
+    int n, d, rows, block;
+  };
+  for (const auto& [n, d, rows, block] : {Size{1, 1, 0, 1}, Size{1, 1, 0, 64}, Size{2, 3, 0, 1}, Size{65536, 8, 64, 64},
+                                          Size{4096, 8, 64, 1}, Size{3, 1024, 0, 2}, Size{17, 5, 4, 2048}}) {
+    Session session = small_session();
+    Problem& problem = session.experiment.problem;
+    problem.n = n;
+    problem.d = d;
+    problem.rows = rows;
+    session.experiment.a.block_k = session.experiment.b.block_k = block;
+    session.view.show_tiles = true;
+    session.view.cell_row = session.view.cell_col = 0;
+    hand.open(session);
+    hand.check(hand.stage.panel_input().answer.result != nullptr, "N = " + std::to_string(n) + " has an answer");
+    look(hand, "N = " + std::to_string(n) + ", d = " + std::to_string(d));
+    hand.wheel(hand.place(heatmap + "picture", 0.3f, 0.7f), 9);
+    look(hand, "its zoom");
+  }
+}
+
+void rows_without_keys(Hand& hand) {
+  Session session = small_session();
+  session.experiment.problem.mask.kind = Mask::Kind::window;
+  session.experiment.problem.mask.window = 3;
+  session.experiment.problem.traced_row = 0;
+  hand.open(session);
+  look(hand, "a narrow window");
+}
+
+void too_large(Hand& hand) {
+  const auto before = hand.stage.panel_input().answer.result;
+  hand.experiment().problem.n = max_n;
+  hand.experiment().problem.d = max_d;
+  hand.settle();
+  const std::string message = hand.stage.panel_input().messages.error;
+  hand.check(!message.empty() && message.find("bytes") != std::string::npos, "refused with the bytes: " + message);
+  hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows");
+  hand.experiment().problem.n = 32;
+  hand.experiment().problem.d = 8;
+  hand.settle();
+  hand.check(hand.stage.panel_input().messages.error.empty() &&
+                 hand.stage.panel_input().answer.result->experiment == hand.experiment(),
+             "and goes on");
+}
+
+void remarks_of_a_session_file(Hand& hand) {
+  Session session = small_session();
+  Explorer explorer({.session = session, .remarks = {"session.json: view.range is -1.", "session.json: d is 0."}}, [] {});
+  const auto answer = [&] {
+    for (int i = 0; i < 500 && (!explorer.panel_input().answer.result || explorer.computing()); ++i) {
+      explorer.update(session);
+      hand.frames(1);
+    }
+  };
+  answer();
+  hand.check(
+      explorer.panel_input().answer.result && explorer.panel_input().messages.error.find("view.range") != std::string::npos,
+      "what was wrong with the session file is told beside the first answer");
+  session.experiment.problem.seed = 2;
+  explorer.update(session);
+  hand.check(explorer.panel_input().messages.error.empty(), "until something else is asked");
+}
+
+void small_windows(Hand& hand) {
+  for (const auto& [width, height, scale] :
+       {std::tuple{640, 400, 1.0}, std::tuple{320, 200, 3.0}, std::tuple{1920, 1080, 2.0}}) {
+    hand.stage.resize(width, height);
+    hand.view().ui_scale = scale;
+    hand.frames(4);
+    look(hand, std::to_string(width) + " x " + std::to_string(height));
+  }
+}
+
+constexpr std::array cases{
+    Case{"layout", "panel sizes", panel_sizes},
+    Case{"progress", "button to cancel", progress},
+    Case{"progress", "cancelling", cancelling},
+    Case{"tooltips", "panels are explained", panels_explained},
+    Case{"tooltips", "popups are explained", popups_explained},
+    Case{"tooltips", "seldom controls are explained", seldom_controls_explained},
+    Case{"tooltips", "no tooltip while held", no_tooltip_while_held},
+    Case{"states", "no answer", no_answer},
+    Case{"states", "not finite", not_finite},
+    Case{"states", "planted NaN and infinities", planted_nan_and_infinities},
+    Case{"states", "extreme sizes", extreme_sizes},
+    Case{"states", "rows without keys", rows_without_keys},
+    Case{"states", "too large", too_large},
+    Case{"states", "small windows", small_windows},
+    Case{"states", "remarks of a session file", remarks_of_a_session_file},
+};
+
+const Listed listed(cases);
+
+}  // namespace
+
+}  // namespace attoscope::testing
