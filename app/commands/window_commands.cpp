@@ -237,7 +237,9 @@ void declare(OptionList& c, WindowArguments& x) {
 }  // namespace
 
 void no_window() {
-  throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
+  throw std::runtime_error(
+      "this program has no window, as all that are built with -DATTOSCOPE_GUI=OFF and that of the wheel for glibc 2.28; "
+      "attoscope judge and attoscope run work without");
 }
 
 Command render_command() {

@@ -1,8 +1,5 @@
 #include "kernels/questions/scores.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +8,7 @@
 #include "kernels/cancelled_sign.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"
 #include "kernels/recurrence/prefix_golden.h"
 #include "kernels/recurrence/row_steps.h"
@@ -142,14 +140,11 @@ class WindowMaker {
       : window_(window), stop_(stop), runs_(window.question.experiment, stop) {}
 
   void fill() {
-    tbb::parallel_for(
-        0, window_.question.rows,
-        [&](int i) {
-          stop_.check();
-          fill_a(i);
-          fill_truth(i);
-        },
-        tbb::simple_partitioner{});
+    parallel_for_single(0, window_.question.rows, [&](int i) {
+      stop_.check();
+      fill_a(i);
+      fill_truth(i);
+    });
   }
 
  private:
@@ -216,8 +211,7 @@ ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
   const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
   for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());
   const CancelledSign stop(options.cancelled);
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] {
+  on_threads(options.threads, [&] {
     works_in_double(question.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
   });
   return window;

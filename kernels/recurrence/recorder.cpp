@@ -1,12 +1,11 @@
 #include "kernels/recurrence/recorder.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <variant>
 
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/recurrence/prefix_golden.h"
 #include "kernels/recurrence/row_steps.h"
 
@@ -258,7 +257,7 @@ Rescales RunRecorder<T>::rescales() const {
   }
   r.effective_mean /= rows;
   r.max_quantiles.resize(static_cast<std::size_t>(tiles_));
-  tbb::parallel_for(0, tiles_, [&](int t) {
+  parallel_for(0, tiles_, [&](int t) {
     r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held(), held());
   });
   return r;

@@ -2,7 +2,6 @@
 // reference, statistics against planted numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/parallel/parallel.h"
 #include "tests/train/train_heads.h"
 
 namespace attoscope {
@@ -275,7 +275,7 @@ TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
     if (in_double) continue;
     testing::make_stochastic(method.method, dice, 2);
     Heads<float> first(shape_of(dice.between(1, 100), 3, dice.between(1, 40)), method, 2, dice);
-    tbb::task_arena(1).execute([&] {
+    on_threads(1, [&] {
       first.forward();
       first.backward();
     });
@@ -287,7 +287,7 @@ TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
     for (const std::string_view isa : {"sse2", "avx2", "avx512", "simt"}) {
       if (!has_instruction_set(isa)) continue;
       Heads<float> again = first;
-      tbb::task_arena(2).execute([&] {
+      on_threads(2, [&] {
         again.forward(isa);
         again.backward(isa);
       });
