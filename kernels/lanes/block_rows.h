@@ -13,7 +13,7 @@ namespace ATTOSCOPE_ISA {
 /// Number of keys that one tile buffer must hold.
 template <class T>
 ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
-  return job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
+  return has_tiles(job.method.algorithm) ? job.method.block_k : job.n;
 }
 
 /// Ranges into which a team's warps divide the keys of a piece.

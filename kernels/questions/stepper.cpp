@@ -31,8 +31,7 @@ void check(const StepQuestion& q) {
   if (q.values.size() != n * static_cast<std::size_t>(q.d))
     refuse("there are " + std::to_string(q.values.size()) + " values, expected d for each of the " + std::to_string(n) +
            " scores");
-  if (static_cast<int>(q.algorithm) > static_cast<int>(Algorithm::flash4))
-    refuse("the algorithm is " + std::string(name(q.algorithm)) + ", expected three_pass, two_pass, flash1, flash2 or flash4");
+  if (!is_stepped(q.algorithm)) refuse("the algorithm is " + std::string(name(q.algorithm)) + ", expected " + stepped_text());
   if (q.flush < flush_of_policy || q.flush > 1)
     refuse("P.V is added to O after " + std::to_string(q.flush) + " tiles, expected after each, or never");
   const std::size_t rows = n * static_cast<std::size_t>(std::max(0, q.rows.d));

@@ -167,9 +167,11 @@ void choose_tile(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
 }
 
 void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
-  for (int i = 0; i <= static_cast<int>(Algorithm::flash4); ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
-    const bool on = std::ranges::find(state.asked, algorithm, &StepQuestion::algorithm) != state.asked.end();
+  const auto is_asked = [&](Algorithm a) {
+    return std::ranges::find(state.asked, a, &StepQuestion::algorithm) != state.asked.end();
+  };
+  for (const Algorithm algorithm : stepped_algorithms) {
+    const bool on = is_asked(algorithm);
     if (algorithm == Algorithm::flash4 && !on && !state.has_lazy_max) continue;
     const std::string why = why_no_scales(state.asked.front(), algorithm);
     const std::string called(name(algorithm));
@@ -180,11 +182,8 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     ImGui::BeginDisabled((on && state.asked.size() == 1) || (!on && !why.empty()));
     if (push_button(called.c_str(), scene.colours, on, {width, 0})) {
       std::string list;
-      for (int k = 0; k <= static_cast<int>(Algorithm::flash4); ++k) {
-        const bool was =
-            std::ranges::find(state.asked, static_cast<Algorithm>(k), &StepQuestion::algorithm) != state.asked.end();
-        if (was != (k == i)) list += (list.empty() ? "" : ", ") + std::string(algorithm_names[static_cast<std::size_t>(k)]);
-      }
+      for (const Algorithm other : stepped_algorithms)
+        if (is_asked(other) != (other == algorithm)) list += (list.empty() ? "" : ", ") + std::string(name(other));
       change(scene, "algorithms", list);
     }
     ImGui::EndDisabled();
@@ -192,7 +191,7 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     explain(on            ? "Removes this algorithm; the last one stays."
             : why.empty() ? "Shows this algorithm beside the others, on the same scores."
                           : "Not with these scales: " + why + ".",
-            code_title(algorithm));
+            info(algorithm).title);
   }
 }
 
