@@ -103,6 +103,9 @@ struct AlgorithmInfo {
   std::string_view title{};               ///< of its code
   std::span<const AlgorithmLine> code{};  ///< of those that the stepper follows; empty: none
   std::string_view bytes{};               ///< numbers that a row moves between HBM and the chip
+  std::string_view first_update = "O = P·V", update = "O = α·O + P·V";  ///< of O at a row's first tile, and at another
+  int traffic = -1;                  ///< the same as of Algorithm 0: 0, FlashAttention: 1, FlashAttention-2: 2; -1: none
+  std::string_view no_recurrence{};  ///< the reason why its state cannot be followed tile by tile; "": it can
 };
 
 /// All algorithms. three_pass: safe softmax (max; sum; normalise, then P.V). two_pass: arXiv 1805.02867. flash1: arXiv
@@ -118,7 +121,11 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .normalises_P = true,
      .title = "three_pass: safe softmax",
      .code = algorithm_code::three_pass,
-     .bytes = "q, O: 2 d;  K, V: 2 N d;  S and P written and read: 4 N"},
+     .bytes = "q, O: 2 d;  K, V: 2 N d;  S and P written and read: 4 N",
+     .first_update = "P = e / l  O = P·V",
+     .traffic = 0,
+     .no_recurrence =
+         "Three passes: the max is known before the first exp, so there is no recurrence and nothing is rescaled."},
     {.algorithm = Algorithm::two_pass,
      .name = "two_pass",
      .what =
@@ -128,7 +135,9 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .normalises_P = true,
      .title = "two_pass: online softmax",
      .code = algorithm_code::two_pass,
-     .bytes = "q, O: 2 d;  K twice, V: 3 N d"},
+     .bytes = "q, O: 2 d;  K twice, V: 3 N d",
+     .first_update = "O waits for the second pass",
+     .update = "O waits for the second pass"},
     {.algorithm = Algorithm::flash1,
      .name = "flash1",
      .what = "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every "
@@ -136,7 +145,10 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .formula = "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
      .title = "flash1: one pass, O normalised at every tile",
      .code = algorithm_code::flash1,
-     .bytes = "K, V: 2 N d;  for every tile q, O, l, m in, O, l, m out: 3 d + 4"},
+     .bytes = "K, V: 2 N d;  for every tile q, O, l, m in, O, l, m out: 3 d + 4",
+     .first_update = "O = P·V / l",
+     .update = "O = (α·l·O + β·P·V) / l",
+     .traffic = 1},
     {.algorithm = Algorithm::flash2,
      .name = "flash2",
      .what = "FlashAttention-2 (arXiv 2307.08691), Algorithm 1: exp against the running max, O divided by l once, at the end.",
@@ -145,7 +157,8 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .may_split = true,
      .title = "flash2: one pass, O divided once",
      .code = algorithm_code::flash2,
-     .bytes = "q, O: 2 d;  K, V: 2 N d;  log-sum-exp: 1"},
+     .bytes = "q, O: 2 d;  K, V: 2 N d;  log-sum-exp: 1",
+     .traffic = 2},
     {.algorithm = Algorithm::flash4,
      .name = "flash4",
      .what = "FlashAttention-4: like flash2, but it keeps a stale max and skips the rescale while the new max exceeds it by at "
@@ -154,7 +167,8 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .divides_at_the_end = true,
      .title = "flash4: flash2 with a max that stays while the new one exceeds it by little",
      .code = algorithm_code::flash4,
-     .bytes = "q, O: 2 d;  K, V: 2 N d;  log-sum-exp: 1"},
+     .bytes = "q, O: 2 d;  K, V: 2 N d;  log-sum-exp: 1",
+     .traffic = 2},
     {.algorithm = Algorithm::split_kv,
      .name = "split_kv",
      .what = "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp.",
@@ -166,12 +180,16 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .what = "Not emulated: a FlashAttention kernel on a GPU's tensor cores. Its rounding is the device's, so its bits may "
              "differ from one device to another.",
      .formula = "mma.sync, fp32 accumulators, P in the input's type",
-     .is_emulated = false},
+     .is_emulated = false,
+     .traffic = 2,
+     .no_recurrence =
+         "Tensor cores do not show their running state: choose an emulated method for a to follow it tile by tile."},
     {.algorithm = Algorithm::loaded,
      .name = "loaded",
      .what = "Not computed: the output of your own kernel, read from a file and compared with the truth for the same Q, K, V.",
      .formula = "",
-     .is_emulated = false},
+     .is_emulated = false,
+     .no_recurrence = "A loaded output has no recurrence: only a method computed here can be followed tile by tile."},
 }};
 static_assert(is_in_order(algorithm_infos, &AlgorithmInfo::algorithm));
 
