@@ -58,8 +58,8 @@ constexpr bool is_in_order(const Rows& rows, Enum Row::* described) {
 /// One rounding step in words.
 struct StepInfo {
   Step step;
-  std::string_view name, what;       ///< in files and menus, and what it rounds
-  std::string_view effect, formula;  ///< what the rounding does, and the rounding
+  std::string_view name, what;       ///< in files and menus, and the rounded value
+  std::string_view effect, formula;  ///< of the rounding, and its formula
   std::string_view line;             ///< in Algorithm 1 of FlashAttention-2 (arXiv 2307.08691)
   bool rescales = false;             ///< only where there are several tiles
 };
