@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 7> plain_quantities{
     "rescales", "expected_rescales", "nominal_rescales", "golden_rms", "algorithm0_bytes", "flash1_bytes", "flash2_bytes"};
 
 void add_steps(SweepOffer& offer, const std::string& method) {
-  for (const StepText& step : step_texts) {
+  for (const StepInfo& step : step_infos) {
     const std::string key = method + "." + std::string(step.name);
     offer.parameters.push_back({key, key, std::string(step.what), "rounding of " + method, "exact,fp32,bf16,fp16", false});
   }

@@ -35,11 +35,11 @@ TileCounts counts(const Job<T>& job, const RowTile<T>& tile) {
 
 template <class T>
 void count_rows(const std::vector<int>& rows, Clipping& c, const StopSign& stop) {
-  const SingleRowRuns<T> lone(c.experiment, stop);
+  const MethodRows<T> lone(c.experiment, false, stop);
   const std::size_t sampled = rows.size();
   parallel_for(std::size_t{0}, sampled, [&](std::size_t i) {
-    for (const RowTile<T>& tile : row_tiles(lone.a(), rows[i], stop)) {
-      const TileCounts found = counts(lone.a(), tile);
+    for (const RowTile<T>& tile : row_run(lone.job(), rows[i], stop).tiles) {
+      const TileCounts found = counts(lone.job(), tile);
       const std::size_t at = static_cast<std::size_t>(tile.tile) * sampled + i;
       c.saturated[at] = found.saturated;
       c.underflowed[at] = found.underflowed;

@@ -55,8 +55,7 @@ void method_options(Hand& hand) {
 }
 
 void of_algorithms(Hand& hand) {
-  for (std::size_t i = 0; i < emulated_count; ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
+  for (const Algorithm algorithm : emulated_algorithms) {
     hand.open(with(algorithm));
     inside(hand, controls + "a/###options", [&] {
       hand.check(hand.exists(focused + "##splits") == (algorithm == Algorithm::split_kv), "splits are those of split_kv");
@@ -113,12 +112,12 @@ void rectangle(Hand& hand) {
 }
 
 void names(Hand& hand) {
-  for (std::size_t i = 0; i < emulated_count; ++i) {
-    const Session session = with(static_cast<Algorithm>(i));
+  for (const Algorithm algorithm : emulated_algorithms) {
+    const Session session = with(algorithm);
     hand.open(session);
     const MethodNames found = method_names(session.experiment);
     hand.check(found.a != found.b, "a and b are told apart");
-    const bool flash = std::string_view(algorithm_names[i]).starts_with("flash");
+    const bool flash = name(algorithm).starts_with("flash");
     hand.check((found.a.find("flash") != std::string::npos) == flash, "a is called " + found.a);
   }
 }
