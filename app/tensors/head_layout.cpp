@@ -10,8 +10,6 @@
 namespace attoscope {
 namespace {
 
-constexpr int most_heads = 1 << 20;
-
 using Call = std::array<StoredTensor, 3>;
 using Shapes = std::array<HeadShape, 3>;
 
@@ -181,31 +179,6 @@ std::vector<double> head_across(const InputFile& file, StoredTensor t, const Hea
   t.shape = {whole(s.batch), whole(s.n), whole(s.heads), whole(s.d)};
   return read_across(file, t, index, watch);
 }
-
-}  // namespace
-
-std::optional<HeadLayout> parse_layout(std::string_view text) {
-  std::string plain;
-  for (const char c : text)
-    if (c != ' ') plain += c;
-  const bool batch = plain.starts_with('b');
-  if (batch) plain.erase(0, 1);
-  if (plain == "hnd" || (plain == "nd" && !batch)) return HeadLayout{HeadOrder::heads_first};
-  if (plain == "nhd") return HeadLayout{HeadOrder::tokens_first};
-  if (plain == "n(hd)") return HeadLayout{HeadOrder::side_by_side};
-  if (!plain.starts_with("n(") || !plain.ends_with("d)")) return std::nullopt;
-  const auto heads = to_number<int>(std::string_view(plain).substr(2, plain.size() - 4));
-  if (!heads || *heads < 1 || *heads > most_heads) return std::nullopt;
-  return HeadLayout{HeadOrder::side_by_side, *heads};
-}
-
-std::string layout_text(const HeadLayout& layout) {
-  if (layout.order == HeadOrder::heads_first) return "h n d";
-  if (layout.order == HeadOrder::tokens_first) return "n h d";
-  return "n (" + (layout.heads > 0 ? std::to_string(layout.heads) : "h") + " d)";
-}
-
-namespace {
 
 /// Shapes from the tensors' sizes alone; none if no order fits.
 std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Sizes sizes) {
