@@ -54,8 +54,9 @@ struct WindowArguments {
 
   /// The session among them; "": the last one.
   std::string session() const {
-    const auto names = [&](std::string_view type) { return files.front().find(type) != std::string::npos; };
-    return files.size() == 1 && !names(".npy") && !names(".safetensors") ? files.front() : "";
+    const auto names = [&](std::string_view ending) { return files.front().find(ending) != std::string::npos; };
+    const auto reads = [&](const Reader& reader) { return std::ranges::any_of(reader.endings, names); };
+    return files.size() == 1 && std::ranges::none_of(readers(), reads) ? files.front() : "";
   }
 };
 

@@ -22,6 +22,12 @@ namespace {
 constexpr std::array<const char*, 4> part_names{"q", "k", "v", "o"};
 constexpr std::array<std::string_view, 3> q_names{"q", "Q", "query"}, k_names{"k", "K", "key"}, v_names{"v", "V", "value"};
 
+/// Shape of part 0 q .. 3 o.
+const HeadShape& shape_of(const CallFiles::Layer& layer, int part) {
+  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
+  return *shapes[static_cast<std::size_t>(part)];
+}
+
 std::span<const std::string_view> usual_names(std::size_t part) {
   constexpr std::array<std::span<const std::string_view>, 4> all{q_names, k_names, v_names, usual_output_names};
   return all[part];
@@ -195,12 +201,11 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
 
 /// Finds the scale of each part that exists and fits.
 void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const {
-  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
-  std::optional<HeadOrder> order;
-  if (hints.said) order = hints.said->order;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (i < 3 || layer.has_output)
-      find_scale(parts[i], named_scales_[i], {static_cast<int>(i), *shapes[i], layer.k.heads, order});
+  const std::optional<HeadOrder> order = hints.said ? std::optional(hints.said->order) : std::nullopt;
+  for (int i = 0; i < (layer.has_output ? 4 : 3); ++i) {
+    const auto part = static_cast<std::size_t>(i);
+    find_scale(parts[part], named_scales_[part], {i, shape_of(layer, i), layer.k.heads, order});
+  }
 }
 
 void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints) {
@@ -301,12 +306,10 @@ int CallFiles::place_of(int head, int part) const {
 
 Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
-  const Parts& parts = parts_of(layer);
-  const HeadShape& q = layer.q;
-  check_memory(parts[0].tensor.file->path(), 3, std::max(q.n, layer.k.n), std::max(q.d, layer.v.d));
-  const auto matrix = [&](std::size_t i) {
-    const ReadWatch third = [&](double share) { return watch && watch((static_cast<double>(i) + share) / 3); };
-    return read_scaled_head(parts[i], i == 0 ? q : i == 1 ? layer.k : layer.v, place_of(head, static_cast<int>(i)), third);
+  check_memory(tensor(layer, 0).file->path(), 3, std::max(layer.q.n, layer.k.n), std::max(layer.q.d, layer.v.d));
+  const auto matrix = [&](int i) {
+    const ReadWatch third = [&](double share) { return watch && watch((i + share) / 3); };
+    return read_scaled_head(part(layer, i), shape_of(layer, i), place_of(head, i), third);
   };
   Tensors t = Tensors::shaped(layer.shape());
   t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
@@ -326,7 +329,7 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
 }
 
 double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) const {
-  const HeadShape& shape = of == 0 ? layer.q : of == 1 ? layer.k : layer.v;
+  const HeadShape& shape = shape_of(layer, of);
   double most = 0;
   for (int head = 0; head < shape.count(); ++head)
     for (const double x : read_scaled_head(part(layer, of), shape, head, watch))
@@ -357,8 +360,7 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   const Layer& layer = layer_of(head);
   const std::optional<OpenedScale>& scale = (part == 3 ? output_of(layer) : this->part(layer, part)).scale;
   if (!scale) return {};
-  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
-  const HeadShape& shape = *shapes[static_cast<std::size_t>(part)];
+  const HeadShape& shape = shape_of(layer, part);
   StoredScale stored = scale->stored;
   if (swapped)
     stored.shape.order = stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;

@@ -120,19 +120,20 @@ int shown_d(const Call& qkv, const StoredTensor* sibling) {
   return differ && is_within((*apart)->shape.back(), max_d) ? static_cast<int>((*apart)->shape.back()) : 0;
 }
 
-/// Possible numbers of Q's heads side by side, those with usual head dimensions first.
+/// Possible numbers of Q's heads side by side: with usual head dimensions, or else at most 8.
 std::vector<int> possible_heads(const Call& qkv) {
   const std::vector<std::uint64_t>& q = qkv[0].shape;
   if (q.size() < 2 || q.size() > 3) return {};
-  std::vector<int> usual, all;
-  for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256})
-    if (q.back() % static_cast<std::uint64_t>(d) == 0 && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
-      usual.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
-  if (!usual.empty()) return usual;
-  for (int d = max_d; d >= 1 && all.size() < 8; --d)
-    if (q.back() % static_cast<std::uint64_t>(d) == 0 && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
-      all.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
-  return all;
+  std::vector<int> found;
+  const auto add = [&](int d) {
+    const bool whole = q.back() % static_cast<std::uint64_t>(d) == 0;
+    if (whole && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
+      found.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
+  };
+  for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256}) add(d);
+  if (!found.empty()) return found;
+  for (int d = max_d; d >= 1 && found.size() < 8; --d) add(d);
+  return found;
 }
 
 std::string heads_text(int heads) { return std::to_string(heads) + (heads == 1 ? " head" : " heads"); }
