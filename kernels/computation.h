@@ -1,10 +1,6 @@
 /// An experiment's answer on one device, from inputs to deviations. Included by compute.cpp alone.
 #pragma once
 
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -31,6 +27,7 @@
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/known_answers.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/recurrence/recorder.h"
 #include "kernels/tensor_core/hardware.h"
 
@@ -150,7 +147,7 @@ class Computation {
       find_truth();
     }
     stop_.weigh(1);
-    tbb::parallel_invoke(
+    parallel_invoke(
         [&] {
           if (!golden_first) find_truth();
           measure_golden(fresh);
@@ -164,7 +161,7 @@ class Computation {
           if (!known_b_) b = found(result_.b, e_.b);
         });
     if (golden_first) {
-      const int threads = tbb::this_task_arena::max_concurrency();
+      const int threads = max_concurrency();
       if (const double ms = part(UpdatePart::a).ms(); ms > 0) result_.timing.a = ms / threads;
       if (const double ms = part(UpdatePart::b).ms(); ms > 0) result_.timing.b = ms / threads;
     }
@@ -297,8 +294,7 @@ class Computation {
     RunRecorder<T> recorder(a, golden, result_.rows, wanted_.trace ? result_.trace.row : -1, std::is_same_v<T, double>);
     result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a));
     result_.trace.tiles = recorder.take_trace().tiles;
-    tbb::this_task_arena::isolate(
-        [&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
+    isolated([&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
     result_.rescale_map = recorder.take_map();
     result_.a_parts = with_stored_golden(own, part(UpdatePart::a));
   }
@@ -441,7 +437,7 @@ class Computation {
     }};
     const std::array<Measured*, 3> measures{&golden, &a, &b};
     const auto each = [](const auto& all, auto f) {
-      tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
+      parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
     };
     const auto sort = [&](Measured* m) {
       if (wanted_.wasserstein && !m->sorts) sort_values(*m, part(UpdatePart::sorted));
@@ -449,7 +445,7 @@ class Computation {
     const auto sum = [&](const Pair& p) {
       p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, e_.format, part(UpdatePart::deviations));
     };
-    tbb::parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
+    parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
     each(pairs, [&](const Pair& p) {
       if (p.known == nullptr || !p.ordered) p.found.wasserstein = wasserstein(p.x, p.y, part(UpdatePart::distances));
     });

@@ -1,8 +1,5 @@
 #include "kernels/compute.h"
 
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
-
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +14,7 @@
 #include "kernels/gpu/engine.h"
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/known_answers.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
@@ -27,7 +25,7 @@ ComputeCache::ComputeCache(ComputeCache&&) noexcept = default;
 ComputeCache& ComputeCache::operator=(ComputeCache&&) noexcept = default;
 
 int thread_count(int threads) {
-  const int machine = tbb::info::default_concurrency();
+  const int machine = default_concurrency();
   return threads > 0 ? threads : machine;
 }
 
@@ -71,8 +69,7 @@ struct Drawing {
 /// f(computation, drawing) in the working type, once the inputs are drawn. Without an engine the CPU computes.
 template <class F>
 void compute_on(Engine* engine, const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
-  tbb::task_arena arena(thread_count(options.threads));
-  arena.execute([&] {
+  on_threads(options.threads, [&] {
     Clock clock;
     PartSign drawing;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {

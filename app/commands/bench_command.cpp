@@ -1,6 +1,5 @@
 /// `attoscope bench`: every stage against the machine's or a GPU's own limit, measured in the same run.
 #include <fmt/core.h>
-#include <tbb/info.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
@@ -258,7 +258,7 @@ BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
     prepare_gpus(arguments.device, streams);
     return device_bench(gpus.front());
   }
-  const int threads = tbb::info::default_concurrency();
+  const int threads = default_concurrency();
   const MachineLimits limits = cpu_limits(threads);
   BenchReport r{device_name(), limits.float_fma * 1e-9, limits.double_fma * 1e-9, {}, {}, threads};
   const auto add = [&](const std::vector<Stage>& all) {

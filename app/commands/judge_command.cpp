@@ -37,11 +37,8 @@ CallSources sources_of(const JudgeArguments& x) {
     if (file->empty() && x.input.empty())
       throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
   CallSources sources{x.input, x.q, x.k, x.v, x.o, layout};
-  for (std::size_t part = 0; part < x.scales.size(); ++part) {
-    if (!x.scales[part]) continue;
-    of_option(scale_options[part], [&] { return parse_scale_file(*x.scales[part]); });
-    sources.scales[part] = *x.scales[part];
-  }
+  for (std::size_t part = 0; part < x.scales.size(); ++part)
+    if (x.scales[part]) sources.scales[part] = scale_of_option(part, *x.scales[part]);
   return sources;
 }
 
@@ -49,7 +46,7 @@ CallSources sources_of(const JudgeArguments& x) {
 void check_places(const JudgeArguments& x) {
   std::vector<OutputPlace> read{{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}};
   for (std::size_t part = 0; part < x.scales.size(); ++part)
-    if (x.scales[part]) read.push_back({scale_options[part], parse_scale_file(*x.scales[part]).file});
+    if (x.scales[part]) read.push_back({scale_options[part], scale_file(scale_spec(*x.scales[part])).file});
   check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
 }
 

@@ -54,8 +54,9 @@ struct WindowArguments {
 
   /// The session among them; "": the last one.
   std::string session() const {
-    const auto names = [&](std::string_view type) { return files.front().find(type) != std::string::npos; };
-    return files.size() == 1 && !names(".npy") && !names(".safetensors") ? files.front() : "";
+    const auto names = [&](std::string_view ending) { return files.front().find(ending) != std::string::npos; };
+    const auto reads = [&](const Reader& reader) { return std::ranges::any_of(reader.endings, names); };
+    return files.size() == 1 && std::ranges::none_of(readers(), reads) ? files.front() : "";
   }
 };
 
@@ -70,16 +71,9 @@ LastSession session_from(const std::string& file, const Autosave* own, std::vect
 }
 #endif
 
-/// FILE of FILE:HEAD.
-std::string without_head(const std::string& spec) {
-  const std::size_t colon = spec.rfind(':');
-  const bool names_head = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
-  return names_head ? spec.substr(0, colon) : spec;
-}
-
 /// Throws a sentence unless these files can be shown together.
 void check_count(const std::vector<std::string>& files) {
-  const auto is_input = [](const std::string& file) { return names_tensor_files(file_spec(without_head(file)).files); };
+  const auto is_input = [](const std::string& file) { return names_tensor_files(without_head(file)); };
   if (files.size() > 4 || (files.size() == 2 && std::ranges::none_of(files, is_input)))
     throw std::invalid_argument(std::to_string(files.size()) +
                                 " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
@@ -237,7 +231,9 @@ void declare(OptionList& c, WindowArguments& x) {
 }  // namespace
 
 void no_window() {
-  throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
+  throw std::runtime_error(
+      "this program has no window, as all that are built with -DATTOSCOPE_GUI=OFF and that of the wheel for glibc 2.28; "
+      "attoscope judge and attoscope run work without");
 }
 
 Command render_command() {

@@ -32,13 +32,6 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-/// FILE of FILE:INDEX.
-std::string files_of(const std::string& spec) {
-  const std::size_t colon = spec.rfind(':');
-  const bool has_index = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
-  return has_index ? spec.substr(0, colon) : spec;
-}
-
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 /// Files of a spec to watch; none of a large folder.
@@ -456,7 +449,7 @@ void Explorer::look_into(const std::string& spec) {
   if (spec.empty() || spec == choices_.content.files) return;
   choices_.content = {spec, {}};
   try {
-    if (quick_to_read(files_of(spec))) choices_.content.tensors = contents_of(spec);
+    if (quick_to_read(without_head(spec))) choices_.content.tensors = contents_of(spec);
   } catch (const std::exception&) {  // still being typed; errors are reported when it is opened
   }
 }
@@ -492,11 +485,11 @@ void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
 }
 
 void Explorer::open(Session& session, const std::string& spec) {
-  read(session, quick_to_read(files_of(spec)), reading(spec, session.experiment));
+  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment));
 }
 
 void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
-  read(session, quick_to_read(files_of(spec)), output_reading(spec, session.experiment, as_b));
+  read(session, quick_to_read(without_head(spec)), output_reading(spec, session.experiment, as_b));
 }
 
 namespace {
@@ -504,7 +497,7 @@ namespace {
 /// True if the file holds an output and no input; false if it cannot be opened, which is reported on reading.
 bool is_output_alone(const std::string& file) {
   try {
-    return is_kernel_output(files_of(file));
+    return is_kernel_output(without_head(file));
   } catch (const std::exception&) {
     return false;
   }
@@ -514,7 +507,7 @@ bool is_output_alone(const std::string& file) {
 
 void Explorer::open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format) {
   if (files.empty()) return;
-  const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return f.ends_with(".npy"); });
+  const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return holds(FileKind::one, f); });
   if (all_npy && files.size() == 3) return open(session, input_of(files));
   const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
   if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format);
@@ -530,7 +523,7 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& fi
         "Drop one .safetensors, .npz, .npy or session file, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
         "these are " +
         std::to_string(files.size()) + " files.");
-  if (holds_whole_call(files_of(all))) return open_both(session, all, all, keeps_format);
+  if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format);
   open(session, all);
 }
 
@@ -548,14 +541,14 @@ void Explorer::open_both(Session& session, const std::string& input, const std::
   const auto both = [this, input, output, keeps_format,
                      asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
     const FileReader::Then of_input = reading(input, asked)(watch);
-    const TensorFileInfo info = describe_tensors(files_of(input));
+    const TensorFileInfo info = describe_tensors(without_head(input));
     Experiment sized = asked;
     sized.problem = with_shape(asked.problem, info.shape);
     sized.problem.input = parse_input(input);
     const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
     return [of_input, of_output](Session& shown) { of_input(shown), of_output(shown); };
   };
-  read(session, quick_to_read(files_of(input)) && quick_to_read(files_of(output)), both);
+  read(session, quick_to_read(without_head(input)) && quick_to_read(without_head(output)), both);
 }
 
 }  // namespace attoscope

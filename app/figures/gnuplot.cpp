@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/figures/gnuplot_text.h"
 #include "app/files/files.h"
 #include "app/words/numbers.h"
 
@@ -86,12 +87,12 @@ int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "log.txt", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, (directory / "log.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::string name = "gnuplot", no_settings = "-d", script = "script.gp";  // -d: the user's own settings are not read
-  std::array<char*, 4> arguments{name.data(), no_settings.data(), script.data(), nullptr};
+  std::string name = "gnuplot", no_settings = "-d", before = "-e", script = "script.gp";  // -d: not the user's own settings
+  std::string enter = "cd " + gnuplot_literal(directory.string());  // glibc 2.28 cannot spawn in another directory
+  std::array<char*, 6> arguments{name.data(), no_settings.data(), before.data(), enter.data(), script.data(), nullptr};
   pid_t child = 0;
   const int error = ::posix_spawnp(&child, name.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

@@ -22,8 +22,8 @@ bool Interrupts::arrived() const {
   using Clock = std::chrono::steady_clock;
   constexpr Clock::duration pause =
       std::chrono::milliseconds(1);  // asking the system is slower than most work between two polls
-  const Clock::rep now = Clock::now().time_since_epoch().count();
-  Clock::rep next = next_look_;
+  const std::int64_t now = Clock::now().time_since_epoch().count();
+  std::int64_t next = next_look_;
   if (now < next || !next_look_.compare_exchange_strong(next, now + pause.count())) return arrived_;
   signalfd_siginfo signal{};
   if (!arrived_ && ::read(signals_.get(), &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) arrived_ = true;

@@ -49,26 +49,30 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) c
   return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
 }
 
+/// The file of a named part, or of one that is not named.
+std::string JudgedFiles::file_of(const std::string& named) const {
+  return named.empty() ? sources_.input.files() : tensor_ref(named).file;
+}
+
 /// The file that holds all four tensors, named one by one or not at all; empty if there are several files.
 std::string JudgedFiles::one_file() const {
   const CallSources& x = sources_;
-  const std::array<std::string_view, 4> named{x.q, x.k, x.v, x.o};
-  if (std::ranges::all_of(named, [](std::string_view s) { return s.empty(); })) return file_spec(x.input).files;
-  constexpr std::string_view ending = ".safetensors:";
-  const auto file_of = [&](std::string_view s) { return s.substr(0, s.rfind(ending) + ending.size() - 1); };
-  const bool all = std::ranges::all_of(
-      named, [&](std::string_view s) { return s.rfind(ending) != std::string_view::npos && file_of(s) == file_of(x.q); });
-  return all ? std::string(file_of(x.q)) : "";
+  const std::array<const std::string*, 4> named{&x.q, &x.k, &x.v, &x.o};
+  const bool all = std::ranges::all_of(named, [&](const std::string* part) {
+    return file_of(*part) == file_of(x.q) && part->empty() == x.q.empty() && (part->empty() || file_of(*part) != *part);
+  });
+  return all ? file_of(x.q) : "";
 }
 
 /// The spec of these files for the window, with the scales and the layout from options or shapes.
 std::string JudgedFiles::spec_for_window(const std::string& files, bool with_output) const {
-  FileSpec spec{files, std::nullopt, files_->named_scales()};
-  if (!with_output) spec.scales[3].clear();
+  ScaleSpecs scales = files_->named_scales();
+  if (!with_output) scales[3].reset();
+  std::optional<HeadLayout> layout;
   const HeadOrder order = layer().q.order;
   if (sources_.layout || order != HeadOrder::heads_first || (!with_output && heads() > 1))
-    spec.layout = HeadLayout{order, order == HeadOrder::side_by_side ? layer().q.heads : 0};
-  return file_spec_text(spec);
+    layout = HeadLayout{order, order == HeadOrder::side_by_side ? layer().q.heads : 0};
+  return TensorSpec(files, layout, scales).text();
 }
 
 /// True if a window that opens this finds the first `parts` of Q, K, V and O as they were read here.
@@ -81,17 +85,12 @@ bool JudgedFiles::is_seen_in(const std::string& spec, int parts) const {
 
 /// The file of Q, K and V, and that of O, if the window finds the tensors in them; empty if it does not.
 std::vector<std::string> JudgedFiles::specs_apart() const {
-  constexpr std::string_view ending = ".safetensors:";
-  const auto file_of = [&](const std::string& named) {
-    if (named.empty()) return file_spec(sources_.input).files;
-    return named.substr(0, named.rfind(ending) == std::string::npos ? named.size() : named.rfind(ending) + ending.size() - 1);
-  };
   std::string inputs;
   for (const std::string* const named : {&sources_.q, &sources_.k, &sources_.v})
-    if (const std::string file = file_of(*named); inputs != file || file.ends_with(".npy"))
+    if (const std::string file = file_of(*named); inputs != file || holds(FileKind::one, file))
       inputs += (inputs.empty() ? "" : ",") + file;
   const std::string spec = spec_for_window(inputs, false),
-                    output = file_spec_text({file_of(sources_.o), std::nullopt, {"", "", "", files_->named_scales()[3]}});
+                    output = TensorSpec(file_of(sources_.o), {}, {{{}, {}, {}, files_->named_scales()[3]}}).text();
   const std::vector<CallFiles::Output> outputs = outputs_of(output, shape().n, shape().d_v);
   const bool found = is_seen_in(spec, 3) && outputs.size() == 1 && outputs.front().shape.count() == heads() &&
                      outputs.front().part.tensor.tensor.label == files_->tensor(layer(), 3).tensor.label;

@@ -42,6 +42,7 @@ class JudgedFiles : public JudgedCall {
   /// True if one of Q, K, V is multiplied by a scale.
   bool has_scales() const;
   const CallFiles::Layer& layer() const { return files_->layers().front(); }
+  std::string file_of(const std::string& named) const;
   std::string one_file() const;
   std::string spec_for_window(const std::string& files, bool with_output) const;
   bool is_seen_in(const std::string& spec, int parts) const;

@@ -5,7 +5,8 @@ import subprocess
 
 FONTS = {"fonts-inter": ("opentype/inter/Inter-Regular.otf", "opentype/inter/Inter-SemiBold.otf", "opentype/inter/Inter-Italic.otf"),
          "fonts-jetbrains-mono": ("truetype/jetbrains-mono/JetBrainsMono-Regular.ttf",), "fonts-dejavu-core": ("truetype/dejavu/DejaVuSans.ttf",)}
-OTHERS = ("nlohmann-json3-dev", "libcli11-dev", "libxxhash-dev", "libglfw3")  # compiled in; loaded by name
+OTHERS = ("nlohmann-json3-dev", "libcli11-dev", "libxxhash-dev")  # compiled in
+LOADED = ("libglfw3",)  # by name
 NOT_COMPILED = {"imgui_test_engine", "examples", "platform", "test", "Roboto"}
 NAMES = re.compile(r"(?i)^(licen[sc]e|copying|gust-font-license|third_party)[\w.-]*$")
 

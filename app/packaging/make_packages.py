@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the packages of a built program: app/packaging/make_packages.py BUILD OUT. `app/package` builds it, then runs this."""
+"""Makes the packages of a built program: app/packaging/make_packages.py BUILD OUT [--without-commands]. `app/package` builds it, then
+runs this."""
 import pathlib
 import platform
 import re
@@ -8,6 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import commands  # noqa: E402
 import deb  # noqa: E402
 import tree  # noqa: E402
 import wheel  # noqa: E402
@@ -20,6 +22,10 @@ def version():
     if package != found:
         raise SystemExit(f"app/package: CMakeLists.txt has version {found}, app/python/attoscope/__init__.py {package}: expected the same")
     return found
+
+
+def tell(file):
+    print(f"{file} ({file.stat().st_size / 1e6:.1f} MB)", flush=True)
 
 
 def main():
@@ -35,7 +41,9 @@ def main():
     made.append(wheel.make_archive(work / "full", stage, out, number, machine))
     shutil.rmtree(work)
     for file in made:
-        print(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
+        tell(file)
+    if "--without-commands" not in sys.argv:
+        tell(commands.make(build.parent / "commands", out, number, machine))
 
 
 if __name__ == "__main__":

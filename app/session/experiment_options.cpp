@@ -83,16 +83,16 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
 
 /// The input with the scales of the options, which replace those in its text.
 Input with_scales(Input input, const ExperimentOptions& x) {
-  FileSpec spec = file_spec(input.file);
+  const TensorSpec spec = input.file;
+  ScaleSpecs scales = spec.scales();
   for (std::size_t part = 0; part < x.scales.size(); ++part) {
     if (!x.scales[part]) continue;
     if (input.kind != InputKind::tensors)
       throw std::invalid_argument(std::string(scale_options[part]) + " was not expected: the input is " +
                                   in_quotes(input_spec(input)) + ", not files of tensors");
-    of_option(scale_options[part], [&] { return parse_scale_file(*x.scales[part]); });
-    spec.scales[part] = *x.scales[part];
+    scales[part] = scale_of_option(part, *x.scales[part]);
   }
-  if (input.kind == InputKind::tensors) input.file = file_spec_text(spec);
+  if (input.kind == InputKind::tensors) input.file = TensorSpec(spec.files(), spec.layout(), scales).text();
   return input;
 }
 
@@ -113,7 +113,7 @@ void check_scales_have_input(const ExperimentOptions& x) {
 
 /// The output, in the input's layout if it is in the same file.
 std::string kernel_spec(const std::string& typed, const Input& input) {
-  const bool same = input.kind == InputKind::tensors && typed == file_spec(input.file).files;
+  const bool same = input.kind == InputKind::tensors && typed == TensorSpec(input.file).files();
   return same ? input.file : typed;
 }
 
@@ -186,6 +186,12 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
   Experiment changed = experiment;
   set_of_method(of_a ? changed.a : changed.b, "--set " + shown_key(path), path.substr(2), value);
   experiment = following(experiment, changed, path, value);
+}
+
+ScaleSpec scale_of_option(std::size_t part, const std::string& typed) {
+  ScaleSpec scale = scale_spec(typed);
+  of_option(scale_options[part], [&] { return scale_file(scale); });
+  return scale;
 }
 
 Experiment experiment_of(const ExperimentOptions& x) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/tensor_spec.h"
 
 namespace attoscope {
 
@@ -41,6 +42,9 @@ struct ExperimentOptions {
 
 /// Options of these files.
 inline constexpr std::array<const char*, 4> scale_options{"--scale-q", "--scale-k", "--scale-v", "--scale-o"};
+
+/// The scale that this option names. Throws std::invalid_argument with one sentence unless it may be one.
+ScaleSpec scale_of_option(std::size_t part, const std::string& typed);
 
 /// The experiment of the options, with its tensors read. Throws std::invalid_argument with one sentence on an invalid option,
 /// std::runtime_error on an invalid file.

@@ -1,10 +1,5 @@
 #include "app/sweep/runner.h"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -12,6 +7,7 @@
 
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -62,18 +58,14 @@ class Run {
 
   /// Computes small points in runs of neighbours, which share a golden value; large ones are collected for later.
   void side_by_side(const std::vector<std::size_t>& points) {
-    const int threads = options_.threads > 0 ? options_.threads : tbb::info::default_concurrency();
-    tbb::task_arena arena(threads);
-    tbb::enumerable_thread_specific<ComputeCache> caches;
+    const int threads = options_.threads > 0 ? options_.threads : default_concurrency();
+    PerThread<ComputeCache> caches;
     const std::size_t grain = std::clamp<std::size_t>(points.size() / (8 * static_cast<std::size_t>(threads)), 1, 32);
-    arena.execute([&] {
-      tbb::parallel_for(
-          std::size_t{0}, (points.size() + grain - 1) / grain,
-          [&](std::size_t run) {
-            for (std::size_t i = run * grain; i < std::min(points.size(), (run + 1) * grain) && !stopped(); ++i)
-              small_point(points[i], caches.local());
-          },
-          tbb::simple_partitioner{});
+    on_threads(threads, [&] {
+      parallel_for_single(std::size_t{0}, (points.size() + grain - 1) / grain, [&](std::size_t run) {
+        for (std::size_t i = run * grain; i < std::min(points.size(), (run + 1) * grain) && !stopped(); ++i)
+          small_point(points[i], caches.local());
+      });
     });
   }
 
@@ -84,7 +76,7 @@ class Run {
         large_.push_back(index);
       } else {
         // isolated: a thread that waits within this point must not start another one with the same cache
-        tbb::this_task_arena::isolate([&] { answer(index, *e, cache, 1); });
+        isolated([&] { answer(index, *e, cache, 1); });
       }
     }
   }

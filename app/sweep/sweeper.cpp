@@ -1,7 +1,5 @@
 #include "app/sweep/sweeper.h"
 
-#include <tbb/info.h>
-
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -15,6 +13,7 @@
 #include "app/words/devices.h"
 #include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -25,7 +24,7 @@ constexpr std::array<std::string_view, 7> plain_quantities{
     "rescales", "expected_rescales", "nominal_rescales", "golden_rms", "algorithm0_bytes", "flash1_bytes", "flash2_bytes"};
 
 void add_steps(SweepOffer& offer, const std::string& method) {
-  for (const StepText& step : step_texts) {
+  for (const StepInfo& step : step_infos) {
     const std::string key = method + "." + std::string(step.name);
     offer.parameters.push_back({key, key, std::string(step.what), "rounding of " + method, "exact,fp32,bf16,fp16", false});
   }
@@ -88,7 +87,7 @@ Experiment settled_base(const Sweep& s) {
 }
 
 /// All threads but one, which draws.
-int sweep_threads() { return std::max(1, tbb::info::default_concurrency() - 1); }
+int sweep_threads() { return std::max(1, default_concurrency() - 1); }
 
 /// Records cached points, and invalid ones; false if it was stopped.
 bool look_up(const SweepLedger& ledger, const PointCache& cache, const std::function<bool()>& stopped,

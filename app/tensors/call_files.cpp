@@ -10,8 +10,6 @@
 #include <span>
 #include <stdexcept>
 
-#include "app/tensors/npy.h"
-#include "app/tensors/safetensors.h"
 #include "app/tensors/tensor_names.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
@@ -21,9 +19,14 @@
 namespace attoscope {
 namespace {
 
-constexpr std::string_view safetensors = ".safetensors";
 constexpr std::array<const char*, 4> part_names{"q", "k", "v", "o"};
 constexpr std::array<std::string_view, 3> q_names{"q", "Q", "query"}, k_names{"k", "K", "key"}, v_names{"v", "V", "value"};
+
+/// Shape of part 0 q .. 3 o.
+const HeadShape& shape_of(const CallFiles::Layer& layer, int part) {
+  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
+  return *shapes[static_cast<std::size_t>(part)];
+}
 
 std::span<const std::string_view> usual_names(std::size_t part) {
   constexpr std::array<std::span<const std::string_view>, 4> all{q_names, k_names, v_names, usual_output_names};
@@ -43,11 +46,11 @@ std::uint64_t digest_of(const Tensors& t) {
 }
 
 /// Access to all heads of a layer, which opens the files again on each call; null if there is one head.
-std::shared_ptr<const AllHeads> all_heads_of(const std::string& files, std::size_t place, const CallFiles::Layer& layer) {
+std::shared_ptr<const AllHeads> all_heads_of(const TensorSpec& files, std::size_t place, const CallFiles::Layer& layer) {
   if (layer.q.count() == 1) return nullptr;
   return std::make_shared<const AllHeads>([files, place](ScaledTensor t, const StopSign& stop) {
     const CallFiles again(files);
-    if (place >= again.layers().size()) throw std::runtime_error(files + ": has lost layers since it was read");
+    if (place >= again.layers().size()) throw std::runtime_error(files.text() + ": has lost layers since it was read");
     return again.largest(again.layers()[place], static_cast<int>(t), [&stop](double) {
       stop.check();
       return false;
@@ -79,46 +82,23 @@ std::vector<std::string> spoken_names(std::string_view list) {
   }
 }
 
-NamedTensor named(std::shared_ptr<const InputFile> file, StoredTensor tensor) {
-  return {"", std::string(type_name(tensor.type)), "", std::move(file), std::move(tensor)};
-}
-
-/// The first tensor of a .safetensors file with one of these names.
-CallPart open_tensor(const std::string& path, std::span<const std::string_view> names, bool or_only, std::size_t part) {
-  auto file = std::make_shared<const InputFile>(path);
-  StoredTensor tensor = read_tensor(*file, names, or_only);
-  return with_scales_beside(named(std::move(file), std::move(tensor)), open_tensor_set(path), static_cast<int>(part));
-}
-
 /// The tensor of `--q`, `--k`, `--v` or `--o`.
 CallPart open_named(const std::string& spec, std::size_t part) {
-  if (spec.ends_with(".npy")) {
-    auto file = std::make_shared<const InputFile>(spec);
-    StoredTensor tensor = read_npy(*file);
-    return {named(std::move(file), std::move(tensor))};
-  }
-  if (spec.ends_with(safetensors)) return open_tensor(spec, usual_names(part), true, part);
-  const std::size_t name = spec.rfind(".safetensors:");
-  if (name == std::string::npos)
+  const TensorRef ref = tensor_ref(spec);
+  if (!is_tensor_file(ref.file))
     throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) +
                              " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR");
-  const std::array<std::string_view, 1> wanted{std::string_view(spec).substr(name + safetensors.size() + 1)};
-  return open_tensor(spec.substr(0, name + safetensors.size()), wanted, false, part);
+  const std::array<std::string_view, 1> wanted{ref.tensor};
+  const bool usual = ref.file == spec;
+  return part_in_file(ref.file, usual ? usual_names(part) : wanted, usual, static_cast<int>(part));
 }
 
-bool is_single(const std::string& files) { return files.ends_with(safetensors) && files_in_list(files).size() == 1; }
+bool is_single(const std::string& files) { return holds(FileKind::named, files) && files_in_list(files).size() == 1; }
 
-/// The tensor of a .safetensors file with a usual name of this part.
+/// The tensor of a file with a usual name of this part.
 CallPart usual_tensor(const std::string& path, std::size_t part) {
   if (!is_single(path)) throw std::runtime_error(path + ": holds no " + std::string(part_names[part]));
-  return open_tensor(path, usual_names(part), false, part);
-}
-
-std::string tensor_list(const TensorSet& set) {
-  std::string held;
-  for (const NamedTensor& t : std::span(set.tensors).first(std::min<std::size_t>(set.tensors.size(), 12)))
-    held += (held.empty() ? "" : ", ") + in_quotes(t.name);
-  return held.empty() ? "none" : held + (set.tensors.size() > 12 ? ", ..." : "");
+  return part_in_file(path, usual_names(part), false, static_cast<int>(part));
 }
 
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
@@ -131,31 +111,28 @@ std::string tensor_list(const TensorSet& set) {
 
 }  // namespace
 
-CallFiles::CallFiles(const std::string& files) : files_(files) {
-  const FileSpec spec = file_spec(files);
-  named_scales_ = spec.scales;
-  const TensorSet set = open_tensor_set(spec.files);
-  LayoutHints hints{.said = spec.layout};
+CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()) {
+  const TensorSet set = open_tensor_set(files.files());
+  LayoutHints hints{.said = files.layout()};
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
-  if (names.calls.empty()) refuse_nameless(files_, set, names);
+  if (names.calls.empty()) refuse_nameless(files_.text(), set, names);
   add_layers(set, names, hints);
   tell_unused_scales();
   if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
 }
 
 CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
-  const FileSpec spec = file_spec(x.input);
-  LayoutHints hints{.said = x.layout ? x.layout : spec.layout, .asks = false};
-  for (std::size_t i = 0; i < named_scales_.size(); ++i) named_scales_[i] = x.scales[i].empty() ? spec.scales[i] : x.scales[i];
-  if (!x.input.empty()) add_input(x, spec.files, hints);
+  LayoutHints hints{.said = x.layout ? x.layout : x.input.layout(), .asks = false};
+  for (std::size_t i = 0; i < named_scales_.size(); ++i) named_scales_[i] = x.scales[i] ? x.scales[i] : x.input.scales()[i];
+  if (!x.input.empty()) add_input(x, hints);
   if (!layers_.empty() && x.q.empty() && x.k.empty() && x.v.empty() && x.o.empty() &&
       std::ranges::all_of(parts_, [](const Parts& parts) { return parts[3].tensor.file != nullptr; })) {
     tell_unused_scales();
     return;
   }
   if (layers_.size() > 1)
-    throw std::runtime_error(x.input + ": holds " + std::to_string(layers_.size()) +
+    throw std::runtime_error(x.input.text() + ": holds " + std::to_string(layers_.size()) +
                              " layers, expected an output for each, or one layer");
   const std::array<const std::string*, 4> typed{&x.q, &x.k, &x.v, &x.o};
   Parts parts;
@@ -165,7 +142,7 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
     else if (!layers_.empty() && parts_.front()[i].tensor.file)
       parts[i] = parts_.front()[i];
     else
-      parts[i] = usual_tensor(spec.files, i);
+      parts[i] = usual_tensor(x.input.files(), i);
   }
   layers_.clear(), parts_.clear(), all_heads_.clear();
   add_layer(std::move(parts), "*", hints);
@@ -173,16 +150,17 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
 }
 
 /// Adds the layers of `input`, for the parts that are not named by themselves.
-void CallFiles::add_input(const CallSources& x, const std::string& files, LayoutHints& hints) {
-  if (!names_tensor_files(files))
-    throw std::runtime_error("--input " + in_quotes(x.input) + " is not understood, expected " +
+void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
+  const std::string& files = x.input.files();
+  if (!names_tensor_files(x.input))
+    throw std::runtime_error("--input " + in_quotes(x.input.text()) + " is not understood, expected " +
                              std::string(tensor_file_specs));
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
   const TensorSet set = open_tensor_set(files);
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
   if (!names.calls.empty()) return add_layers(set, names, hints);
-  if (!is_single(files)) refuse_nameless(files_, set, names);
+  if (!is_single(files)) refuse_nameless(files_.text(), set, names);
 }
 
 void CallFiles::check_outputs() const {
@@ -214,7 +192,7 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
     layer.has_output = o.has_value();
     if (o) layer.o = *o;
   }
-  if (layer.first > (1 << 20) - layer.q.count()) throw std::runtime_error(files_ + ": holds more than 1048576 heads");
+  if (layer.first > (1 << 20) - layer.q.count()) throw std::runtime_error(files_.text() + ": holds more than 1048576 heads");
   find_scales(parts, layer, hints);
   all_heads_.push_back(all_heads_of(files_, layers_.size(), layer));
   layers_.push_back(std::move(layer));
@@ -223,12 +201,11 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
 
 /// Finds the scale of each part that exists and fits.
 void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const {
-  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
-  std::optional<HeadOrder> order;
-  if (hints.said) order = hints.said->order;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (i < 3 || layer.has_output)
-      find_scale(parts[i], named_scales_[i], {static_cast<int>(i), *shapes[i], layer.k.heads, order});
+  const std::optional<HeadOrder> order = hints.said ? std::optional(hints.said->order) : std::nullopt;
+  for (int i = 0; i < (layer.has_output ? 4 : 3); ++i) {
+    const auto part = static_cast<std::size_t>(i);
+    find_scale(parts[part], named_scales_[part], {i, shape_of(layer, i), layer.k.heads, order});
+  }
 }
 
 void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints) {
@@ -277,7 +254,7 @@ int CallFiles::heads() const { return layers_.empty() ? 0 : layers_.back().first
 
 const CallFiles::Layer& CallFiles::layer_of(int head) const {
   if (head < 0 || head >= heads())
-    throw std::runtime_error(files_ + ": head index is " + std::to_string(head) + ", expected 0 to " +
+    throw std::runtime_error(files_.text() + ": head index is " + std::to_string(head) + ", expected 0 to " +
                              std::to_string(heads() - 1));
   return *(std::ranges::upper_bound(layers_, head, {}, &Layer::first) - 1);
 }
@@ -329,12 +306,10 @@ int CallFiles::place_of(int head, int part) const {
 
 Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
-  const Parts& parts = parts_of(layer);
-  const HeadShape& q = layer.q;
-  check_memory(parts[0].tensor.file->path(), 3, std::max(q.n, layer.k.n), std::max(q.d, layer.v.d));
-  const auto matrix = [&](std::size_t i) {
-    const ReadWatch third = [&](double share) { return watch && watch((static_cast<double>(i) + share) / 3); };
-    return read_scaled_head(parts[i], i == 0 ? q : i == 1 ? layer.k : layer.v, place_of(head, static_cast<int>(i)), third);
+  check_memory(tensor(layer, 0).file->path(), 3, std::max(layer.q.n, layer.k.n), std::max(layer.q.d, layer.v.d));
+  const auto matrix = [&](int i) {
+    const ReadWatch third = [&](double share) { return watch && watch((i + share) / 3); };
+    return read_scaled_head(part(layer, i), shape_of(layer, i), place_of(head, i), third);
   };
   Tensors t = Tensors::shaped(layer.shape());
   t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
@@ -346,7 +321,7 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
   read.all_heads = all_heads_[static_cast<std::size_t>(layer_index(head))];
   Input input;
   input.kind = InputKind::tensors;
-  input.file = files_;
+  input.file = files_.text();
   input.index = head;
   input.digest = digest_of(read);
   input.tensors = std::make_shared<const Tensors>(std::move(read));
@@ -354,7 +329,7 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
 }
 
 double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) const {
-  const HeadShape& shape = of == 0 ? layer.q : of == 1 ? layer.k : layer.v;
+  const HeadShape& shape = shape_of(layer, of);
   double most = 0;
   for (int head = 0; head < shape.count(); ++head)
     for (const double x : read_scaled_head(part(layer, of), shape, head, watch))
@@ -365,7 +340,8 @@ double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) co
 /// The output of a layer; throws if there is none.
 const CallPart& CallFiles::output_of(const Layer& layer) const {
   const CallPart& o = parts_of(layer)[3];
-  if (!o.tensor.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
+  if (!o.tensor.file)
+    throw std::runtime_error(files_.text() + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
     throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
                              ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape) +
@@ -384,8 +360,7 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   const Layer& layer = layer_of(head);
   const std::optional<OpenedScale>& scale = (part == 3 ? output_of(layer) : this->part(layer, part)).scale;
   if (!scale) return {};
-  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
-  const HeadShape& shape = *shapes[static_cast<std::size_t>(part)];
+  const HeadShape& shape = shape_of(layer, part);
   StoredScale stored = scale->stored;
   if (swapped)
     stored.shape.order = stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;
@@ -395,7 +370,7 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
 }
 
 TensorFileInfo CallFiles::info() const {
-  TensorFileInfo info{.file = files_, .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
+  TensorFileInfo info{.file = files_.text(), .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
   for (const Layer& layer : layers_) {
     info.layers.push_back({layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape(), scales_text(layer)});
     info.has_output |= layer.has_output;

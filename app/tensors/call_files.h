@@ -18,9 +18,10 @@
 namespace attoscope {
 
 /// Files of one call's tensors, each FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR. Tensors without one are taken from
-/// `input`, which may be any tensor file.
+/// `input`.
 struct CallSources {
-  std::string input, q, k, v, o;
+  TensorSpec input;
+  std::string q, k, v, o;
   std::optional<HeadLayout> layout{};
   ScaleSpecs scales{};  ///< replace those in `input`
 };
@@ -41,9 +42,9 @@ class CallFiles {
     AttentionShape shape() const { return {q.n, k.n, q.d, v.d}; }
   };
 
-  /// Opens `files`, with or without a layout. Throws std::runtime_error with one sentence that names the file, the tensor, its
+  /// Opens `files`. Throws std::runtime_error with one sentence that names the file, the tensor, its
   /// shape and what was expected.
-  explicit CallFiles(const std::string& files);
+  explicit CallFiles(const TensorSpec& files);
   /// Opens one call with its output.
   explicit CallFiles(const CallSources& sources);
 
@@ -95,7 +96,7 @@ class CallFiles {
   using Parts = std::array<CallPart, 4>;
   void add_layer(Parts parts, const std::string& shared, const LayoutHints& hints);
   void add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints);
-  void add_input(const CallSources& sources, const std::string& files, LayoutHints& hints);
+  void add_input(const CallSources& sources, LayoutHints& hints);
   void find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const;
   const CallPart& output_of(const Layer& layer) const;
   int place_of(int head, int part) const;
@@ -103,7 +104,7 @@ class CallFiles {
   void tell_unused_scales();
   const Parts& parts_of(const Layer& layer) const;
 
-  std::string files_;
+  TensorSpec files_;
   ScaleSpecs named_scales_;
   std::vector<Layer> layers_;
   std::vector<Parts> parts_;                                ///< of each layer; no file: no output

@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "app/tensors/npy.h"
-#include "app/tensors/safetensors.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -15,16 +13,24 @@ namespace {
 
 constexpr std::array<std::string_view, 4> letters{"q", "k", "v", "o"};
 
+/// Tensor of a file's set with the first of these names, or with `or_only` its only one.
+const NamedTensor& tensor_in(const TensorSet& set, const std::string& path, std::span<const std::string_view> names,
+                             bool or_only) {
+  for (const std::string_view name : names)
+    if (const auto t = std::ranges::find(set.tensors, name, &NamedTensor::name); t != set.tensors.end()) return readable(*t);
+  if (or_only && set.tensors.size() == 1) return readable(set.tensors.front());
+  std::string wanted;
+  for (const std::string_view name : names) wanted += (wanted.empty() ? "" : ", ") + in_quotes(name);
+  throw std::runtime_error(path + ": has no tensor " + wanted + ", only " + tensor_list(set));
+}
+
 /// The tensor of `k_scale=` or `--scale-k`.
-NamedTensor open_scale(const ScaleFile& named, int part) {
-  auto file = std::make_shared<const InputFile>(named.file);
+NamedTensor open_scale(const TensorRef& named, int part) {
   const std::string letter(letters[static_cast<std::size_t>(part)]), own = letter + "_scale", inverse = letter + "_descale";
   const std::array<std::string_view, 2> usual{own, inverse};
   const std::array<std::string_view, 1> asked{named.tensor};
-  StoredTensor t = named.file.ends_with(".npy") ? read_npy(*file)
-                   : named.tensor.empty()       ? read_tensor(*file, usual, true)
-                                                : read_tensor(*file, asked, false);
-  return {"", std::string(type_name(t.type)), "", std::move(file), std::move(t)};
+  const TensorSet set = list_file(named.file);
+  return named.tensor.empty() ? tensor_in(set, named.file, usual, true) : tensor_in(set, named.file, asked, false);
 }
 
 [[noreturn]] void refuse_several(const CallPart& part, const std::string& letter) {
@@ -46,20 +52,17 @@ std::vector<NamedTensor> SetScales::of(const std::string& tensor, int part, cons
   return scales;
 }
 
-CallPart with_scales_beside(NamedTensor of, const TensorSet& set, int part) {
-  const auto own = std::ranges::find(set.tensors, of.tensor.label, [](const NamedTensor& t) { return t.tensor.label; });
-  if (own == set.tensors.end()) return {std::move(of)};
-  of.name = own->name;
-  std::vector<NamedTensor> beside = SetScales(set, false).of(of.name, part, of.name);
-  return {std::move(of), std::move(beside)};
+CallPart part_in_file(const std::string& path, std::span<const std::string_view> names, bool or_only, int part) {
+  const TensorSet set = list_file(path);
+  const NamedTensor& t = tensor_in(set, path, names, or_only);
+  return {t, SetScales(set, false).of(t.name, part, t.name)};
 }
 
-void find_scale(CallPart& part, const std::string& named, const ScaleTarget& target) {
+void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target) {
   const ScaledMatrix matrix{part.tensor.tensor, target.shape, target.kv_heads};
-  if (!named.empty()) {
-    const ScaleFile file = parse_scale_file(named);
-    NamedTensor scale = open_scale(file, target.part);
-    const StoredScale stored = stored_scale(scale.tensor, matrix, target.order, file.said);
+  if (named) {
+    NamedTensor scale = open_scale(scale_file(*named), target.part);
+    const StoredScale stored = stored_scale(scale.tensor, matrix, target.order, named->said);
     part.scale = OpenedScale{std::move(scale), stored};
     return;
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/tensors/scale_names.h"
@@ -41,8 +43,9 @@ class SetScales {
   bool has_one_call_;
 };
 
-/// A tensor of a set as part 0 q .. 3 o of a call, with candidates for its scale.
-CallPart with_scales_beside(NamedTensor of, const TensorSet& set, int part);
+/// Tensor of a file with the first of these names, or with `or_only` its only one, as part 0 q .. 3 o of a call, with
+/// candidates for its scale. Throws std::runtime_error with one sentence if there is none.
+CallPart part_in_file(const std::string& path, std::span<const std::string_view> names, bool or_only, int part);
 
 /// Target of a scale: a part of a call, 0 q .. 3 o, its shape, and the order of dimensions if given.
 struct ScaleTarget {
@@ -54,7 +57,7 @@ struct ScaleTarget {
 
 /// Finds the scale of a part: `named`, for any type, or else the one beside 8-bit numbers. Throws std::runtime_error or
 /// std::invalid_argument with one sentence if it cannot be read, does not fit, or several fit.
-void find_scale(CallPart& part, const std::string& named, const ScaleTarget& target);
+void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target);
 
 /// Head `index` of a tensor, multiplied by its scale if it has one.
 std::vector<double> read_scaled_head(const CallPart& part, const HeadShape& shape, int index, const ReadWatch& watch = {});

@@ -10,8 +10,6 @@
 namespace attoscope {
 namespace {
 
-constexpr int most_heads = 1 << 20;
-
 using Call = std::array<StoredTensor, 3>;
 using Shapes = std::array<HeadShape, 3>;
 
@@ -122,19 +120,20 @@ int shown_d(const Call& qkv, const StoredTensor* sibling) {
   return differ && is_within((*apart)->shape.back(), max_d) ? static_cast<int>((*apart)->shape.back()) : 0;
 }
 
-/// Possible numbers of Q's heads side by side, those with usual head dimensions first.
+/// Possible numbers of Q's heads side by side: with usual head dimensions, or else at most 8.
 std::vector<int> possible_heads(const Call& qkv) {
   const std::vector<std::uint64_t>& q = qkv[0].shape;
   if (q.size() < 2 || q.size() > 3) return {};
-  std::vector<int> usual, all;
-  for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256})
-    if (q.back() % static_cast<std::uint64_t>(d) == 0 && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
-      usual.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
-  if (!usual.empty()) return usual;
-  for (int d = max_d; d >= 1 && all.size() < 8; --d)
-    if (q.back() % static_cast<std::uint64_t>(d) == 0 && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
-      all.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
-  return all;
+  std::vector<int> found;
+  const auto add = [&](int d) {
+    const bool whole = q.back() % static_cast<std::uint64_t>(d) == 0;
+    if (whole && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
+      found.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
+  };
+  for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256}) add(d);
+  if (!found.empty()) return found;
+  for (int d = max_d; d >= 1 && found.size() < 8; --d) add(d);
+  return found;
 }
 
 std::string heads_text(int heads) { return std::to_string(heads) + (heads == 1 ? " head" : " heads"); }
@@ -181,31 +180,6 @@ std::vector<double> head_across(const InputFile& file, StoredTensor t, const Hea
   t.shape = {whole(s.batch), whole(s.n), whole(s.heads), whole(s.d)};
   return read_across(file, t, index, watch);
 }
-
-}  // namespace
-
-std::optional<HeadLayout> parse_layout(std::string_view text) {
-  std::string plain;
-  for (const char c : text)
-    if (c != ' ') plain += c;
-  const bool batch = plain.starts_with('b');
-  if (batch) plain.erase(0, 1);
-  if (plain == "hnd" || (plain == "nd" && !batch)) return HeadLayout{HeadOrder::heads_first};
-  if (plain == "nhd") return HeadLayout{HeadOrder::tokens_first};
-  if (plain == "n(hd)") return HeadLayout{HeadOrder::side_by_side};
-  if (!plain.starts_with("n(") || !plain.ends_with("d)")) return std::nullopt;
-  const auto heads = to_number<int>(std::string_view(plain).substr(2, plain.size() - 4));
-  if (!heads || *heads < 1 || *heads > most_heads) return std::nullopt;
-  return HeadLayout{HeadOrder::side_by_side, *heads};
-}
-
-std::string layout_text(const HeadLayout& layout) {
-  if (layout.order == HeadOrder::heads_first) return "h n d";
-  if (layout.order == HeadOrder::tokens_first) return "n h d";
-  return "n (" + (layout.heads > 0 ? std::to_string(layout.heads) : "h") + " d)";
-}
-
-namespace {
 
 /// Shapes from the tensors' sizes alone; none if no order fits.
 std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Sizes sizes) {

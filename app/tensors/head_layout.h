@@ -2,36 +2,12 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "app/tensors/stored_tensor.h"
+#include "kernels/experiment/tensor_spec.h"
 
 namespace attoscope {
-
-enum class HeadOrder : std::uint8_t {
-  heads_first,   ///< n d, h n d or b h n d
-  tokens_first,  ///< n h d or b n h d
-  side_by_side   ///< n (h d) or b n (h d): the heads of a token in one row
-};
-
-/// A given layout. `heads`: of Q, if side by side; 0: not given.
-struct HeadLayout {
-  HeadOrder order = HeadOrder::heads_first;
-  int heads = 0;
-  friend bool operator==(const HeadLayout&, const HeadLayout&) = default;
-};
-
-/// Layouts that `parse_layout` accepts, for messages and help.
-inline constexpr std::string_view layout_specs = "h n d, b h n d, n h d, b n h d, n (h d) or, for 32 heads of Q, n (32 d)";
-
-/// Parses a layout, with or without spaces; none if it is invalid.
-std::optional<HeadLayout> parse_layout(std::string_view text);
-
-/// The layout as text for `parse_layout`: "h n d".
-std::string layout_text(const HeadLayout& layout);
 
 /// Order and sizes of a tensor.
 struct HeadShape {

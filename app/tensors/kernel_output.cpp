@@ -8,26 +8,13 @@
 #include <stdexcept>
 
 #include "app/tensors/call_files.h"
-#include "app/tensors/npy.h"
-#include "app/tensors/safetensors.h"
-#include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
 namespace {
 
-constexpr std::string_view npy = ".npy", safetensors = ".safetensors";
-
-/// True for a single .npy or .safetensors file.
-bool is_single(std::string_view file) {
-  return (file.ends_with(npy) || file.ends_with(safetensors)) && files_in_list(std::string(file)).size() == 1;
-}
-
-bool names_output(std::string_view spec) {
-  const FileSpec named = file_spec(spec);
-  return is_single(named.files) || names_tensor_files(named.files);
-}
+bool names_output(const TensorSpec& spec) { return is_single_file(spec.files()) || names_tensor_files(spec); }
 
 std::string expected_shape(int n, int d) {
   const std::string rows = n > 0 ? std::to_string(n) : "n", columns = d > 0 ? std::to_string(d) : "d",
@@ -71,107 +58,71 @@ HeadShape shape_of(const StoredTensor& t, int n, int d) {
           static_cast<int>(last)};
 }
 
-/// A tensor with an output, and the number of the file's heads before it.
-struct OutputPart {
-  CallPart part;
-  HeadShape shape;
-  int first = 0;
+using Outputs = std::vector<CallFiles::Output>;
 
-  const StoredTensor& tensor() const { return part.tensor.tensor; }
-};
-
-/// All outputs of some files.
-struct OutputFiles {
-  std::vector<OutputPart> parts;
+int head_count(const Outputs& outputs) {
   int heads = 0;
-
-  void add(CallPart part, const HeadShape& shape) {
-    parts.push_back({std::move(part), shape, heads});
-    heads += shape.count();
-  }
-};
-
-/// Adds an output without Q, K and V, with its scale.
-void add_alone(OutputFiles& outputs, CallPart part, const FileSpec& spec, int n, int d) {
-  const HeadShape shape = shape_of(part.tensor.tensor, n, d);
-  find_scale(part, spec.scales[3], {3, shape, 1, {}});
-  outputs.add(std::move(part), shape);
-}
-
-OutputFiles output_of_one(const FileSpec& spec, int n, int d) {
-  auto file = std::make_shared<const InputFile>(spec.files);
-  const bool is_npy = spec.files.ends_with(npy);
-  StoredTensor t = is_npy ? read_npy(*file) : read_output_tensor(*file);
-  NamedTensor output{"", std::string(type_name(t.type)), "", std::move(file), std::move(t)};
-  OutputFiles outputs;
-  add_alone(outputs, is_npy ? CallPart{output} : with_scales_beside(output, open_tensor_set(spec.files), 3), spec, n, d);
-  return outputs;
+  for (const CallFiles::Output& o : outputs) heads += o.shape.count();
+  return heads;
 }
 
 /// Outputs beside Q, K and V, in the order of their layers; empty unless every layer has one.
-OutputFiles outputs_of_calls(const std::string& spec) {
-  OutputFiles outputs;
-  std::optional<CallFiles> calls;
-  try {
-    calls.emplace(spec);
-  } catch (const std::runtime_error&) {  // without matching calls, the outputs may still stand alone
-    return outputs;
-  }
-  for (const CallFiles::Layer& layer : calls->layers()) {
+Outputs outputs_of_calls(const TensorSpec& spec) try {
+  const CallFiles calls(spec);
+  Outputs outputs;
+  for (const CallFiles::Layer& layer : calls.layers()) {
     if (!layer.has_output) return {};
-    outputs.add(calls->part(layer, 3), layer.o);
+    outputs.push_back({calls.part(layer, 3), layer.o});
   }
   return outputs;
+} catch (const std::runtime_error&) {  // without matching calls, the outputs may still stand alone
+  return {};
 }
 
-/// Outputs without Q, K and V, in the order of their names.
-OutputFiles lone_outputs(const FileSpec& spec, int n, int d) {
-  const TensorSet set = open_tensor_set(spec.files);
-  std::vector<int> found = calls_in(names_of(set)).outputs;
-  if (found.empty() && set.tensors.size() == 1) found = {0};
+/// Index of the first tensor with a usual name of outputs, or of the only one; none: there is no such tensor.
+std::optional<int> usual_output(const TensorSet& set) {
+  for (const std::string_view usual : usual_output_names)
+    if (const auto t = std::ranges::find(set.tensors, usual, &NamedTensor::name); t != set.tensors.end())
+      return static_cast<int>(t - set.tensors.begin());
+  return set.tensors.size() == 1 ? std::optional(0) : std::nullopt;
+}
+
+/// Outputs without Q, K and V, in the order of their names; of a single file only the usual one, if there is one.
+Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
+  const TensorSet set = open_tensor_set(spec.files());
+  const std::optional<int> usual = usual_output(set);
+  const bool only_usual = usual && is_single_file(spec.files());
+  std::vector<int> found = only_usual ? std::vector<int>() : calls_in(names_of(set)).outputs;
+  if (found.empty() && (only_usual || set.tensors.size() == 1)) found = {*usual};
   if (found.empty())
-    throw std::runtime_error(spec.files + ": has no tensor called o, out, output or attn_out, and not just one");
-  const SetScales scales(set, found.size() == 1);
-  OutputFiles outputs;
+    throw std::runtime_error(spec.files() + ": has no tensor called o, out, output or attn_out, and not just one");
+  const SetScales scales(set, !only_usual && found.size() == 1);
+  Outputs outputs;
   for (const int i : found) {
     const NamedTensor& t = readable(set.tensors[static_cast<std::size_t>(i)]);
-    add_alone(outputs, {t, scales.of(t.name, 3, t.name)}, spec, n, d);
+    CallPart part{t, scales.of(t.name, 3, t.name)};
+    const HeadShape shape = shape_of(t.tensor, n, d);
+    find_scale(part, spec.scales()[3], {3, shape, 1, {}});
+    outputs.push_back({std::move(part), shape});
   }
   return outputs;
-}
-
-OutputFiles open_outputs(const std::string& spec, int n, int d) {
-  const FileSpec named = file_spec(spec);
-  const bool single = is_single(named.files);
-  if (single && named.files.ends_with(npy)) return output_of_one(named, n, d);
-  if (OutputFiles outputs = outputs_of_calls(spec); !outputs.parts.empty()) return outputs;
-  if (single && tensor_roles(InputFile(named.files)).output) return output_of_one(named, n, d);
-  return lone_outputs(named, n, d);
 }
 
 }  // namespace
 
-KernelOutput parse_kernel_output(std::string_view spec) {
+KernelOutput parse_kernel_output(const std::string& text) {
+  const std::string subject = "kernel output " + in_quotes(text);
+  const std::optional<HeadSpec> spec = head_spec(text, names_output);
+  if (!spec) throw std::invalid_argument(subject + " is not understood, expected " + std::string(kernel_output_specs));
   KernelOutput output;
-  output.file = spec;
-  if (!has_head_behind_scale(spec) && names_output(spec)) return output;
-  const std::size_t colon = spec.rfind(':');
-  if (colon == std::string_view::npos || !names_output(spec.substr(0, colon)))
-    throw std::invalid_argument("kernel output " + in_quotes(spec) + " is not understood, expected " +
-                                std::string(kernel_output_specs));
-  const std::string_view text = spec.substr(colon + 1);
-  const auto index = to_number<int>(text);
-  if (!index || *index < 0)
-    throw std::invalid_argument("kernel output " + in_quotes(spec) + " has head index " + in_quotes(text) +
-                                ", expected a whole number from 0 on");
-  output.file = spec.substr(0, colon);
-  output.index = *index;
+  output.file = spec->file.text();
+  output.index = spec->index(subject);
   return output;
 }
 
 std::string kernel_output_spec(const KernelOutput& output) {
-  return output.index > 0 || has_head_behind_scale(output.file) ? output.file + ":" + std::to_string(output.index)
-                                                                : output.file;
+  const bool names_head = output.index > 0 || has_head_behind_scale(output.file);
+  return output.file + (names_head ? ":" + std::to_string(output.index) : "");
 }
 
 void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
@@ -179,27 +130,31 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
   if (!names_output(output.file))
     throw std::runtime_error("kernel output " + in_quotes(output.file) +
                              " is not understood, expected a .npy or .safetensors file");
-  const OutputFiles files = open_outputs(output.file, n, d);
-  const StoredTensor& first = files.parts.front().tensor();
-  if (output.index < 0 || output.index >= files.heads)
+  const Outputs files = outputs_of(output.file, n, d);
+  const StoredTensor& first = files.front().part.tensor.tensor;
+  const int heads = head_count(files);
+  if (output.index < 0 || output.index >= heads)
     throw std::runtime_error(first.label + " has shape " + shape_text(first.shape) + ": head index is " +
-                             std::to_string(output.index) + ", expected 0 to " + std::to_string(files.heads - 1));
-  const OutputPart& part = *(std::ranges::upper_bound(files.parts, output.index, {}, &OutputPart::first) - 1);
-  const HeadShape& r = part.shape;
-  if ((n > 0 && r.n != n) || (d > 0 && r.d < d)) refuse_shape(part.tensor(), n, d);
+                             std::to_string(output.index) + ", expected 0 to " + std::to_string(heads - 1));
+  int own = output.index;
+  auto file = files.begin();
+  for (; own >= file->shape.count(); ++file) own -= file->shape.count();
+  const HeadShape& r = file->shape;
+  const StoredTensor& tensor = file->part.tensor.tensor;
+  if ((n > 0 && r.n != n) || (d > 0 && r.d < d)) refuse_shape(tensor, n, d);
   const int columns = d > 0 ? d : r.d;
   check_memory(output.file, 1, r.n, r.d);
-  auto values = std::make_shared<const std::vector<double>>(
-      first_columns(read_scaled_head(part.part, part.shape, output.index - part.first, watch), r.d, columns));
+  auto values =
+      std::make_shared<const std::vector<double>>(first_columns(read_scaled_head(file->part, r, own, watch), r.d, columns));
   output.n = r.n;
   output.d = columns;
-  output.type = type_name(part.tensor().type);
+  output.type = type_name(tensor.type);
   output.digest = XXH3_64bits_withSeed(values->data(), values->size() * sizeof(double),
                                        static_cast<std::uint64_t>(r.n) << 32 | static_cast<std::uint64_t>(r.d));
   output.values = std::move(values);
 }
 
-int kernel_output_heads(const std::string& file, int n, int d) { return open_outputs(file, n, d).heads; }
+int kernel_output_heads(const TensorSpec& file, int n, int d) { return head_count(outputs_of(file, n, d)); }
 
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n, int d, const ReadWatch& watch) {
   KernelOutput output = parse_kernel_output(spec);
@@ -212,41 +167,39 @@ KernelOutput read_kernel_output(const std::string& spec, const Problem& problem,
 
 namespace {
 
-/// Roles of several tensors by their names.
-TensorRoles roles_of(const std::string& spec) {
-  const std::string files = file_spec(spec).files;
-  const std::vector<TensorName> names = names_of(open_tensor_set(files));
-  const CallNames found = calls_in(names);
-  const bool only = is_single(files) && names.size() == 1;
-  return {!found.calls.empty(), !found.outputs.empty() || only};
+/// Roles that the tensors of files can play, by their names.
+struct TensorRoles {
+  bool inputs = false, output = false;
+};
+TensorRoles roles_of(const TensorSpec& spec) {
+  const TensorSet set = open_tensor_set(spec.files());
+  const CallNames found = calls_in(names_of(set));
+  return {!found.calls.empty(), !found.outputs.empty() || (is_single_file(spec.files()) && set.tensors.size() == 1)};
 }
 
 }  // namespace
 
-bool is_kernel_output(const std::string& spec) {
-  const std::string file = file_spec(spec).files;
-  if (file.ends_with(npy) && is_single(file)) return true;
-  if (!names_tensor_files(file) || (file.ends_with(npy) && files_in_list(file).size() == 3)) return false;
+bool is_kernel_output(const TensorSpec& spec) {
+  const bool one = holds(FileKind::one, spec.files());
+  if (one && is_single_file(spec.files())) return true;
+  if (!names_tensor_files(spec) || (one && files_in_list(spec.files()).size() == 3)) return false;
   const TensorRoles roles = roles_of(spec);
   return roles.output && !roles.inputs;
 }
 
-bool holds_kernel_output(const std::string& spec) { return names_tensor_files(file_spec(spec).files) && roles_of(spec).output; }
+bool holds_kernel_output(const TensorSpec& spec) { return names_tensor_files(spec) && roles_of(spec).output; }
 
-bool holds_whole_call(const std::string& spec) {
-  if (!names_tensor_files(file_spec(spec).files)) return false;
-  try {
-    const TensorRoles roles = roles_of(spec);
-    return roles.inputs && roles.output;
-  } catch (const std::exception&) {  // the reader reports the error
-    return false;
-  }
+bool holds_whole_call(const TensorSpec& spec) try {
+  if (!names_tensor_files(spec)) return false;
+  const TensorRoles roles = roles_of(spec);
+  return roles.inputs && roles.output;
+} catch (const std::exception&) {  // the reader reports the error
+  return false;
 }
 
-std::vector<CallFiles::Output> outputs_of(const std::string& spec, int n, int d) {
-  std::vector<CallFiles::Output> outputs;
-  for (const OutputPart& p : open_outputs(spec, n, d).parts) outputs.push_back({p.part, p.shape});
-  return outputs;
+Outputs outputs_of(const TensorSpec& spec, int n, int d) {
+  Outputs outputs = outputs_of_calls(spec);
+  return outputs.empty() ? lone_outputs(spec, n, d) : outputs;
 }
 
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {

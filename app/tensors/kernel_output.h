@@ -15,7 +15,7 @@ namespace attoscope {
 inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX] or FILE.safetensors[:INDEX]";
 
 /// Parses an output's name; the file is not opened. Throws std::invalid_argument with one sentence.
-KernelOutput parse_kernel_output(std::string_view spec);
+KernelOutput parse_kernel_output(const std::string& spec);
 
 /// The output as text for `parse_kernel_output`.
 std::string kernel_output_spec(const KernelOutput& output);
@@ -28,23 +28,23 @@ std::string kernel_output_spec(const KernelOutput& output);
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
 /// Number of heads of such an output for n x d.
-int kernel_output_heads(const std::string& file, int n = 0, int d = 0);
+int kernel_output_heads(const TensorSpec& file, int n = 0, int d = 0);
 
 /// Parses and reads an output for a problem; the head is that of the problem's input, if `spec` names none and the file has it.
 /// Throws as `parse_kernel_output` and `load_kernel_output`.
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
                                 const ReadWatch& watch = {});
 
-/// True for a .npy file, and for a .safetensors file with an output but without Q, K, V: dropping it opens an output.
-bool is_kernel_output(const std::string& file);
-/// True if a .safetensors file has an output among its tensors.
-bool holds_kernel_output(const std::string& file);
+/// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.
+bool is_kernel_output(const TensorSpec& files);
+/// True if there is an output among the tensors.
+bool holds_kernel_output(const TensorSpec& files);
 
-/// True if a .safetensors file has Q, K, V and an output; false if it cannot be read.
-bool holds_whole_call(const std::string& file);
+/// True if the files have Q, K, V and an output; false if they cannot be read.
+bool holds_whole_call(const TensorSpec& files);
 
 /// All outputs of `spec`, one entry per layer. Throws as `load_kernel_output`.
-std::vector<CallFiles::Output> outputs_of(const std::string& spec, int n, int d);
+std::vector<CallFiles::Output> outputs_of(const TensorSpec& spec, int n, int d);
 
 /// Makes the loaded output method a or b.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -184,7 +185,18 @@ std::string matrix_bytes(int rows, int cols, const T* values) {
   return file_bytes("(" + std::to_string(rows) + ", " + std::to_string(cols) + ")", std::span(values, count));
 }
 
+TensorSet list_npy(const std::shared_ptr<const InputFile>& file) {
+  StoredTensor tensor = read_npy(*file);
+  TensorSet set;
+  set.tensors.push_back({"", std::string(type_name(tensor.type)), "", file, std::move(tensor)});
+  return set;
+}
+
 }  // namespace
+
+Reader npy_reader() {
+  return {{".npy"}, FileKind::one, list_npy, [](const InputFile& file) { return file.size(); }};
+}
 
 StoredTensor read_npy(const InputFile& file) {
   const Place place = header_place(file);

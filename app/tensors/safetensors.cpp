@@ -1,16 +1,15 @@
-#include "app/tensors/safetensors.h"
-
+// Headers of .safetensors files, checked against malicious content.
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "app/json/json.h"
+#include "app/tensors/readers.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/result.h"
 
 namespace attoscope {
 namespace {
@@ -83,14 +82,14 @@ int element_bytes(std::string_view dtype) {
   return found == known.end() ? 0 : found->second;
 }
 
-void check_size(const Parsed& entry, const Range& range, const std::string& dtype) {
+/// Shape of a tensor. Throws unless it fills its range.
+std::vector<std::uint64_t> checked_shape(const Parsed& entry, const Range& range, const std::string& dtype) {
   const std::vector<std::uint64_t> shape = whole_numbers(entry, "shape", range.label);
   const int bytes = element_bytes(dtype);
-  if (bytes == 0) return;
-  const std::uint64_t expected = byte_count(shape, bytes, range.label);
-  if (range.end - range.begin == expected) return;
-  throw std::runtime_error(range.label + " has " + std::to_string(range.end - range.begin) + " bytes, expected " +
-                           std::to_string(expected) + " for shape " + shape_text(shape) + " of " + dtype);
+  const std::uint64_t size = range.end - range.begin, expected = bytes == 0 ? size : byte_count(shape, bytes, range.label);
+  if (size == expected) return shape;
+  throw std::runtime_error(range.label + " has " + std::to_string(size) + " bytes, expected " + std::to_string(expected) +
+                           " for shape " + shape_text(shape) + " of " + dtype);
 }
 
 /// Throws unless the tensors fill the data end to end, without holes or overlaps.
@@ -125,82 +124,7 @@ std::map<std::string, std::string> metadata_of(const Parsed& header, const std::
   return metadata;
 }
 
-ElementType readable_type(const std::string& dtype, const std::string& label) {
-  const auto found = std::ranges::find(element_type_names, dtype);
-  if (found != element_type_names.end()) return static_cast<ElementType>(found - element_type_names.begin());
-  throw std::runtime_error(label + " has dtype " + in_quotes(dtype) +
-                           ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8");
-}
-
-/// Names of q, k, v in the file: the first convention of which it has all three.
-std::optional<std::array<std::string, 3>> input_names_in(const Parsed& header) {
-  const std::array<std::array<std::string, 3>, 3> conventions{{{"q", "k", "v"}, {"Q", "K", "V"}, {"query", "key", "value"}}};
-  for (const auto& names : conventions) {
-    if (std::all_of(names.begin(), names.end(), [&](const std::string& s) { return header.contains(s); })) return names;
-  }
-  return std::nullopt;
-}
-
-/// Name of the output in the file: a usual one, or that of its only tensor.
-std::optional<std::string> output_name_in(const Parsed& header) {
-  for (const std::string_view usual : usual_output_names)
-    if (header.contains(usual)) return std::string(usual);
-  std::vector<std::string> names;
-  for (const auto& [key, entry] : header.items())
-    if (key != "__metadata__") names.push_back(key);
-  return names.size() == 1 ? std::optional(names.front()) : std::nullopt;
-}
-
-Parsed read_header(const InputFile& file, std::uint64_t length) {
-  std::string text(length, '\0');
-  file.read_at(8, text);
-  try {
-    if (text.front() != '{') throw std::runtime_error("begins with " + in_quotes(text.substr(0, 1)) + ", expected '{'");
-    return parse_json(text, deepest_header);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(file.path() + ": header " + error.what());
-  }
-}
-
-/// A checked header with all its tensors.
-struct CheckedHeader {
-  Parsed tensors;
-  std::uint64_t data = 0, data_bytes = 0;  ///< begin and number of the tensors' bytes
-  std::string path;
-
-  /// True if the Python package wrote it from arrays without bf16 (see its `save_safetensors`).
-  bool from_arrays() const {
-    const auto metadata = tensors.find("__metadata__");
-    return metadata != tensors.end() && metadata->is_object() && metadata->value("numbers", Parsed()) == "arrays";
-  }
-  std::string label(const std::string& tensor) const { return path + ": tensor " + in_quotes(tensor); }
-  StoredTensor stored(const std::string& tensor) const {
-    const Parsed& entry = tensors[tensor];
-    const std::string l = label(tensor);
-    return {.label = l,
-            .type = readable_type(dtype_of(entry, l), l),
-            .shape = whole_numbers(entry, "shape", l),
-            .offset = data + range_of(entry, data_bytes, l).begin,
-            .tells_format = !from_arrays()};
-  }
-};
-
-CheckedHeader checked_header(const InputFile& file) {
-  const std::uint64_t length = header_bytes(file), data = 8 + length;
-  CheckedHeader header{read_header(file, length), data, file.size() - data, file.path()};
-  std::vector<Range> ranges;
-  for (const auto& [key, entry] : header.tensors.items()) {
-    if (key == "__metadata__") continue;
-    if (!entry.is_object()) throw std::runtime_error(header.label(key) + " is " + dumped(entry) + ", expected an object");
-    ranges.push_back(range_of(entry, header.data_bytes, header.label(key)));
-    check_size(entry, ranges.back(), dtype_of(entry, header.label(key)));
-  }
-  check_contiguous(std::move(ranges), header.data_bytes, file.path());
-  return header;
-}
-
-}  // namespace
-
+/// Length of the header in the file's first bytes. Throws std::runtime_error with one sentence if it is impossible.
 std::uint64_t header_bytes(const InputFile& file) {
   std::array<char, 8> prefix{};
   if (file.size() < prefix.size()) {
@@ -216,61 +140,59 @@ std::uint64_t header_bytes(const InputFile& file) {
                            std::to_string(most));
 }
 
-std::vector<ListedTensor> list_safetensors(const InputFile& file, std::map<std::string, std::string>& metadata) {
-  const CheckedHeader header = checked_header(file);
-  metadata = metadata_of(header.tensors, file.path());
-  std::vector<ListedTensor> list;
-  for (const auto& [key, entry] : header.tensors.items()) {
-    if (key == "__metadata__") continue;
-    const std::string label = header.label(key);
-    ListedTensor t{key, dtype_of(entry, label), "", {}};
-    t.tensor.label = label;
-    t.tensor.shape = whole_numbers(entry, "shape", label);
-    try {
-      t.tensor = header.stored(key);
-    } catch (const std::runtime_error& error) {
-      t.refusal = error.what();
-    }
-    list.push_back(std::move(t));
+Parsed read_header(const InputFile& file, std::uint64_t length) {
+  std::string text(length, '\0');
+  file.read_at(8, text);
+  try {
+    if (text.front() != '{') throw std::runtime_error("begins with " + in_quotes(text.substr(0, 1)) + ", expected '{'");
+    return parse_json(text, deepest_header);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(file.path() + ": header " + error.what());
   }
-  return list;
 }
 
-TensorRoles tensor_roles(const InputFile& file) {
-  const CheckedHeader header = checked_header(file);
-  return {input_names_in(header.tensors).has_value(), output_name_in(header.tensors).has_value()};
+/// Type of the numbers, or the reason why they cannot be read.
+void set_type(NamedTensor& t) {
+  const auto type = std::ranges::find(element_type_names, t.dtype);
+  if (type != element_type_names.end())
+    t.tensor.type = static_cast<ElementType>(type - element_type_names.begin());
+  else
+    t.refusal = t.tensor.label + " has dtype " + in_quotes(t.dtype) +
+                ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8";
 }
 
-std::vector<std::string> tensor_texts(const InputFile& file) {
-  const CheckedHeader header = checked_header(file);
-  std::vector<std::string> texts;
-  for (const auto& [key, entry] : header.tensors.items())
-    if (key != "__metadata__")
-      texts.push_back(key + ": " + shape_text(whole_numbers(entry, "shape", header.label(key))) + " " +
-                      dtype_of(entry, header.label(key)));
-  return texts;
+TensorSet list_safetensors(const std::shared_ptr<const InputFile>& file) {
+  const std::uint64_t data = 8 + header_bytes(*file), data_bytes = file->size() - data;
+  const Parsed header = read_header(*file, data - 8);
+  TensorSet set;
+  std::vector<Range> ranges;
+  for (const auto& [key, entry] : header.items()) {
+    if (key == "__metadata__") continue;
+    const std::string label = file->path() + ": tensor " + in_quotes(key);
+    if (!entry.is_object()) throw std::runtime_error(label + " is " + dumped(entry) + ", expected an object");
+    ranges.push_back(range_of(entry, data_bytes, label));
+    const std::string dtype = dtype_of(entry, label);
+    const std::uint64_t begin = data + ranges.back().begin;
+    std::vector<std::uint64_t> shape = checked_shape(entry, ranges.back(), dtype);
+    NamedTensor t{key, dtype, "", file, {.label = label, .shape = std::move(shape), .offset = begin}};
+    set_type(t);
+    set.tensors.push_back(std::move(t));
+  }
+  check_contiguous(std::move(ranges), data_bytes, file->path());
+  set.metadata = metadata_of(header, file->path());
+  const auto numbers = set.metadata.find("numbers");  // the Python package wrote arrays, which cannot hold bf16
+  if (numbers != set.metadata.end() && numbers->second == "arrays")
+    for (NamedTensor& t : set.tensors) t.tensor.tells_format = false;
+  return set;
 }
 
-StoredTensor read_tensor(const InputFile& file, std::span<const std::string_view> names, bool or_only) {
-  const CheckedHeader header = checked_header(file);
-  std::vector<std::string> there;
-  for (const auto& [key, entry] : header.tensors.items())
-    if (key != "__metadata__") there.push_back(key);
-  for (const std::string_view name : names)
-    if (std::ranges::find(there, name) != there.end()) return header.stored(std::string(name));
-  if (or_only && there.size() == 1) return header.stored(there.front());
-  std::string wanted, held;
-  for (const std::string_view name : names) wanted += (wanted.empty() ? "" : ", ") + in_quotes(name);
-  for (const std::string& name : std::span(there).first(std::min<std::size_t>(there.size(), 12)))
-    held += (held.empty() ? "" : ", ") + in_quotes(name);
-  throw std::runtime_error(file.path() + ": has no tensor " + wanted + ", only " + (held.empty() ? "none" : held) +
-                           (there.size() > 12 ? ", ..." : ""));
+std::uint64_t effort_of_safetensors(const InputFile& file) {
+  constexpr std::uint64_t parsing = 16;  // times as long as reading numbers
+  return file.size() + parsing * header_bytes(file);
 }
 
-StoredTensor read_output_tensor(const InputFile& file) {
-  const CheckedHeader header = checked_header(file);
-  if (const auto output = output_name_in(header.tensors)) return header.stored(*output);
-  throw std::runtime_error(file.path() + ": has no tensor called o, out, output or attn_out, and not just one");
-}
+}  // namespace
+
+Reader safetensors_reader() { return {{".safetensors"}, FileKind::named, list_safetensors, effort_of_safetensors}; }
 
 }  // namespace attoscope

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "app/tensors/name_words.h"
-#include "app/tensors/safetensors.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {

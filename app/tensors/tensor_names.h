@@ -1,7 +1,9 @@
 /// Tensors that belong together, found by name: q, query, layers.7.self_attn.q_proj.out, 0_q.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attoscope {
@@ -23,6 +25,10 @@ struct CallNames {
   std::vector<int> outputs;             ///< tensors with names of outputs, in the same order
   std::vector<std::string> incomplete;  ///< sentences on missing parts: "'0_q' and '0_k' have no v"
 };
+
+/// Usual names of a kernel's output in files.
+inline constexpr std::array<std::string_view, 8> usual_output_names{
+    "o", "O", "out", "output", "attn_out", "attn_output", "attention_output", "context"};
 
 /// Calls and outputs among the names.
 CallNames calls_in(const std::vector<TensorName>& names);

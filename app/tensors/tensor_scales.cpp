@@ -213,27 +213,7 @@ void check_numbers(const std::vector<double>& scales, const StoredTensor& tensor
 }  // namespace
 
 std::string scale_text(const StoredScale& scale) {
-  constexpr std::array<const char*, 4> texts{"per tensor", "per head", "per token", "per channel"};
-  const auto group = static_cast<std::size_t>(scale.group);
-  if (group < texts.size()) return texts[group];
-  return "per block of " + scale_group_text({scale.group, scale.block});
-}
-
-std::optional<SaidGroup> parse_scale_group(std::string_view text) {
-  for (const ScaleGroup group : {ScaleGroup::tensor, ScaleGroup::head, ScaleGroup::token, ScaleGroup::channel})
-    if (text == scale_group_text({group, 1})) return SaidGroup{group, 1};
-  const std::size_t space = text.find(' ');
-  const auto block = to_number<int>(text.substr(0, space));
-  if (space == std::string_view::npos || !block || *block < 2) return std::nullopt;
-  const std::string_view what = text.substr(space + 1);
-  if (what != "tokens" && what != "columns") return std::nullopt;
-  return SaidGroup{what == "tokens" ? ScaleGroup::tokens : ScaleGroup::columns, *block};
-}
-
-std::string scale_group_text(const SaidGroup& said) {
-  constexpr std::array<const char*, 6> texts{"tensor", "head", "token", "channel", "tokens", "columns"};
-  const std::string text = texts[static_cast<std::size_t>(said.group)];
-  return said.group == ScaleGroup::tokens || said.group == ScaleGroup::columns ? std::to_string(said.block) + " " + text : text;
+  return (scale.group < ScaleGroup::tokens ? "per " : "per block of ") + scale_group_text({scale.group, scale.block});
 }
 
 bool takes_scale(ElementType t) { return bytes_of(t) == 1 && t != ElementType::F8_E8M0; }

@@ -1,20 +1,14 @@
 /// Scales beside stored numbers: their correspondence to a tensor's numbers, found from shapes.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/tensors/head_layout.h"
 #include "app/tensors/stored_tensor.h"
 
 namespace attoscope {
-
-/// Numbers that share a scale. token, channel: a row or a column of a head, or of all heads if the scale has no heads. tokens,
-/// columns: blocks of rows of a head; blocks of columns of a row.
-enum class ScaleGroup : std::uint8_t { tensor, head, token, channel, tokens, columns };
 
 /// Correspondence of a scale's numbers to its tensor's.
 struct StoredScale {
@@ -26,19 +20,6 @@ struct StoredScale {
 
 /// "per head", "per block of 64 tokens"
 std::string scale_text(const StoredScale& scale);
-
-/// The given group of a scale, for a shape that fits two.
-struct SaidGroup {
-  ScaleGroup group = ScaleGroup::tensor;
-  int block = 1;
-  friend bool operator==(const SaidGroup&, const SaidGroup&) = default;
-};
-
-/// Texts that `parse_scale_group` accepts, for messages and help.
-inline constexpr std::string_view scale_groups = "tensor, head, token, channel, 64 tokens or 16 columns";
-std::optional<SaidGroup> parse_scale_group(std::string_view text);
-/// The group as text for `parse_scale_group`.
-std::string scale_group_text(const SaidGroup& said);
 
 /// A tensor that may have a scale.
 struct ScaledMatrix {

@@ -19,7 +19,7 @@ inline constexpr std::string_view input_specs =
     "FILE.npz, q.npy,k.npy,v.npy or a folder of such files";
 
 /// Parses an input; files are not opened. Throws std::invalid_argument with one sentence.
-Input parse_input(std::string_view spec);
+Input parse_input(const std::string& spec);
 
 /// The input as text for `parse_input`.
 std::string input_spec(const Input& input);
@@ -31,7 +31,7 @@ void load_tensors(Input& input, const ReadWatch& watch = {});
 
 /// True if `load_tensors`, `describe_tensors` and `load_kernel_output` of these files ("a.npy,b.npy,c.npy" or a single one)
 /// take less than a frame: files and headers are small, or they are no files.
-bool quick_to_read(const std::string& files);
+bool quick_to_read(const TensorSpec& files);
 
 /// The input with this layout for its files; unchanged if it is not from files.
 Input with_layout(Input input, const HeadLayout& layout);
@@ -41,6 +41,6 @@ Input with_layout(Input input, const HeadLayout& layout);
 std::vector<std::string> contents_of(const std::string& spec);
 
 /// Description of tensor files; reads no data. Throws as `load_tensors`.
-TensorFileInfo describe_tensors(const std::string& file);
+TensorFileInfo describe_tensors(const TensorSpec& file);
 
 }  // namespace attoscope

@@ -23,6 +23,9 @@ struct Where {
   int r = 0, i = 0, k = 0;
 };
 
+/// The same of a number of O or of a tile's P.V: i is its column.
+struct WhereInColumn : Where {};
+
 /// Constants of the rounding operations, derived from a Format once.
 template <class T>
 struct RounderPlan {

@@ -1,13 +1,11 @@
 #include "kernels/cpu/inputs.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
-
 #include <algorithm>
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/lanes/job.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -19,7 +17,7 @@ enum Stream : std::uint32_t { values = 0, outliers = 3, picks = 6, direction = 9
 template <class F>
 void in_pieces(std::size_t total, const StopSign& stop, F f) {
   constexpr std::size_t piece = 1 << 12;
-  tbb::parallel_for(std::size_t{0}, (total + piece - 1) / piece, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, (total + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
     timed(stop, [&] { f(i * piece, std::min(piece, total - i * piece)); });
   });
@@ -113,7 +111,7 @@ std::vector<double> drawn(const Problem& p, std::uint32_t tensor, const StopSign
 
 Tensors drawn(const Problem& p, const StopSign& stop) {
   Tensors t = Tensors::shaped(shape_of(p));
-  tbb::parallel_invoke([&] { t.q = drawn(p, 0, stop); }, [&] { t.k = drawn(p, 1, stop); }, [&] { t.v = drawn(p, 2, stop); });
+  parallel_invoke([&] { t.q = drawn(p, 0, stop); }, [&] { t.k = drawn(p, 1, stop); }, [&] { t.v = drawn(p, 2, stop); });
   if (p.input.kind == InputKind::ones) t.v = constant(1, t.v.size(), stop);
   if (p.input.kind == InputKind::biased) each_element(t.v.size(), stop, [&](std::size_t i) { t.v[i] += p.input.value; });
   if (p.input.kind == InputKind::ties) plant_ties(t);

@@ -1,13 +1,12 @@
 /// Helpers for rows of Q, K and V: indices, a loop over all rows on all threads, rounding to nearest.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstddef>
 
 #include "kernels/arithmetic/rounders.h"
 #include "kernels/experiment/stop_sign.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 
@@ -19,7 +18,7 @@ inline std::size_t place(int row, int d) { return at(row) * at(d); }
 template <class F>
 void each_row(int n, const StopSign& stop, F work) {
   constexpr int piece = 256;
-  tbb::parallel_for(0, (n + piece - 1) / piece, [&](int i) {
+  parallel_for(0, (n + piece - 1) / piece, [&](int i) {
     stop.check();
     for (int row = i * piece; row < std::min(n, (i + 1) * piece); ++row) work(row);
   });

@@ -1,8 +1,5 @@
 #include "kernels/cpu/scaled_operands.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +8,7 @@
 #include "kernels/cpu/scaled_storage.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -75,7 +73,7 @@ std::vector<T> without_block_means(std::vector<T>& q, const std::vector<T>& k, c
   const auto [n, n_k, d, d_v] = shape;
   const int blocks = (n + rows - 1) / rows;
   std::vector<T> products = zeros<T>(place(blocks, n_k), stop);
-  tbb::parallel_for(0, blocks, [&, n = n, n_k = n_k, d = d](int b) {
+  parallel_for(0, blocks, [&, n = n, n_k = n_k, d = d](int b) {
     const int first = b * rows, end = std::min(n, first + rows);
     std::vector<T> mean = mean_of_rows(q, first, end, d);
     subtract(q, first, end, mean, rounder);
@@ -129,7 +127,7 @@ Operands<T> scaled_operands(const Operands<T>& x, const Scalings& s, const Atten
   Operands<T> y = x;
   const NearestRounder<T> rounder(s.smoothed, main);
   if (s.hadamard)
-    tbb::parallel_invoke([&] { rotate(y.q, n, d, seed, rounder, stop); }, [&] { rotate(y.k, n_k, d, seed, rounder, stop); });
+    parallel_invoke([&] { rotate(y.q, n, d, seed, rounder, stop); }, [&] { rotate(y.k, n_k, d, seed, rounder, stop); });
   if (s.smooth_K) without_mean(y.k, n_k, d, rounder);
   if (s.smooth_V) y.scales.o_offset = without_mean(y.v, n_k, d_v, rounder);
   if (s.smooth_Q > 0) {
@@ -139,9 +137,9 @@ Operands<T> scaled_operands(const Operands<T>& x, const Scalings& s, const Atten
   const auto store = [&](std::vector<T>& tensor, Magnitudes& range, int rows, int columns, ScaledTensor t) {
     return stored_in_place(tensor, range, rows, columns, s[t], t, main, y.all_heads, stop);
   };
-  tbb::parallel_invoke([&] { y.scales.q = store(y.q, y.ranges.q, n, d, ScaledTensor::Q); },
-                       [&] { y.scales.k = store(y.k, y.ranges.k, n_k, d, ScaledTensor::K); },
-                       [&] { y.scales.o = store(y.v, y.ranges.v, n_k, d_v, ScaledTensor::V); });
+  parallel_invoke([&] { y.scales.q = store(y.q, y.ranges.q, n, d, ScaledTensor::Q); },
+                  [&] { y.scales.k = store(y.k, y.ranges.k, n_k, d, ScaledTensor::K); },
+                  [&] { y.scales.o = store(y.v, y.ranges.v, n_k, d_v, ScaledTensor::V); });
   match(y.scales, s, shape, s.smooth_Q > 0);
   if (y.scales.o.size() == 1) y.scales.o.assign(at(d_v), T{y.scales.o.front()});
   return y;

@@ -1,9 +1,5 @@
 #include "kernels/cpu/simulate.h"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,6 +10,7 @@
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -24,19 +21,15 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
   const int count = static_cast<int>(rows.size());
   Matrix out{count, d, {}};
   timed(stop, [&] { out.values = zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop); });
-  tbb::enumerable_thread_specific<AlignedBuffer> scratch;
-  tbb::parallel_for(
-      0, (count + height - 1) / height,
-      [&](int i) {
-        const int first = i * height;
-        const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
-        timed(stop, [&] {
-          block(rows_of_block, scratch.local().at_least(scratch_bytes),
-                out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
-        });
-        stop.did(static_cast<std::size_t>(rows_of_block.count));
-      },
-      tbb::simple_partitioner{});
+  PerThread<AlignedBuffer> scratch;
+  parallel_for_single(0, (count + height - 1) / height, [&](int i) {
+    const int first = i * height;
+    const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
+    timed(stop, [&] {
+      block(rows_of_block, scratch.local().at_least(scratch_bytes), out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+    });
+    stop.did(static_cast<std::size_t>(rows_of_block.count));
+  });
   return out;
 }
 
@@ -55,7 +48,7 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
   std::vector<T> y;
   timed(stop, [&] { y = zeros<T>(x.size(), stop); });
   constexpr std::size_t piece = 1 << 14;
-  tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
     const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
     if (p.kind != RounderKind::stochastic) {
@@ -120,8 +113,8 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
     values = rounded(from, columns, p, seed, tensor, stop);
     timed(stop, [&] { range = range_of<T>(values, p.mantissa_bits(), stop); });
   };
-  tbb::parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.ranges.q); }, [&] { take(t.k, t.d, 1, x.k, x.ranges.k); },
-                       [&] { take(t.v, t.d_v, 2, x.v, x.ranges.v); });
+  parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.ranges.q); }, [&] { take(t.k, t.d, 1, x.k, x.ranges.k); },
+                  [&] { take(t.v, t.d_v, 2, x.v, x.ranges.v); });
   return x;
 }
 
@@ -154,7 +147,7 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
   auto t = std::make_shared<Tensors>(Tensors::shaped(shape));
   t->all_heads = x.all_heads;
   const auto take = [&](std::vector<double>& to, const std::vector<T>& from) { timed(stop, [&] { to = doubles(from); }); };
-  tbb::parallel_invoke([&] { take(t->q, x.q); }, [&] { take(t->k, x.k); }, [&] { take(t->v, x.v); });
+  parallel_invoke([&] { take(t->q, x.q); }, [&] { take(t->k, x.k); }, [&] { take(t->v, x.v); });
   return t;
 }
 
@@ -286,7 +279,7 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
   if (rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
   std::vector<T> products = zeros<T>(static_cast<std::size_t>(job.n), stop);
   const Keys keys = job.keys_of(rows[0]);
-  tbb::parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
+  parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
     stop.check();
     const Keys part{std::max(keys.first, i * chunk), std::min(keys.end, (i + 1) * chunk)};
     code.products(job, rows[0], part, products.data());
@@ -307,7 +300,7 @@ double last_bit(double x) {
 std::vector<ValueSpan> spans_of(const Job<double>& job) {
   const std::size_t columns = static_cast<std::size_t>(job.d_v), keys = static_cast<std::size_t>(job.n);
   std::vector<ValueSpan> spans((keys + keys_of_a_span - 1) / keys_of_a_span * columns);
-  tbb::parallel_for(std::size_t{0}, spans.size() / columns, [&](std::size_t i) {
+  parallel_for(std::size_t{0}, spans.size() / columns, [&](std::size_t i) {
     for (std::size_t j = i * keys_of_a_span; j < std::min(keys, (i + 1) * keys_of_a_span); ++j)
       for (std::size_t c = 0; c < columns; ++c) {
         ValueSpan& span = spans[i * columns + c];
@@ -330,8 +323,8 @@ OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
     return range_of(all, used_mantissa_bits<T>(bits), stop);
   };
   OperandRanges ranges;
-  tbb::parallel_invoke([&] { ranges.q = range(job.q, job.queries, job.d); }, [&] { ranges.k = range(job.k, job.n, job.d); },
-                       [&] { ranges.v = range(job.v, job.n, job.d_v); });
+  parallel_invoke([&] { ranges.q = range(job.q, job.queries, job.d); }, [&] { ranges.k = range(job.k, job.n, job.d); },
+                  [&] { ranges.v = range(job.v, job.n, job.d_v); });
   return ranges;
 }
 

@@ -1,13 +1,12 @@
 /// Sums in the order of kernels/deviation/meter.h, by all threads.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "kernels/deviation/meter.h"
 #include "kernels/experiment/stop_sign.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 
@@ -15,7 +14,7 @@ namespace attoscope {
 template <class T, class F>
 std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
   std::vector<T> parts(chunk_count(count));
-  tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     stop.check();
     timed(stop, [&] { parts[i] = sum(i * chunk_size, std::min(count, (i + 1) * chunk_size)); });
   });

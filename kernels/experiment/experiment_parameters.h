@@ -430,10 +430,7 @@ inline constexpr std::array<ExperimentParameter, 52> experiment_parameters{{
      .alias = "flush the accumulator, promotion",
      .range = {.min = flush_of_policy, .max = max_tile},
      .sweep = {"methods", "0,1,4,64"},
-     .matters =
-         [](const Method& m) {
-           return m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::flash4 || m.algorithm == Algorithm::split_kv;
-         }},
+     .matters = [](const Method& m) { return divides_at_the_end(m.algorithm); }},
     {.key = "scaling.Q",
      .path = "a.scaling.Q",
      .label = "Q stored as",

@@ -7,28 +7,10 @@
 #include <string_view>
 
 #include "kernels/arithmetic/accumulator.h"
-#include "kernels/arithmetic/precision.h"
+#include "kernels/experiment/algorithm.h"
 #include "kernels/experiment/scaling.h"
 
 namespace attoscope {
-
-/// three_pass: safe softmax (max; sum; normalise, then P.V).
-/// two_pass: online softmax (arXiv 1805.02867): one pass for m and l, tile by tile; a second normalises, then P.V.
-/// flash1: FlashAttention (arXiv 2205.14135), Algorithm 1: max of the tile alone, O divided by l at every tile.
-/// flash2: FlashAttention-2 (arXiv 2307.08691), Algorithm 1: O divided once.
-/// flash4: flash2 that keeps a stale max while the new one exceeds it by at most tau (FlashAttention-4).
-/// split_kv: flash2 over `splits` runs of tiles, merged by their log-sum-exp (Flash-Decoding).
-/// hardware: a real kernel on a GPU's tensor cores, not emulated; its rounding is the device's.
-/// loaded: no kernel is run; O was computed elsewhere and read from a file, `Experiment::loaded`.
-enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware, loaded };
-inline constexpr std::array<std::string_view, 8> algorithm_names{"three_pass", "two_pass", "flash1",   "flash2",
-                                                                 "flash4",     "split_kv", "hardware", "loaded"};
-constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
-/// Number of emulated algorithms, which come first: written rules of IEEE operations, with a trace and steps.
-inline constexpr int emulated_count = 6;
-constexpr bool is_emulated(Algorithm a) { return static_cast<int>(a) < emulated_count; }
-/// True if P is normalised before P.V, so that nothing is divided at the end.
-constexpr bool normalises_P(Algorithm a) { return a == Algorithm::three_pass || a == Algorithm::two_pass; }
 
 /// natural: exp(S - m). exp2: 2^(S*c - m*c), c = scale*log2 e, as one fma of the unscaled S, as in FlashAttention-2; m*c is
 /// rounded once, so that the exponent at the max is not exactly 0.
@@ -79,9 +61,7 @@ inline constexpr double max_tau = 64, max_tie_beta = 64;
 
 /// Method::flush with flush_of_policy resolved; 1 if the algorithm decides by itself.
 constexpr int flush_interval(const Method& m) {
-  const bool has_choice =
-      m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::flash4 || m.algorithm == Algorithm::split_kv;
-  if (!has_choice) return 1;
+  if (!divides_at_the_end(m.algorithm)) return 1;
   return m.flush == flush_of_policy ? (m.precision.accumulate_in_O ? 0 : 1) : m.flush;
 }
 

@@ -50,7 +50,7 @@ std::string_view counterpart(std::string_view policy) {
   return policy == "base_floor" ? "hw" : "";
 }
 
-const Policy& usual_policy(Algorithm algorithm) { return policy(algorithm == Algorithm::three_pass ? "base_eager" : "hw"); }
+const Policy& usual_policy(Algorithm algorithm) { return policy(has_tiles(algorithm) ? "hw" : "base_eager"); }
 
 Method with_algorithm(Method m, Algorithm algorithm) {
   const Policy* const had = named_policy(m);

@@ -19,7 +19,7 @@ Experiment with_format(Experiment e, const Format& format);
 Method with_main_format(Method method, const Format& before, const Format& after);
 
 /// Policies describe two families of kernels: those of three_pass, and those of all other algorithms.
-constexpr bool same_family(Algorithm x, Algorithm y) { return (x == Algorithm::three_pass) == (y == Algorithm::three_pass); }
+constexpr bool same_family(Algorithm x, Algorithm y) { return has_tiles(x) == has_tiles(y); }
 /// The policy of the same spirit in the other family: hw and base_hw, eager and base_eager. Several policies may share one.
 std::string_view counterpart(std::string_view policy);
 /// The usual roundings of an algorithm: hw, or base_eager for three_pass.
@@ -61,9 +61,7 @@ constexpr int tile_count(int n, int block) { return n <= 0 ? 0 : (n - 1) / block
 /// Rows of queries, and keys, of a tile on `n` tokens; three_pass has a single tile of all keys. At least one, so that a
 /// picture of an experiment that is not valid yet can be drawn.
 constexpr int tile_rows(const Method& m, int n) { return std::max(1, std::min(m.block_q, n)); }
-constexpr int tile_keys(const Method& m, int n) {
-  return std::max(1, m.algorithm == Algorithm::three_pass ? n : std::min(m.block_k, n));
-}
+constexpr int tile_keys(const Method& m, int n) { return std::max(1, has_tiles(m.algorithm) ? std::min(m.block_k, n) : n); }
 /// T = ceil(N / block_k): tiles that the keys of a row are cut into.
 constexpr int key_tiles(const Method& m, int n) { return tile_count(n, tile_keys(m, n)); }
 /// Tiles of one of split_kv's runs, but for the last ones, which may be shorter. Other algorithms have a single run.

@@ -1,8 +1,5 @@
 #include "kernels/judge/judge.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,6 +10,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/fits.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/slips/error_places.h"
 #include "kernels/slips/slip_suspects.h"
 
@@ -140,7 +138,7 @@ class Judge {
 
   std::vector<RowFinding> findings(const RoundedRow& expected) const {
     std::vector<RowFinding> all(at(p_.n));
-    tbb::parallel_for(0, p_.n, [&](int row) {
+    parallel_for(0, p_.n, [&](int row) {
       stop_.check();
       all[at(row)] = row_finding(row, expected);
     });
@@ -246,13 +244,6 @@ Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   return e;
 }
 
-/// Calls `work` on as many threads as the options allow.
-template <class Work>
-auto on_threads(const Options& options, const Work& work) {
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  return arena.execute(work);
-}
-
 /// As the kernel says that it rounds, or else as others do.
 Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& options) {
   Judged judged = Judge(output, options).judgement();
@@ -272,17 +263,17 @@ std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& jud
                                    const OtherHeads& heads, const Options& options, int& fit) {
   JudgedOutput seen = output;
   seen.problem.input.tensors = Judge(output, options).seen_inputs();
-  return on_threads(options, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
+  return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
 }  // namespace
 
 Judged judge(const JudgedOutput& output, const Options& options) {
-  return on_threads(options, [&] { return judged_as_declared_or_not(output, options); });
+  return on_threads(options.threads, [&] { return judged_as_declared_or_not(output, options); });
 }
 
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
-  return on_threads(options, [&] { return Judge(output, options).ratio_to(judged, expected); });
+  return on_threads(options.threads, [&] { return Judge(output, options).ratio_to(judged, expected); });
 }
 
 double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {

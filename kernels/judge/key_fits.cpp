@@ -138,7 +138,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
           return Keys{std::clamp(first(keys.first), 0, last), last};
         };
         std::vector<Keys> keys{first.wrong, end.wrong};
-        std::erase_if(keys, &Keys::empty);
+        std::erase_if(keys, [](const Keys& k) { return k.empty(); });
         if (NamedSlip slip = wrong.named_in_rows(Kind::mask, text, wrong.rows_of(std::move(kernel))))
           return with_keys(std::move(slip), std::move(keys));
       }

@@ -1,5 +1,4 @@
 // Steps of the online softmax that are skipped, or use another row's numbers; splits that are merged with wrong weights.
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +7,7 @@
 #include <numbers>
 
 #include "kernels/judge/wrong_output.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -24,7 +24,7 @@ class RowSums {
  public:
   explicit RowSums(const WrongOutput& wrong) : tiles_((wrong.head()->shape.n_k + smallest_tile - 1) / smallest_tile) {
     m_.resize(at(wrong.golden().rows)), l_.resize(m_.size()), top_.resize(m_.size());
-    tbb::parallel_for(0, wrong.golden().rows, [&](int row) {
+    parallel_for(0, wrong.golden().rows, [&](int row) {
       wrong.check();
       const std::vector<double> s = scores(*wrong.head(), wrong.right(), row);
       const Keys keys = wrong.right().keys(row);

@@ -1,7 +1,5 @@
 #include "kernels/judge/tolerance.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +9,7 @@
 #include "kernels/cancelled_sign.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -170,7 +169,7 @@ class RivalRuns {
     const Matrix o = run_rival(rival);
     const std::vector<int>& rows = rows_of(rival);
     std::vector<double> ratios(rows.size()), roots(rows.size()), most(rows.size()), square(rows.size());
-    tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t k) {
+    parallel_for(std::size_t{0}, rows.size(), [&](std::size_t k) {
       const int i = rows[k];
       double relative = 0;
       for (int c = 0; c < cols_; ++c) {

@@ -173,7 +173,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void finish() {
     if (job_.flush > 1 && runs_ == 0) step(2 * job_.d_v, [&] { flush_rest(); });
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
-    const bool normalised = job_.method.algorithm == Algorithm::flash1;
+    const bool normalised = !divides_at_the_end(job_.method.algorithm);
     step(2 * job_.d_v, [&] {
       const Array l_before = tile_sum();  // memory that no tile needs any more
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
@@ -186,7 +186,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   /// The output from the final state: O/l, or O itself where it is normalised; 0 in rows that see no key.
   ATTOSCOPE_HOST_DEVICE void store_output(double* out) {
-    const bool divides = !normalises_P(job_.method.algorithm) && job_.method.algorithm != Algorithm::flash1;
+    const bool divides = divides_at_the_end(job_.method.algorithm);
     const auto o = vec(state_.O), l = vec(state_.l);
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     if (divides && !job_.is_scaled_at_the_end()) {
@@ -265,7 +265,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   /// O = round(alpha * O); the same for sums that are not in O yet.
   ATTOSCOPE_HOST_DEVICE void rescale_O() {
-    if (!this->any_rescale() && rescale_by_1_is_free_) return;
+    if (!records_roundings && !this->any_rescale() && rescale_by_1_is_free_) return;
     rescale(state_.O, tile_.index);
     if (job_.flush > 1) rescale(state_.pending, pending_key - tile_.index);
   }
@@ -312,7 +312,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE_NOINLINE void merge_tile() {
     const V one = splat<V>(1);
     const Array beta = scratch_.m_tile, sum = tile_sum();  // beta takes the place of m~
-    const auto pv = vec(scratch_.PV), o = vec(state_.O), takes_part = vec(tile_.active);
+    const auto pv = vec(scratch_.PV), o = vec(state_.O);
     const int tile = tile_.index;
     V old_share[vectors];
     fill_rows(beta, Step::alpha, [&](int r) { return this->factor(vec(scratch_.m_tile)[r] - vec(state_.m)[r]); }, 1);
@@ -321,11 +321,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
         old_share[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
         vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], Where{r, tile_.index, -2});
       }
-      each_column([&](int i, int r) {
-        pv[i] = rounder(vec(beta)[r] * pv[i], Where{r, i / vectors, -1 - tile});
-        o[i] = takes_part[r] == one ? rounder(old_share[r] * o[i], Where{r, i / vectors, tile}) : o[i];
-      });
     });
+    fill_columns(scratch_.PV, Step::rescaled, [pv, beta = vec(beta)](int i, int r) { return beta[r] * pv[i]; }, -1 - tile);
+    fill_columns(state_.O, Step::rescaled, [o, &old_share](int i, int r) { return old_share[r] * o[i]; }, tile);
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r)
         vec(state_.l)[r] = active(r) == one ? rounder(old_share[r] + vec(sum)[r], Where{r, tile_.index, 0}) : vec(state_.l)[r];

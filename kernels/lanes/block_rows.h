@@ -13,7 +13,7 @@ namespace ATTOSCOPE_ISA {
 /// Number of keys that one tile buffer must hold.
 template <class T>
 ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
-  return job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
+  return has_tiles(job.method.algorithm) ? job.method.block_k : job.n;
 }
 
 /// Ranges into which a team's warps divide the keys of a piece.
@@ -183,7 +183,13 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE static auto vec(A x) {
     return as_vectors(x);
   }
-  ATTOSCOPE_HOST_DEVICE RandomBits<T> random() const { return {job_.seed, rows_.number}; }
+  ATTOSCOPE_HOST_DEVICE RandomBits<T> random() const {
+    RandomBits<T> bits{job_.seed, rows_.number};
+    if constexpr (records_roundings) bits.log = observer_.log;
+    return bits;
+  }
+  /// True if the step's rounder has to be called.
+  ATTOSCOPE_HOST_DEVICE bool rounds(Step step) const { return records_roundings || job_[step].rounds(); }
   ATTOSCOPE_HOST_DEVICE V active(int r) const { return vec(tile_.active)[r]; }
 
   // --- rounding whole arrays ------------------------------------------------------------------------------------------
@@ -212,7 +218,7 @@ class BlockRows {
     });
   }
   ATTOSCOPE_HOST_DEVICE void round_keys(Step step) {
-    if (job_[step].rounds()) fill_keys(step, [s = vec(scratch_.S)](int i, int) { return s[i]; });
+    if (rounds(step)) fill_keys(step, [s = vec(scratch_.S)](int i, int) { return s[i]; });
   }
   /// x[column] = round(f(i, r)), d_v numbers per row, in the rows that take part in the tile.
   template <class F>
@@ -224,14 +230,14 @@ class BlockRows {
       group_.each_own(job_.d_v, [&](int c, int end) {
         for (; c < end; ++c)
           for (int r = 0; r < vectors; ++r) {
-            const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
+            const V y = rounder(f(c * vectors + r, r), WhereInColumn{{r, c, key}});
             out[c * vectors + r] = any_idle ? (active[r] == one ? y : out[c * vectors + r]) : y;
           }
       });
     });
   }
   ATTOSCOPE_HOST_DEVICE void round_columns(Array x, Step step, int key) const {
-    if (job_[step].rounds()) fill_columns(x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
+    if (rounds(step)) fill_columns(x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
   }
 
   /// Copies the kept lane of the tile for the recorder.

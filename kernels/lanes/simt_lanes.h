@@ -4,6 +4,9 @@
 
 #include "kernels/lanes/job.h"
 #include "kernels/lanes/lanes.h"
+#ifdef ATTOSCOPE_RECORDS
+#include "kernels/lanes/rounding_log.h"
+#endif
 
 #ifndef __CUDA_ARCH__
 #include <atomic>
@@ -25,6 +28,11 @@ inline constexpr int metered_chains = 1;
 inline constexpr int warp_lanes = 32, row_vectors = 1, column_group = 8;
 inline constexpr int team_warps = 8, team_threads = team_warps * warp_lanes;
 inline constexpr bool has_teams = true;
+#ifdef ATTOSCOPE_RECORDS
+inline constexpr bool records_roundings = true;
+#else
+inline constexpr bool records_roundings = false;
+#endif
 
 template <class T>
 struct Lanes {
@@ -316,6 +324,9 @@ template <class T>
 struct RandomBits {
   std::uint64_t seed = 0;
   LaneArray<const T> rows{};
+#ifdef ATTOSCOPE_RECORDS
+  RoundingLog* log = nullptr;
+#endif
 };
 
 /// The expensive kinds of rounding: one copy of their code.
@@ -371,6 +382,31 @@ struct GeneralRounder {
   }
 };
 
+#ifdef ATTOSCOPE_RECORDS
+
+/// Rounds, and logs the number before and after.
+template <class T>
+struct RecordingRounder {
+  GeneralRounder<T> rounder;
+
+  T operator()(T x, Where at = {}) const { return recorded(x, at, false); }
+  T operator()(T x, WhereInColumn at) const { return recorded(x, at, true); }
+
+ private:
+  T recorded(T x, Where at, bool of_column) const {
+    const T y = rounder(x, at);
+    rounder.random.log->roundings.push_back(
+        {rounder.step, at.i, at.k, of_column, static_cast<double>(x), static_cast<double>(y)});
+    return y;
+  }
+};
+template <class T, class Use>
+void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
+  use(RecordingRounder<T>{GeneralRounder<T>(p, step, random)});
+}
+
+#else
+
 /// Calls `use` with the rounder of the plan's kind.
 template <class T, class Use>
 ATTOSCOPE_HOST_DEVICE_INLINE void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
@@ -380,6 +416,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE void with_rounder(const RounderPlan<T>& p, Step ste
     use(NoRounder{});
   }
 }
+
+#endif
 
 }  // namespace ATTOSCOPE_ISA
 }  // namespace attoscope

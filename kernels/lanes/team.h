@@ -94,10 +94,9 @@ template <class T>
 WorkEstimate work_of(const Job<T>& job, bool held) {
   const StepCosts<T> costs(job);
   const Algorithm algorithm = job.method.algorithm;
-  const bool two_pass = algorithm == Algorithm::two_pass, three_pass = algorithm == Algorithm::three_pass;
-  const std::int64_t n = job.n, d = job.d_v, tiles = three_pass ? 1 : (n - 1) / job.method.block_k + 1;
-  const std::int64_t sweeps = two_pass || three_pass ? 2 : 1, scores = held ? (two_pass ? 2 : 1) : 1 + sweeps,
-                     weights = three_pass && held ? 1 : sweeps;
+  const std::int64_t n = job.n, d = job.d_v, tiles = (n - 1) / tile_keys(job) + 1;
+  const std::int64_t sweeps = normalises_P(algorithm) ? 2 : 1, held_scores = has_tiles(algorithm) ? sweeps : 1,
+                     scores = held ? held_scores : 1 + sweeps, weights = has_tiles(algorithm) || !held ? sweeps : 1;
   const std::int64_t all = costs.score() + costs.weight() + costs.share() + costs.value();
   return {n * (scores * costs.score() + weights * costs.weight() + costs.share() + costs.value()) + tiles * 8 * d,
           key_chunk * all};

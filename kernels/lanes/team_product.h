@@ -231,7 +231,9 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P p, const Rounder rounde
 /// The product, rounded after every fma by `plan`; `in_domain` says, in all lanes alike, that ShortRounder may be used.
 template <bool masked, class P, class T>
 ATTOSCOPE_HOST_DEVICE void product(const P& p, const RounderPlan<T>& plan, bool in_domain) {
-  if constexpr (masked) {  // at the mask's edges only, so the general functor is fast enough
+  if constexpr (records_roundings) {
+    with_rounder(plan, p.step, p.random, [&](auto rounder) { product_with<masked>(p, rounder); });
+  } else if constexpr (masked) {  // at the mask's edges only, so the general functor is fast enough
     product_with<true>(p, GeneralRounder<T>(plan, p.step, p.random));
   } else if (!plan.rounds()) {
     product_with<false>(p, NoRounder{});

@@ -32,7 +32,7 @@ class TileSteps : protected Scores<T, Observer> {
       const V m = vec(scratch_.m_old)[r] = vec(state_.m)[r];
       vec(state_.m)[r] = vec(tile_max())[r] > m ? vec(tile_max())[r] : m;
     }
-    if (job_[Step::m].rounds()) fill_rows(state_.m, Step::m, [this](int r) { return vec(state_.m)[r]; });
+    if (this->rounds(Step::m)) fill_rows(state_.m, Step::m, [this](int r) { return vec(state_.m)[r]; });
     for (int r = 0; r < vectors; ++r) {
       vec(state_.m)[r] = active(r) == one ? vec(state_.m)[r] : vec(scratch_.m_old)[r];
       if (job_.method.algorithm != Algorithm::flash4) continue;
@@ -83,7 +83,7 @@ class TileSteps : protected Scores<T, Observer> {
       } else {
         each_number([s, degree](int i) { s[i] = exponential2_polynomial(s[i], degree); });
       }
-    } else if (job_[Step::shifted].rounds()) {
+    } else if (this->rounds(Step::shifted)) {
       fill_keys(Step::shifted, [&](int i, int r) { return s[i] - max[r]; });
       each_number([s](int i) { s[i] = exponential(s[i]); });
     } else {
@@ -145,7 +145,11 @@ class TileSteps : protected Scores<T, Observer> {
         for (int i = j; i < end; ++i) amax = s[i * vectors] > amax ? s[i * vectors] : amax;
         const V exact = unrounded_scale(amax), scale = rounded_scale(exact);
         const V by = job_.P.quotient == Quotient::unrounded ? (exact > T{0} ? exact : scale) : scale;
-        for (int i = j; i < end; ++i) s[i * vectors] = element(s[i * vectors] / by) * scale;
+        for (int i = j; i < end; ++i) {
+          const V given = s[i * vectors], quotient = given / by, stored = element(quotient);
+          s[i * vectors] = stored * scale;
+          if constexpr (records_roundings) observer_.log->store(tile_.j0 + i, given, quotient, stored, scale);
+        }
       }
   }
 

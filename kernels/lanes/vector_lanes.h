@@ -18,8 +18,8 @@ inline constexpr int vector_bytes = 32, row_vectors = 2, column_group = 4;
 inline constexpr int vector_bytes = 16, row_vectors = 4, column_group = 2;
 #endif
 
-/// No block is shared by several threads.
-inline constexpr bool has_teams = false;
+/// No block is shared by several threads, and no rounding is logged.
+inline constexpr bool has_teams = false, records_roundings = false;
 
 /// Number of the meter's chains that one run of its loop follows.
 inline constexpr int metered_chains = DeviationSums::chains;

@@ -82,7 +82,7 @@ std::string_view name(const ErrorSource& source) {
 
 std::string_view what(const ErrorSource& source) {
   if (source.stored) return "elements and scales of the tensor; exact: as it is given, P in the working type";
-  if (!source.sums) return step_texts[static_cast<std::size_t>(source.step)].what;
+  if (!source.sums) return info(source.step).what;
   return *source.sums == AttentionProduct::qk ? "q.k as tensor cores add it; exact: in fp64, rounded to fp32 once"
                                               : "P.V as tensor cores add it; exact: in fp64, rounded to fp32 after 64 keys";
 }

@@ -1,14 +1,12 @@
 #include "kernels/questions/clipping.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"
 
 namespace attoscope {
@@ -37,11 +35,11 @@ TileCounts counts(const Job<T>& job, const RowTile<T>& tile) {
 
 template <class T>
 void count_rows(const std::vector<int>& rows, Clipping& c, const StopSign& stop) {
-  const SingleRowRuns<T> lone(c.experiment, stop);
+  const MethodRows<T> lone(c.experiment, false, stop);
   const std::size_t sampled = rows.size();
-  tbb::parallel_for(std::size_t{0}, sampled, [&](std::size_t i) {
-    for (const RowTile<T>& tile : row_tiles(lone.a(), rows[i], stop)) {
-      const TileCounts found = counts(lone.a(), tile);
+  parallel_for(std::size_t{0}, sampled, [&](std::size_t i) {
+    for (const RowTile<T>& tile : row_run(lone.job(), rows[i], stop).tiles) {
+      const TileCounts found = counts(lone.job(), tile);
       const std::size_t at = static_cast<std::size_t>(tile.tile) * sampled + i;
       c.saturated[at] = found.saturated;
       c.underflowed[at] = found.underflowed;
@@ -70,8 +68,8 @@ Clipping clipping(const Experiment& e, int most_rows, const Options& options) {
   c.saturated.assign(static_cast<std::size_t>(c.tiles) * rows.size(), 0);
   c.underflowed = c.saturated;
   const CancelledSign stop(options.cancelled);
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { works_in_double(e) ? count_rows<double>(rows, c, stop) : count_rows<float>(rows, c, stop); });
+  on_threads(options.threads,
+             [&] { works_in_double(e) ? count_rows<double>(rows, c, stop) : count_rows<float>(rows, c, stop); });
   return c;
 }
 

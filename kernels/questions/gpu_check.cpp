@@ -97,10 +97,10 @@ bool GpuCheck::as_written() const {
 
 std::vector<NamedExperiment> digest_experiments() {
   std::vector<NamedExperiment> all;
-  for (int algorithm = 0; algorithm < emulated_count; ++algorithm)
+  for (const Algorithm algorithm : emulated_algorithms)
     for (const Format& format : {bf16, fp16, e4m3})
       for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
-        const Experiment e = small_experiment(static_cast<Algorithm>(algorithm), format, mask);
+        const Experiment e = small_experiment(algorithm, format, mask);
         all.push_back({text(e), e});
       }
   for (const Accumulator sums : {Accumulator::v100, Accumulator::a100, Accumulator::h100, Accumulator::b200}) {

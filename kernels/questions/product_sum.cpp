@@ -179,7 +179,7 @@ ProductSum product_sum(const ProductSumQuestion& question, const Options& option
   const Experiment& e = question.experiment;
   s.rule = tensor_core_rule_of(e, question.of_b ? e.b : e.a, question.product);
   const MethodRows<float> run(e, question.of_b, stop);
-  const std::vector<RowTile<float>> tiles = row_tiles(run.job(), question.row, stop);
+  const std::vector<RowTile<float>> tiles = row_run(run.job(), question.row, stop).tiles;
   if (tiles.empty()) {
     s.why_none = "This row sees no key, so that nothing is added up.";
     return s;

@@ -50,7 +50,7 @@ bool same_bits_of(T x, T y) {
 
 template <class T>
 TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop) {
-  return {row_tiles(job, row, stop), job.keys_of(row), job.n, job.reversed};
+  return {row_run(job, row, stop).tiles, job.keys_of(row), job.n, job.reversed};
 }
 
 template <class T>

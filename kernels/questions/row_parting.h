@@ -34,13 +34,4 @@ bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y);
 template <class T>
 RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other);
 
-extern template bool same_bits_of(float, float);
-extern template bool same_bits_of(double, double);
-extern template TiledRow<float> tiled_row(const Job<float>&, int, const StopSign&);
-extern template TiledRow<double> tiled_row(const Job<double>&, int, const StopSign&);
-extern template bool same_tiles(const TiledRow<float>&, const TiledRow<float>&);
-extern template bool same_tiles(const TiledRow<double>&, const TiledRow<double>&);
-extern template RowParting row_parting(const TiledRow<float>&, const TiledRow<float>&);
-extern template RowParting row_parting(const TiledRow<double>&, const TiledRow<double>&);
-
 }  // namespace attoscope

@@ -1,8 +1,8 @@
 #include "kernels/questions/row_tiles.h"
 
 #include "kernels/cpu/inputs.h"
-#include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/questions/recorded_run.h"
 #include "kernels/recurrence/row_steps.h"
 
 namespace attoscope {
@@ -18,16 +18,20 @@ class TileCollector final : public Recorder<T> {
 
   void tile(const RowBlock&, const TileView<T>& view) override {
     if (view.takes_part[0] == 0) return;
-    const std::size_t keys = static_cast<std::size_t>(view.end_key - view.first_key);
+    const auto of_keys = [&](const T* x) {
+      std::vector<T> all;
+      for (int j = 0; j < view.end_key - view.first_key; ++j) all.push_back(x[j * view.lane_stride]);
+      return all;
+    };
     tiles.push_back({.tile = view.tile,
                      .first_key = view.first_key,
                      .restarts = view.restarts,
                      .m = view.m[0],
                      .l = view.l[0],
                      .alpha = view.alpha[0],
-                     .S = {view.S, view.S + keys},
-                     .before_P = {view.e, view.e + keys},
-                     .P = {view.P, view.P + keys},
+                     .S = of_keys(view.S),
+                     .before_P = of_keys(view.e),
+                     .P = of_keys(view.P),
                      .O = {}});
     for (int c = 0; c < d_; ++c) tiles.back().O.push_back(view.o[static_cast<std::ptrdiff_t>(c) * view.stride]);
   }
@@ -59,54 +63,50 @@ Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
   return operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
 }
 
+namespace {
+
+/// The inputs of a, or of b, which may round them once more.
 template <class T>
-RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop) {
+Operands<T> own_operands(const Experiment& e, bool of_b, const StopSign& stop) {
+  Operands<T> given = common_operands<T>(e, stop);
+  const Rounding own = e.b.precision[Step::input];
+  if (!of_b || own == exact || own == e.a.precision[Step::input]) return given;
+  return operands<T>(*as_tensors(given, shape_of(e.problem), stop), own, e.format, e.problem.seed, stop);
+}
+
+}  // namespace
+
+template <class T>
+RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog* log) {
   TileCollector<T> collector(job.d_v);
-  Matrix output = run(job, {row}, &collector, stop);
+  std::vector<double> output =
+      log != nullptr ? recorded_run(job, row, collector, *log) : run(job, {row}, &collector, stop).values;
   if (job.method.algorithm == Algorithm::two_pass) second_pass(job, row, collector.tiles);
   if (job.method.algorithm == Algorithm::three_pass)
     for (RowTile<T>& tile : collector.tiles)
       for (T& x : tile.before_P) x = x / tile.l;
-  return {std::move(collector.tiles), std::move(output.values)};
+  return {std::move(collector.tiles), std::move(output)};
 }
 
 template <class T>
-std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop) {
-  return row_run(job, row, stop).tiles;
-}
+MethodRows<T>::MethodRows(const Experiment& e, bool of_b, const StopSign& stop)
+    : given_(own_operands<T>(e, of_b, stop)),
+      taken_(e.problem, of_b ? e.b : e.a, e.format, given_, stop),
+      job_(attoscope::job(e.problem, of_b ? e.b : e.a, e.format, taken_.get())) {}
 
-template <class T>
-MethodRows<T>::MethodRows(const Experiment& e, bool of_b, const StopSign& stop) : operands_(common_operands<T>(e, stop)) {
-  const Method& m = of_b ? e.b : e.a;
-  const Rounding own = m.precision[Step::input];
-  if (of_b && own != exact && own != e.a.precision[Step::input])
-    operands_ = operands<T>(*as_tensors(operands_, shape_of(e.problem), stop), own, e.format, e.problem.seed, stop);
-  const MethodOperands<T> taken(e.problem, m, e.format, operands_, stop);
-  if (!taken.shared()) operands_ = Operands<T>(taken.get());
-  job_ = attoscope::job(e.problem, m, e.format, operands_);
-}
-
-template <class T>
-SingleRowRuns<T>::SingleRowRuns(const Experiment& e, const StopSign& stop) : operands_(common_operands<T>(e, stop)) {
-  inputs_ = as_tensors(operands_, shape_of(e.problem), stop);
-  const MethodOperands<T> taken(e.problem, e.a, e.format, operands_, stop);
-  if (!taken.shared()) operands_ = Operands<T>(taken.get());
-  a_ = job(e.problem, e.a, e.format, operands_);
-  golden_ = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
-  golden_.q = inputs_->q.data();
-  golden_.k = inputs_->k.data();
-  golden_.v = inputs_->v.data();
+GoldenRows::GoldenRows(const Experiment& e, std::shared_ptr<const Tensors> inputs)
+    : inputs_(std::move(inputs)),
+      job_(attoscope::job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{})) {
+  job_.q = inputs_->q.data();
+  job_.k = inputs_->k.data();
+  job_.v = inputs_->v.data();
 }
 
 template Operands<float> common_operands(const Experiment&, const StopSign&);
 template Operands<double> common_operands(const Experiment&, const StopSign&);
 template class MethodRows<float>;
 template class MethodRows<double>;
-template class SingleRowRuns<float>;
-template class SingleRowRuns<double>;
-template RowRun<float> row_run(const Job<float>&, int, const StopSign&);
-template RowRun<double> row_run(const Job<double>&, int, const StopSign&);
-template std::vector<RowTile<float>> row_tiles(const Job<float>&, int, const StopSign&);
-template std::vector<RowTile<double>> row_tiles(const Job<double>&, int, const StopSign&);
+template RowRun<float> row_run(const Job<float>&, int, const StopSign&, RoundingLog*);
+template RowRun<double> row_run(const Job<double>&, int, const StopSign&, RoundingLog*);
 
 }  // namespace attoscope

@@ -4,11 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cpu/simulate.h"
+#include "kernels/cpu/scaled_operands.h"
 
 namespace attoscope {
 
 struct Experiment;
+struct RoundingLog;
 struct Tensors;
 
 /// One tile of one row; keys are numbered as they are stored.
@@ -29,13 +30,9 @@ struct RowRun {
 };
 
 /// The tiles in which `row` sees a key, in the order in which they are taken; three_pass has one. P is the one that enters P.V:
-/// of two_pass that of its second pass.
+/// of two_pass that of its second pass. With a log, the run is one of `recorded_run`.
 template <class T>
-RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop);
-/// The tiles alone.
-template <class T>
-std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop);
-
+RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog* log = nullptr);
 /// The inputs as a's input step rounds them for all.
 template <class T>
 Operands<T> common_operands(const Experiment& experiment, const StopSign& stop);
@@ -49,37 +46,23 @@ class MethodRows {
   MethodRows& operator=(const MethodRows&) = delete;
 
   const Job<T>& job() const { return job_; }
+  const Operands<T>& given() const { return given_; }  ///< rounded by the input step
 
  private:
-  Operands<T> operands_;
+  Operands<T> given_;
+  MethodOperands<T> taken_;
   Job<T> job_;
 };
 
-/// Method a of an experiment, ready to run row by row, and the problem in double for the golden value.
-template <class T>
-class SingleRowRuns {
+/// The problem in double, exactly, on a method's inputs.
+class GoldenRows {
  public:
-  SingleRowRuns(const Experiment& experiment, const StopSign& stop);
-
-  const Job<T>& a() const { return a_; }
-  const Job<double>& golden() const { return golden_; }
+  GoldenRows(const Experiment& experiment, std::shared_ptr<const Tensors> inputs);
+  const Job<double>& job() const { return job_; }
 
  private:
-  Operands<T> operands_;
-  std::shared_ptr<const Tensors> inputs_;  ///< as rounded for all methods
-  Job<T> a_;
-  Job<double> golden_;
+  std::shared_ptr<const Tensors> inputs_;
+  Job<double> job_;
 };
-
-extern template Operands<float> common_operands(const Experiment&, const StopSign&);
-extern template Operands<double> common_operands(const Experiment&, const StopSign&);
-extern template class MethodRows<float>;
-extern template class MethodRows<double>;
-extern template class SingleRowRuns<float>;
-extern template class SingleRowRuns<double>;
-extern template RowRun<float> row_run(const Job<float>&, int, const StopSign&);
-extern template RowRun<double> row_run(const Job<double>&, int, const StopSign&);
-extern template std::vector<RowTile<float>> row_tiles(const Job<float>&, int, const StopSign&);
-extern template std::vector<RowTile<double>> row_tiles(const Job<double>&, int, const StopSign&);
 
 }  // namespace attoscope

@@ -1,7 +1,5 @@
 #include "kernels/questions/same_bits.h"
 
-#include <tbb/info.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/lanes/job.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -33,7 +32,7 @@ void add_instruction_sets(std::vector<Variant>& variants, const Experiment& e, c
 }
 
 void add_thread_counts(std::vector<Variant>& variants, const Experiment& e, const Options& options) {
-  std::vector<int> counts{1, 2, tbb::info::default_concurrency()};
+  std::vector<int> counts{1, 2, default_concurrency()};
   std::ranges::sort(counts);
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   for (const int count : counts) {

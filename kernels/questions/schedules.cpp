@@ -16,10 +16,6 @@ constexpr std::array usual_tiles{32, 64, 128};
 /// CUDA cores, which engines use for heads with few queries, and three generations of tensor cores.
 constexpr std::array usual_sums{Accumulator::fma, Accumulator::a100, Accumulator::h100, Accumulator::b200};
 
-bool may_split(const Method& m) { return m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::split_kv; }
-/// three_pass takes all keys at once.
-bool has_tiles(const Method& m) { return m.algorithm != Algorithm::three_pass; }
-
 /// `first`, then those of `others`, each once and only if it is accepted.
 template <class T, class Others, class Accepts>
 std::vector<T> accepted(T first, const Others& others, Accepts accepts) {
@@ -32,7 +28,7 @@ std::vector<T> accepted(T first, const Others& others, Accepts accepts) {
 
 std::vector<int> tiles_of(const Method& m, int keys, const ScheduleLists& lists) {
   if (!lists.block_k.empty()) return lists.block_k;
-  return accepted(m.block_k, usual_tiles, [&](int x) { return x == m.block_k || (has_tiles(m) && x <= keys); });
+  return accepted(m.block_k, usual_tiles, [&](int x) { return x == m.block_k || (has_tiles(m.algorithm) && x <= keys); });
 }
 
 /// The splits for a tile size; a given list is taken whole.
@@ -41,7 +37,7 @@ std::vector<int> splits_of(const Method& m, int keys, int block_k, const Schedul
   const int own = schedule_of(m).splits;
   return accepted(own, usual_splits, [&](int x) {
     const bool is_own = x == own && block_k == m.block_k, fits = x <= tile_count(keys, block_k);
-    return is_own || (fits && (x == 1 || may_split(m)));
+    return is_own || (fits && (x == 1 || has<&AlgorithmInfo::may_split>(m.algorithm)));
   });
 }
 
@@ -83,7 +79,7 @@ Schedule schedule_of(const Method& m) {
 }
 
 Method with_schedule(Method m, const Schedule& s) {
-  if (may_split(m)) m.algorithm = s.splits > 1 ? Algorithm::split_kv : Algorithm::flash2;
+  if (has<&AlgorithmInfo::may_split>(m.algorithm)) m.algorithm = s.splits > 1 ? Algorithm::split_kv : Algorithm::flash2;
   if (s.splits > 1) m.splits = s.splits;
   m.block_k = s.block_k;
   m.reverse_keys = s.reverse_keys;
@@ -94,9 +90,11 @@ Method with_schedule(Method m, const Schedule& s) {
 std::string why_no_schedules(const Method& m, const ScheduleLists& lists) {
   const std::string now = "method a is " + std::string(name(m.algorithm));
   if (!is_emulated(m.algorithm)) return now + ", expected an algorithm that is emulated";
-  if (!lists.block_k.empty() && !has_tiles(m)) return now + ", which takes all keys at once, expected an algorithm with tiles";
+  if (!lists.block_k.empty() && !has_tiles(m.algorithm))
+    return now + ", which takes all keys at once, expected an algorithm with tiles";
   const bool splits = std::ranges::any_of(lists.splits, [](int x) { return x > 1; });
-  return splits && !may_split(m) ? now + ", which has no splits, expected flash2 or split_kv" : "";
+  return splits && !has<&AlgorithmInfo::may_split>(m.algorithm) ? now + ", which has no splits, expected flash2 or split_kv"
+                                                                : "";
 }
 
 std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists) {

@@ -1,8 +1,5 @@
 #include "kernels/questions/scores.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +8,7 @@
 #include "kernels/cancelled_sign.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"
 #include "kernels/recurrence/prefix_golden.h"
 #include "kernels/recurrence/row_steps.h"
@@ -139,17 +137,17 @@ template <class T>
 class WindowMaker {
  public:
   WindowMaker(ScoreWindow& window, const StopSign& stop)
-      : window_(window), stop_(stop), runs_(window.question.experiment, stop) {}
+      : window_(window),
+        stop_(stop),
+        a_(window.question.experiment, false, stop),
+        golden_(window.question.experiment, as_tensors(a_.given(), shape_of(window.question.experiment.problem), stop)) {}
 
   void fill() {
-    tbb::parallel_for(
-        0, window_.question.rows,
-        [&](int i) {
-          stop_.check();
-          fill_a(i);
-          fill_truth(i);
-        },
-        tbb::simple_partitioner{});
+    parallel_for_single(0, window_.question.rows, [&](int i) {
+      stop_.check();
+      fill_a(i);
+      fill_truth(i);
+    });
   }
 
  private:
@@ -161,9 +159,9 @@ class WindowMaker {
   }
 
   void fill_a(int i) {
-    const Job<T>& job = runs_.a();
+    const Job<T>& job = a_.job();
     const int row = window_.question.first_row + i;
-    const std::vector<RowTile<T>> tiles = row_tiles(job, row, stop_);
+    const std::vector<RowTile<T>> tiles = row_run(job, row, stop_).tiles;
     const std::vector<double> share = shares(job, row, tiles);
     for (std::size_t t = 0; t < tiles.size(); ++t)
       for (std::size_t j = 0; j < tiles[t].S.size(); ++j) {
@@ -178,8 +176,8 @@ class WindowMaker {
   void fill_truth(int i) {
     constexpr bool precise = std::is_same_v<T, double>;
     using G = std::conditional_t<precise, DD<double>, double>;
-    const int row = window_.question.first_row + i, first = runs_.golden().keys_of(row).first;
-    const std::vector<double> weights = true_weights<G>(runs_.golden(), row, stop_);
+    const int row = window_.question.first_row + i, first = golden_.job().keys_of(row).first;
+    const std::vector<double> weights = true_weights<G>(golden_.job(), row, stop_);
     for (std::size_t j = 0; j < weights.size(); ++j)
       if (const std::ptrdiff_t at = place(i, first + static_cast<int>(j)); at >= 0)
         window_.weight[static_cast<std::size_t>(at)] = static_cast<float>(weights[j]);
@@ -187,7 +185,8 @@ class WindowMaker {
 
   ScoreWindow& window_;
   const StopSign& stop_;
-  SingleRowRuns<T> runs_;
+  MethodRows<T> a_;
+  GoldenRows golden_;
 };
 
 void check_axis(const char* name, int first, int count, int n) {
@@ -216,8 +215,7 @@ ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
   const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
   for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());
   const CancelledSign stop(options.cancelled);
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] {
+  on_threads(options.threads, [&] {
     works_in_double(question.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
   });
   return window;

@@ -6,7 +6,8 @@
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/stored_bytes.h"
 #include "kernels/experiment/traffic.h"
-#include "kernels/questions/step_recorder.h"
+#include "kernels/questions/recorded_steps.h"
+#include "kernels/questions/row_parting.h"
 #include "kernels/questions/step_storage.h"
 #include "kernels/recurrence/prefix_golden.h"
 
@@ -31,8 +32,7 @@ void check(const StepQuestion& q) {
   if (q.values.size() != n * static_cast<std::size_t>(q.d))
     refuse("there are " + std::to_string(q.values.size()) + " values, expected d for each of the " + std::to_string(n) +
            " scores");
-  if (static_cast<int>(q.algorithm) > static_cast<int>(Algorithm::flash4))
-    refuse("the algorithm is " + std::string(name(q.algorithm)) + ", expected three_pass, two_pass, flash1, flash2 or flash4");
+  if (!is_stepped(q.algorithm)) refuse("the algorithm is " + std::string(name(q.algorithm)) + ", expected " + stepped_text());
   if (q.flush < flush_of_policy || q.flush > 1)
     refuse("P.V is added to O after " + std::to_string(q.flush) + " tiles, expected after each, or never");
   const std::size_t rows = n * static_cast<std::size_t>(std::max(0, q.rows.d));
@@ -66,35 +66,56 @@ StepQuestion unrounded(StepQuestion q, bool in_double) {
   return q;
 }
 
-/// Records the steps; `parts` selects them, of a run with or without its roundings.
+template <class T>
+bool same_numbers(const std::vector<T>& x, const std::vector<T>& y) {
+  return std::ranges::equal(x, y, same_bits_of<T>);
+}
+template <class T>
+bool same_tiles_of_runs(const RowTile<T>& x, const RowTile<T>& y) {
+  return same_bits_of(x.m, y.m) && same_bits_of(x.l, y.l) && same_bits_of(x.alpha, y.alpha) && same_numbers(x.S, y.S) &&
+         same_numbers(x.P, y.P) && same_numbers(x.O, y.O);
+}
+
+/// Takes P as it was stored with scales from the log.
+void take_stored_P(StepStorage& storage, const RoundingLog& log, const StepQuestion& q) {
+  if (!q.scaling.P.is_on()) return;
+  const auto take = [&](const LoggedElement& x) {
+    const auto key = static_cast<std::size_t>(x.key);
+    storage.P_quotients[key] = x.quotient;
+    storage.P_elements[key] = x.element;
+    storage.P_scales[key] = x.scale;
+  };
+  storage.P_quotients = storage.P_elements = storage.P_scales = std::vector<double>(q.scores.size());
+  for (const LoggedRounding& x : log.roundings)
+    if (x.step == Step::P) take({x.i, x.before, x.after, 1});
+  for (const LoggedElement& x : log.elements) take(x);
+  (q.scaling.P.shifts ? storage.lift : storage.P_factor) = q.scaling.P.factor;
+}
+
+/// Records the steps, and compares the run with the kernel's own; `parts` selects them, of a run with or without its roundings.
 template <class T>
 Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& parts) {
   const StopSign never;
-  const SingleRowRuns<T> rows(e, never);
-  const Job<T>& job = rows.a();
-  const RowRun<T> run = row_run(job, parts.row, never);
-  StepRecorder<T> recorder(job, run, parts);
-  recorder.follow();
+  const MethodRows<T> rows(e, false, never);
+  const Job<T>& job = rows.job();
+  RoundingLog log;
+  const RowRun<T> run = row_run(job, parts.row, never, &log), own = row_run(job, parts.row, never);
+  RecordedSteps<T> recorded(job, run, log, parts);
   StepStorage storage = step_storage(e, parts.row, parts.columns);
-  if (q.scaling.P.is_on()) {
-    storage.P_quotients = recorder.P_quotients();
-    storage.P_elements = recorder.P_elements();
-    storage.P_scales = recorder.P_scales();
-    (q.scaling.P.shifts ? storage.lift : storage.P_factor) = q.scaling.P.factor;
-  }
+  take_stored_P(storage, log, q);
   return {.question = q,
-          .passes = recorder.passes(),
-          .steps = recorder.take(),
-          .S = recorder.S(),
-          .P = recorder.P(),
+          .passes = recorded.passes(),
+          .steps = recorded.take(),
+          .S = recorded.S(),
+          .P = recorded.P(),
           .score_unit = static_cast<double>(job.exp2.score_unit),
           .exponent_factor = static_cast<double>(job.exp2.scale),
           .exponent_shift = static_cast<double>(job.exp2.shift),
           .storage = std::move(storage),
           .exact_P = {},
-          .output = recorder.output(),
+          .output = {run.output.begin(), run.output.begin() + parts.columns},
           .exact_output = {},
-          .same_bits = recorder.same_bits()};
+          .same_bits = same_numbers(run.output, own.output) && std::ranges::equal(run.tiles, own.tiles, same_tiles_of_runs<T>)};
 }
 
 /// Converts the numbers of an exact run to the units of a scaled method: its S is of products of elements, its e, l and P carry

@@ -22,7 +22,7 @@ struct StepQuestion {
   std::vector<double> scores;  ///< S_j
   std::vector<double> values;  ///< V, scores.size() x d
   int d = 1;
-  Algorithm algorithm = Algorithm::flash2;  ///< three_pass, two_pass, flash1, flash2 or flash4
+  Algorithm algorithm = Algorithm::flash2;  ///< one that is stepped
   int block_k = 4;                          ///< keys of a tile; three_pass has none
   Format format = bf16;
   Precision precision{};              ///< the `input` step is skipped
@@ -38,10 +38,6 @@ struct StepQuestion {
 };
 inline constexpr int max_step_scores = 64, max_step_columns = 4;
 inline constexpr double max_step_score = 1e6;  ///< of scores and values, in magnitude
-
-/// The action of one line of an algorithm. In flash1, `alpha` computes beta too. `scores` exists if Q and K are not taken as
-/// given, `store` if P is stored with a scale.
-enum class StepKind : std::uint8_t { start, max, tile_max, alpha, weights, sum, normalise, output, finish, scores, store };
 
 /// One number that a line computed: before and after its rounding, and its value without any rounding.
 struct RoundedNumber {

@@ -1,12 +1,11 @@
 #include "kernels/recurrence/recorder.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <variant>
 
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/recurrence/prefix_golden.h"
 #include "kernels/recurrence/row_steps.h"
 
@@ -119,8 +118,7 @@ class RunRecorder<T>::Tracer {
   void count_key(TraceTile& t, const TileView<T>& view, int i, int lane) {
     const RounderPlan<T>& plan = job_[Step::P];
     const int at = i * view.lane_stride, own = lane * view.lane_stride;
-    const T S = view.S[at], P = view.P[at],
-            e = job_.method.algorithm == Algorithm::three_pass ? view.e[at] / view.l[own] : view.e[at];
+    const T S = view.S[at], P = view.P[at], e = has_tiles(job_.method.algorithm) ? view.e[at] : view.e[at] / view.l[own];
     if (S > max_true_) max_true_ = S;
     if (S == view.m[own]) ++tied_;
     if (P > t.p_max) t.p_max = P;
@@ -154,9 +152,8 @@ class RunRecorder<T>::Tracer {
   /// The output of the present state.
   T output(const TileView<T>& view, int lane, int column, T l) const {
     const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane * view.lane_stride];
-    if (job_.method.algorithm == Algorithm::flash1)
-      return job_.scales.output(job_.has_sink ? o * view.l[lane * view.lane_stride] / l : o, column);
-    return job_.scales.output(normalises_P(job_.method.algorithm) ? o : o / l, column);
+    const T normalised = job_.has_sink && !normalises_P(job_.method.algorithm) ? o * view.l[lane * view.lane_stride] / l : o;
+    return job_.scales.output(divides_at_the_end(job_.method.algorithm) ? o / l : normalised, column);
   }
 
   void measure(TraceTile& t, const TileView<T>& view, int lane) const {
@@ -166,7 +163,7 @@ class RunRecorder<T>::Tracer {
     }
     const T l_lane = view.l[lane * view.lane_stride], m = view.m[lane * view.lane_stride];
     // in three_pass, l contains the sink already
-    const T l = job_.method.algorithm == Algorithm::three_pass ? l_lane : steps_.with_sink(l_lane, m);
+    const T l = has_tiles(job_.method.algorithm) ? steps_.with_sink(l_lane, m) : l_lane;
     double square = 0;
     for (int c = 0; c < job_.d_v; ++c) {
       const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane * view.lane_stride];
@@ -258,7 +255,7 @@ Rescales RunRecorder<T>::rescales() const {
   }
   r.effective_mean /= rows;
   r.max_quantiles.resize(static_cast<std::size_t>(tiles_));
-  tbb::parallel_for(0, tiles_, [&](int t) {
+  parallel_for(0, tiles_, [&](int t) {
     r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held(), held());
   });
   return r;

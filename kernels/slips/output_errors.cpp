@@ -1,7 +1,5 @@
 #include "kernels/slips/output_errors.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +8,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -128,7 +127,7 @@ Fit OutputErrors::fit(const ExpectedRow& expected, const std::vector<int>& indic
   const auto row_of = [cols = o_.cols](const Matrix& m, int index) {
     return m.values.data() + static_cast<std::ptrdiff_t>(index) * cols;
   };
-  tbb::parallel_for(std::size_t{0}, indices.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, indices.size(), [&](std::size_t i) {
     check();
     const int index = indices[i];
     std::vector<double> row(static_cast<std::size_t>(o_.cols));

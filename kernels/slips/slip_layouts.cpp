@@ -1,5 +1,4 @@
 // Rows and columns of the golden value in other places.
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "kernels/experiment/result.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
@@ -60,7 +60,7 @@ int nearest_row(const Matrix& golden, const double* x) {
 
 std::vector<Move> row_moves(const Matrix& golden, const Matrix& output, std::span<const int> rows, const Cancelled& cancelled) {
   std::vector<Move> moves(rows.size());
-  tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
     if (cancelled && cancelled()) throw Stopped{};
     moves[i] = {rows[i], nearest_row(golden, output.values.data() + static_cast<std::ptrdiff_t>(rows[i]) * output.cols)};
   });

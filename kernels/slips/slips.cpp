@@ -1,14 +1,12 @@
 #include "kernels/slips/slips.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/slips/last_slips.h"
 #include "kernels/slips/output_errors.h"
 #include "kernels/slips/slip_suspects.h"
@@ -144,7 +142,7 @@ class SlipFinder {
 /// The slip's output in all rows. A row that sees no key is 0, as in the golden output, unless the kernel's is NaN, too.
 Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expected, const Options& options) {
   Matrix all = o;
-  tbb::parallel_for(0, o.rows, [&](int i) {
+  parallel_for(0, o.rows, [&](int i) {
     if (options.cancelled && options.cancelled()) throw Stopped{};
     std::vector<double> row(static_cast<std::size_t>(o.cols));
     const bool known = expected(r.rows[static_cast<std::size_t>(i)], row.data());
@@ -158,10 +156,7 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
 }
 
 SlipSearch found_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
-  SlipSearch found;
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { found = SlipFinder(result, heads, options, like).find(); });
-  return found;
+  return on_threads(options.threads, [&] { return SlipFinder(result, heads, options, like).find(); });
 }
 
 }  // namespace
@@ -184,9 +179,9 @@ std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip&
   if (!slip.output) return nullptr;
   const bool of_a = result.experiment.a.algorithm == Algorithm::loaded;
   auto changed = std::make_shared<Result>(result);
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute(
-      [&] { (of_a ? changed->a : changed->b) = whole_output(result, of_a ? result.a : result.b, slip.output, options); });
+  on_threads(options.threads, [&] {
+    (of_a ? changed->a : changed->b) = whole_output(result, of_a ? result.a : result.b, slip.output, options);
+  });
   changed->on_device = nullptr;
   return changed;
 }

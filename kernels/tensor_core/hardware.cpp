@@ -1,7 +1,5 @@
 #include "kernels/tensor_core/hardware.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/gpu/device.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware_launch.h"
 
 namespace attoscope {
@@ -42,7 +41,7 @@ std::vector<std::uint8_t> codes(const std::vector<double>& x, const std::vector<
                                 const StopSign& stop) {
   const std::size_t width = static_cast<std::size_t>(d), bytes = static_cast<std::size_t>(bytes_of(format));
   std::vector<std::uint8_t> y = zeros<std::uint8_t>(rows.size() * width * bytes, stop);
-  tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
     if (i % 256 == 0) stop.check();
     const double* from = x.data() + static_cast<std::size_t>(rows[i]) * width;
     for (std::size_t c = 0; c < width; ++c) {

@@ -1,7 +1,5 @@
 #include "kernels/tensor_core/product_rules.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "kernels/arithmetic/block_sum.h"
 #include "kernels/arithmetic/tensor_core_dot.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -45,7 +44,7 @@ void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as
 /// The rule's sum for each question.
 std::vector<float> sums_of(const ProductRule& rule, const ProductQuestions& q, const StopSign& stop) {
   std::vector<float> sums(static_cast<std::size_t>(q.count));
-  tbb::parallel_for(0, q.tiles(), [&](int tile) {
+  parallel_for(0, q.tiles(), [&](int tile) {
     stop.check();
     const int end = std::min(q.count, (tile + 1) * ProductQuestions::of_tile);
     for (int i = tile * ProductQuestions::of_tile; i < end; ++i)

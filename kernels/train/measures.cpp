@@ -1,8 +1,5 @@
 #include "kernels/train/measures.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,6 +9,7 @@
 #include <utility>
 
 #include "kernels/deviation/ordered_sum.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -158,7 +156,7 @@ DeviationMeter::DeviationMeter(const Parameters& parameters)
 
 void DeviationMeter::follow(std::span<const float> x, std::span<const float> y) {
   std::vector<double> growth(pieces_.size());
-  tbb::parallel_for(std::size_t{0}, pieces_.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, pieces_.size(), [&](std::size_t i) {
     const float *const u = x.data(), *const v = y.data();
     float* const difference = difference_.data();
     growth[i] = chunk_sum(pieces_[i].first, pieces_[i].end, [=](std::size_t e) {
@@ -191,8 +189,8 @@ std::vector<WeightDeviation> DeviationMeter::deviations(std::span<const float> x
                                                         std::span<const float> x_before,
                                                         std::span<const float> y_before) const {
   std::vector<Sums> parts(pieces_.size());
-  tbb::parallel_for(std::size_t{0}, pieces_.size(),
-                    [&](std::size_t i) { parts[i] = sums(pieces_[i], x.data(), y.data(), x_before.data(), y_before.data()); });
+  parallel_for(std::size_t{0}, pieces_.size(),
+               [&](std::size_t i) { parts[i] = sums(pieces_[i], x.data(), y.data(), x_before.data(), y_before.data()); });
   std::vector<Sums> tensors(paths_.size());
   for (std::size_t i = 0; i < pieces_.size(); ++i) tensors[pieces_[i].tensor].add(parts[i]);
   Sums whole;
@@ -204,7 +202,7 @@ std::vector<WeightDeviation> DeviationMeter::deviations(std::span<const float> x
     all.push_back(tensors[t].deviation(paths_[t]));
   }
   all[0] = whole.deviation(path);
-  tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
     if (i == 0) {
       all[i].wasserstein = wasserstein(joined(*parameters_, x), joined(*parameters_, y));
     } else {
@@ -229,7 +227,7 @@ double wasserstein(std::span<const float> x, std::span<const float> y) {
   };
   if (!finite(x) || !finite(y)) return not_a_number;
   std::vector<float> u, v;
-  tbb::parallel_invoke([&] { u = sorted_values(x); }, [&] { v = sorted_values(y); });
+  parallel_invoke([&] { u = sorted_values(x); }, [&] { v = sorted_values(y); });
   const auto gap = [&](std::size_t i) { return std::fabs(double{u[i]} - double{v[i]}); };
   return ordered_sum(u.size(), {}, gap) / static_cast<double>(u.size());
 }

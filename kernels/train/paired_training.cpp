@@ -1,7 +1,5 @@
 #include "kernels/train/paired_training.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "kernels/cancelled_sign.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/train/plan/plan_changes.h"
 #include "kernels/train/record.h"
 
@@ -279,7 +278,7 @@ PairPoint PairedTraining::Parts::point(std::size_t pair, const Attempt& attempt)
               .loss_difference = attempt.reports[x]->loss - attempt.reports[y]->loss,
               .deviations = meters[pair].deviations(runs[x].now, runs[y].now, runs[x].before, runs[y].before),
               .profiles = std::vector<std::vector<float>>(record.parameters.tensors.size())};
-  tbb::parallel_for(std::size_t{0}, p.profiles.size(), [&](std::size_t t) {
+  parallel_for(std::size_t{0}, p.profiles.size(), [&](std::size_t t) {
     p.profiles[t] = profile(record.parameters.tensors[t], runs[x].now, runs[y].now, profile_height);
   });
   return p;
@@ -288,7 +287,7 @@ PairPoint PairedTraining::Parts::point(std::size_t pair, const Attempt& attempt)
 RunHealth PairedTraining::Parts::health(std::size_t run, const StepReport& report) const {
   const ModelShape& shape = record.plan.model;
   RunHealth known{record.step, std::vector<HeadHealth>(report.heads.size())};
-  tbb::parallel_for(std::size_t{0}, known.heads.size(), [&](std::size_t i) {
+  parallel_for(std::size_t{0}, known.heads.size(), [&](std::size_t i) {
     const int layer = static_cast<int>(i) / shape.heads, head = static_cast<int>(i) % shape.heads;
     known.heads[i] = {report.heads[i], query_norm(record.parameters, shape, runs[run].now, layer, head)};
   });

@@ -65,5 +65,16 @@ TEST(Gnuplot, IsStoppedByItsButton) {
   EXPECT_FALSE(gnuplot.runs());
 }
 
+TEST(Gnuplot, DrawsInATemporaryDirectoryOfAnyName) {
+  const TemporaryDirectory scratch;
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before, folder = scratch / "it's a \"$HOME\" \\n";
+  std::filesystem::create_directory(folder);
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  const std::string picture = drawn("set terminal svg\nset output 'f.svg'\nplot x\n", "f.svg");
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+  EXPECT_NE(picture.find("</svg>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace attoscope

@@ -11,7 +11,6 @@
 
 #include "app/files/files.h"
 #include "app/tensors/npy.h"
-#include "app/tensors/safetensors.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"

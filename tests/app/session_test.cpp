@@ -168,7 +168,7 @@ TEST(Session, APolicyByName) {
 
 TEST(Session, WritesEveryStep) {
   const nlohmann::json steps = nlohmann::json::parse(session_text(Session()))["experiment"]["a"]["precision"];
-  for (const StepText& step : step_texts) EXPECT_TRUE(steps.contains(std::string(step.name))) << step.name;
+  for (const StepInfo& step : step_infos) EXPECT_TRUE(steps.contains(std::string(step.name))) << step.name;
 }
 
 TEST(Session, MissingKeysKeepDefaults) {

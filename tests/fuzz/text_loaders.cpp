@@ -41,7 +41,7 @@ void each_may_refuse(std::string_view text, Read... read) {
 /// Expects that the value read from `text`, written, is read again as the same.
 template <class Read, class Write>
 void expect_again(std::string_view text, Read read, Write write) {
-  const auto first = read(text);
+  const auto first = read(std::string(text));
   const std::string written = write(first);
   bool again = false;
   try {

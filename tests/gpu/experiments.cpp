@@ -34,9 +34,8 @@ void set_sizes(Experiment& e, std::size_t turn) {
 
 std::vector<Experiment> full_cross() {
   std::vector<Experiment> all;
-  for (int algorithm = 0; algorithm < emulated_count; ++algorithm)
+  for (const Algorithm a : emulated_algorithms)
     for (const Policy& p : policies()) {
-      const Algorithm a = static_cast<Algorithm>(algorithm);
       if ((p.algorithm == Algorithm::three_pass) != normalises_P(a)) continue;
       for (const Format& format : formats)
         for (std::size_t mask = 0; mask < mask_names.size(); ++mask) {

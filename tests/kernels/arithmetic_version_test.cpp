@@ -118,9 +118,9 @@ std::vector<Problem> problems() {
 std::vector<Experiment> fixed_experiments() {
   std::vector<Experiment> list;
   for (const Policy& p : policies())
-    for (int algorithm = 0; algorithm < emulated_count; ++algorithm) {
+    for (const Algorithm algorithm : emulated_algorithms) {
       Experiment e = numbered(static_cast<int>(list.size()));
-      e.a.algorithm = static_cast<Algorithm>(algorithm);
+      e.a.algorithm = algorithm;
       e.a.precision = p.precision;
       e.b.precision[Step::input] = list.size() % 3 == 0 ? to_format(e5m2) : exact;
       list.push_back(e);

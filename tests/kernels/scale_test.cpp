@@ -60,13 +60,13 @@ TEST(Cancelling, A16384TokenRunStopsAtOnce) {
 }
 
 TEST(Cancelling, EveryAlgorithmStopsAtOnce) {
-  for (std::size_t i = 0; i < emulated_count; ++i) {
+  for (const Algorithm algorithm : emulated_algorithms) {
     Experiment e = large(16384, 64);
     e.problem.rows = 2048;  // a's turn comes soon
-    e.a.algorithm = e.b.algorithm = static_cast<Algorithm>(i);
+    e.a.algorithm = e.b.algorithm = algorithm;
     e.a.block_k = 16384;
     e.a.order = SumOrder::pairwise;
-    expect_quick_stops(algorithm_names[i].data(), e, {100ms, 300ms});
+    expect_quick_stops(name(algorithm).data(), e, {100ms, 300ms});
   }
 }
 

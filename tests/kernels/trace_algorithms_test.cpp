@@ -136,20 +136,20 @@ TEST(TraceOf, ASinkIsInEveryTilesOutput) {
 }
 
 TEST(TraceOf, ARowWithoutKeysHasZerosAndNoTile) {
-  for (std::size_t i = 0; i < emulated_count; ++i)
+  for (const Algorithm algorithm : emulated_algorithms)
     for (const Format& f : {bf16, fp64}) {
       Experiment e = small_experiment(f, 50, 8);
       e.problem.mask = {Mask::Kind::padding, 20};
       e.problem.sink = 1;
       e.problem.traced_row = 5;
-      e.a.algorithm = static_cast<Algorithm>(i);
+      e.a.algorithm = algorithm;
       const Result r = compute(e);
       EXPECT_EQ(r.rows_without_keys, 20);
       EXPECT_TRUE(r.trace.tiles.empty());
       for (const Matrix* m : {&r.a, &r.b, r.golden.get()})
         EXPECT_TRUE(std::all_of(m->values.begin(), m->values.begin() + 20 * 8, [](double x) { return x == 0; }));
       EXPECT_EQ(r.a_error.nonfinite, 0);
-      EXPECT_LT(r.a_error.max_abs, 0.1) << algorithm_names[i];
+      EXPECT_LT(r.a_error.max_abs, 0.1) << name(algorithm);
     }
 }
 

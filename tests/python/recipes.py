@@ -5,7 +5,6 @@
 
 WHEEL is what app/package made: the recipe for continuous integration installs it.
 """
-import fnmatch
 import json
 import os
 import pathlib
@@ -18,7 +17,6 @@ import unittest
 from unittest import mock
 
 README = pathlib.Path(__file__).resolve().parents[2] / "app" / "python" / "README.md"
-PACKAGE = README.parents[1] / "package"
 WHEEL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
@@ -98,7 +96,8 @@ class Recipes(unittest.TestCase):
     def test_continuous_integration(self):
         text = self.blocks("continuous integration")["yaml"]
         (self.folder / "tools").mkdir()
-        shutil.copy(WHEEL, self.folder / "tools")
+        for wheel in pathlib.Path(WHEEL).parent.glob("attoscope-*.whl"):  # pip takes this machine's
+            shutil.copy(wheel, self.folder / "tools")
         install, judge = re.findall(r"run: \|\n((?: {10}.*\n)+)", text)
         for steps in (install, judge):
             self.run_in_folder("bash", "-euxc", steps)
@@ -108,13 +107,6 @@ class Recipes(unittest.TestCase):
         wrong = judge.replace("--mask causal", "--mask none")
         environment = {key: value for key, value in os.environ.items() if key != "ATTOSCOPE"}
         self.assertEqual(subprocess.run(["bash", "-euc", wrong], cwd=self.folder, env=environment, capture_output=True, timeout=300).returncode, 3)
-
-    def test_the_wheel_has_the_name_that_app_package_gives_it(self):
-        text = self.blocks("continuous integration")["yaml"]
-        pattern, = re.findall(r"tools/(\S+)", text)
-        self.assertIn(f"build/packages or the directory given:\n#   {pattern.partition('*')[0]}VERSION-py3-none-manylinux_*.whl", PACKAGE.read_text())
-        if WHEEL:
-            self.assertTrue(fnmatch.fnmatch(os.path.basename(WHEEL), pattern), WHEEL)
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ double largest_gap(const Experiment& e) {
 }
 
 TEST(Scores, PTimesVIsTheOutput) {
-  std::array<int, emulated_count> looked{};
+  std::array<int, emulated_algorithms.size()> looked{};
   for (int seed = 1; seed <= experiments(250); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 100);
     const Experiment e = tame_experiment(dice);

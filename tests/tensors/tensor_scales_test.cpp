@@ -434,7 +434,7 @@ TEST(TensorScales, OfTensorsThatAreNamedOneByOne) {
   EXPECT_EQ(CallFiles(sources).scale_texts(), std::vector<std::string>{"k per tensor, o per head"});
   EXPECT_EQ(CallFiles(sources).output(2), plain_head(3, 2, meanings(heads_of_q)[2]));
   EXPECT_EQ(CallFiles(sources).scale(2, 3), std::vector<double>(n * d, scale_number(2)));
-  sources.scales[1] = sources.scales[2] = other;
+  sources.scales[1] = sources.scales[2] = scale_spec(other);
   EXPECT_EQ(CallFiles(sources).inputs(0).k[5], 9.0 * code(1, 0, 0, 5));
   EXPECT_EQ(CallFiles(sources).inputs(0).v[5], 9.0 * code(2, 0, 0, 5));
 }
@@ -456,18 +456,53 @@ TEST(ScaleSpecs, AreReadBack) {
   for (const char* const text :
        {"x.safetensors,k_scale=s.npy", "x.safetensors,q_scale=a.npy,v_scale=s.safetensors:t[64 tokens]",
         "q.npy,k.npy,v.npy,v_scale=s.npy[token][n h d]", "x.npz,o_scale=s.safetensors[n (4 d)]"}) {
-    EXPECT_EQ(file_spec_text(file_spec(text)), text);
+    const TensorSpec read = text;
+    EXPECT_EQ(TensorSpec(read.files(), read.layout(), read.scales()).text(), text);
     const Input input = parse_input(std::string(text) + ":3");
     EXPECT_EQ(input.file, text);
     EXPECT_EQ(input.index, 3);
     EXPECT_EQ(parse_input(input_spec(input)), input);
     EXPECT_EQ(parse_input(input_spec(parse_input(text))).file, text);
   }
-  const FileSpec spec = file_spec("x.safetensors[n h d],k_scale=s.npy");
-  EXPECT_EQ(spec.files, "x.safetensors");
-  EXPECT_EQ(spec.scales[1], "s.npy");
-  EXPECT_EQ(spec.layout, parse_layout("n h d"));
-  EXPECT_EQ(file_spec_text(spec), "x.safetensors,k_scale=s.npy[n h d]");
+  const TensorSpec spec = "x.safetensors[n h d],k_scale=s.npy[head]";
+  EXPECT_EQ(spec.files(), "x.safetensors");
+  EXPECT_EQ(spec.scales()[1]->tensor, "s.npy");
+  EXPECT_EQ(spec.scales()[1]->said, parse_scale_group("head"));
+  EXPECT_EQ(spec.layout(), parse_layout("n h d"));
+  EXPECT_EQ(spec.text(), "x.safetensors[n h d],k_scale=s.npy[head]") << "as written";
+  EXPECT_EQ(TensorSpec(spec.files(), spec.layout(), spec.scales()).text(), "x.safetensors,k_scale=s.npy[head][n h d]");
+}
+
+TEST(ScaleSpecs, AnyTextIsSplitWithoutLoss) {
+  std::mt19937 random(7);
+  const std::vector<std::string> pieces{
+      "x.npy", ",", ",k_scale=", ",v_scale=", "s.safetensors:k", "[n h d]", "[head]", "[64 tokens]", "[", "]", " ", "[x]"};
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    for (unsigned count = random() % 8; count > 0; --count) text += pieces[random() % pieces.size()];
+    const TensorSpec spec = text, again(spec.files(), spec.layout(), spec.scales()), read = again.text();
+    EXPECT_EQ(spec.text(), text);
+    EXPECT_EQ(read.text(), again.text());
+    if (spec.scales() != ScaleSpecs{} || !spec.layout()) continue;
+    EXPECT_EQ(again.text(), text) << "a layout behind the files";
+  }
+  EXPECT_EQ(TensorSpec("").files(), "");
+  EXPECT_EQ(TensorSpec("a[n h d][n h d]").files(), "a[n h d]");
+}
+
+TEST(Readers, AreFoundByTheirEndings) {
+  for (const Reader& reader : readers())
+    for (const std::string_view ending : reader.endings) {
+      const std::string file = "a/b" + std::string(ending);
+      EXPECT_EQ(reader_of(file), &reader);
+      EXPECT_EQ(without_ending(file), "a/b");
+      EXPECT_EQ(files_in_list(file + "," + file), std::vector(2, file));
+      EXPECT_EQ(is_single_file(file), reader.kind != FileKind::archive);
+      EXPECT_EQ(tensor_ref(file + ":t").tensor, reader.kind == FileKind::named ? "t" : "");
+      EXPECT_EQ(names_tensor_files(file), reader.kind != FileKind::one) << "one tensor is no call";
+    }
+  EXPECT_EQ(reader_of("session.json"), nullptr);
+  EXPECT_EQ(reader_endings(), ".npy, .safetensors or .npz");
 }
 
 TEST(ScaleSpecs, ANumberBehindIsTheHead) {
@@ -475,7 +510,7 @@ TEST(ScaleSpecs, ANumberBehindIsTheHead) {
   EXPECT_EQ(input.file, "x.safetensors,k_scale=s.safetensors");
   EXPECT_EQ(input.index, 7);
   input = parse_input("x.safetensors,k_scale=s.safetensors:7:0");
-  EXPECT_EQ(file_spec(input.file).scales[1], "s.safetensors:7");
+  EXPECT_EQ(TensorSpec(input.file).scales()[1]->tensor, "s.safetensors:7");
   EXPECT_EQ(parse_input(input_spec(input)), input);
   const KernelOutput output = parse_kernel_output("x.safetensors,o_scale=s.safetensors:7:0");
   EXPECT_EQ(output.file, "x.safetensors,o_scale=s.safetensors:7");

@@ -2,7 +2,6 @@
 // reference, statistics against planted numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/parallel/parallel.h"
 #include "tests/train/train_heads.h"
 
 namespace attoscope {
@@ -84,10 +84,9 @@ TEST(TrainForward, IsTheOutputOfCompute) {
 TEST(TrainForward, IsTheOutputOfComputeUnderEveryNamedPolicy) {
   Dice dice(2);
   for (const Format format : {bf16, fp16, e4m3})
-    for (int algorithm = 0; algorithm < emulated_count; ++algorithm)
+    for (const Algorithm algorithm : emulated_algorithms)
       for (const Policy& named : policies()) {
-        TrainMethod method{
-            format, {.algorithm = static_cast<Algorithm>(algorithm), .block_k = 16, .precision = named.precision}, {}, {}};
+        TrainMethod method{format, {.algorithm = algorithm, .block_k = 16, .precision = named.precision}, {}, {}};
         expect_output_of_compute<float>(method, 37, 16, dice);
         if (HasFatalFailure()) return;
       }
@@ -150,7 +149,7 @@ TEST(TrainBackward, AgreesWithFiniteDifferences) {
   for (int i = 0; i < testing::experiments(48); ++i) {
     bool in_double = false;
     TrainMethod method = random_train_method(dice, false, in_double);
-    method.method.algorithm = static_cast<Algorithm>(i % emulated_count);
+    method.method.algorithm = emulated_algorithms[static_cast<std::size_t>(i) % emulated_algorithms.size()];
     method.method.precision.steps = {};
     method.method.exp2_degree = 0;
     method.gradient.steps = {};
@@ -172,7 +171,11 @@ TEST(TrainBackward, AgreesWithFiniteDifferences) {
 TEST(TrainBackward, DeltaIsTheSameFromBothInExactArithmetic) {
   Dice dice(5);
   for (int i = 0; i < 12; ++i) {
-    TrainMethod method{fp64, {.algorithm = static_cast<Algorithm>(i % emulated_count), .block_k = 8}, {}, {}};
+    TrainMethod method{
+        fp64,
+        {.algorithm = emulated_algorithms[static_cast<std::size_t>(i) % emulated_algorithms.size()], .block_k = 8},
+        {},
+        {}};
     Dice same_again(static_cast<std::uint64_t>(i));
     Heads<double> x(shape_of(50, 2, 12), method, 1, same_again);
     x.forward();
@@ -275,7 +278,7 @@ TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
     if (in_double) continue;
     testing::make_stochastic(method.method, dice, 2);
     Heads<float> first(shape_of(dice.between(1, 100), 3, dice.between(1, 40)), method, 2, dice);
-    tbb::task_arena(1).execute([&] {
+    on_threads(1, [&] {
       first.forward();
       first.backward();
     });
@@ -287,7 +290,7 @@ TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
     for (const std::string_view isa : {"sse2", "avx2", "avx512", "simt"}) {
       if (!has_instruction_set(isa)) continue;
       Heads<float> again = first;
-      tbb::task_arena(2).execute([&] {
+      on_threads(2, [&] {
         again.forward(isa);
         again.backward(isa);
       });

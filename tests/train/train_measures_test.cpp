@@ -1,12 +1,12 @@
 /// The meters of training on weights perturbed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
+#include "kernels/parallel/parallel.h"
 #include "kernels/train/measures.h"
 #include "tests/support/support.h"
 
@@ -262,9 +262,8 @@ std::vector<WeightDeviation> random_walk(int threads, int saved_at) {
   Dice dice(9);
   Weights x(p.size), y(p.size), x_before, y_before;
   DeviationMeter meter(p);
-  tbb::task_arena arena(threads);
   std::vector<WeightDeviation> last;
-  arena.execute([&] {
+  on_threads(threads, [&] {
     for (int step = 0; step < 4; ++step) {
       x_before = x;
       y_before = y;

@@ -78,14 +78,14 @@ TEST_F(Twin, GivesTheCpusAnswerToEveryAlgorithmPolicyAndMask) {
   static constexpr int sizes[] = {1, 2, 15, 31, 33, 63, 65, 127, 129, 191}, dimensions[] = {1, 15, 16, 17, 31, 33, 40};
   static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 20}, {Mask::Kind::padding, 9}};
   int i = 0;
-  for (int algorithm = 0; algorithm < emulated_count; ++algorithm)
+  for (const Algorithm algorithm : emulated_algorithms)
     for (const auto& policy : policies())
       for (const Mask& mask : masks) {
         if (testing::sanitized && ++i % 8 != 0) continue;
         ++i;
         Experiment e = testing::small_experiment(formats[i % 6], sizes[i % 10], dimensions[i % 7]);
         e.problem.mask = mask;
-        e.a.algorithm = static_cast<Algorithm>(algorithm);
+        e.a.algorithm = algorithm;
         e.a.precision = policy.precision;
         e.a.block_k = 1 + i % 70;
         SCOPED_TRACE(describe(e));
@@ -124,7 +124,7 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
     e.problem.rows = 0;
     e.problem.traced_row = -1;
     e.problem.mask = masks[i % 4];
-    e.a.algorithm = static_cast<Algorithm>(i % emulated_count);
+    e.a.algorithm = emulated_algorithms[static_cast<std::size_t>(i) % emulated_algorithms.size()];
     e.a.block_k = tiles[dice.between(0, 4)];
     e.a.order = orders[dice.between(0, 2)];
     e.a.kahan_l = dice.one_in(4);

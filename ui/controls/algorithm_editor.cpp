@@ -16,38 +16,6 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, 8> algorithms{{
-    {"three_pass",
-     "Safe softmax: one pass for the max, one for the sum, one that normalises P and multiplies it by V. Nothing is "
-     "rescaled."},
-    {"two_pass",
-     "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises P "
-     "and multiplies it by V."},
-    {"flash1",
-     "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every "
-     "tile."},
-    {"flash2",
-     "FlashAttention-2 (arXiv 2307.08691), Algorithm 1: exp against the running max, O divided by l once, at the end."},
-    {"flash4",
-     "FlashAttention-4: like flash2, but it keeps a stale max and skips the rescale while the new max exceeds it by at most "
-     "tau."},
-    {"split_kv", "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp."},
-    {"hardware",
-     "Not emulated: a FlashAttention kernel on a GPU's tensor cores. Its rounding is the device's, so its bits may "
-     "differ from one device to another."},
-    {"loaded",
-     "Not computed: the output of your own kernel, read from a file and compared with the truth for the same Q, K, V."},
-}};
-constexpr std::array<std::string_view, 8> formulas{
-    "m = max S; l = sum exp(S - m)\nP = exp(S - m) / l; O = P V",
-    "m' = max(m, max S); l = exp(m - m') l + sum exp(S - m')\nthen P = exp(S - m) / l; O = P V",
-    "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
-    "m' = max(m, max S); a = exp(m - m')\nl = a l + sum e; O = a O + P V",
-    "m' = m while (max S - m) log2 e <= tau, else max S\nl = a l + sum e; O = a O + P V",
-    "O = sum_i w_i O_i / sum_i w_i\nw_i = exp(lse_i - max lse)",
-    "mma.sync, fp32 accumulators, P in the input's type",
-    ""};
-
 /// One sentence why an algorithm cannot be chosen; empty: it can.
 std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& input) {
   if (a == Algorithm::hardware) return input.choices.no_hardware;
@@ -58,13 +26,13 @@ std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& i
 
 bool choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {
   bool changed = false;
-  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
+  for (const AlgorithmInfo& row : algorithm_infos) {
+    const Algorithm algorithm = row.algorithm;
     const std::string reason = reason_against(algorithm, e, input);
     ImGui::BeginDisabled(!reason.empty());
-    const bool pressed = ImGui::Selectable(std::string(algorithms[i].label).c_str(), algorithm == m.algorithm);
+    const bool pressed = ImGui::Selectable(std::string(row.name).c_str(), algorithm == m.algorithm);
     ImGui::EndDisabled();
-    explain(reason.empty() ? std::string(algorithms[i].what) : std::string(algorithms[i].what) + " " + reason, formulas[i]);
+    explain(std::string(row.what) + (reason.empty() ? "" : " " + reason), row.formula);
     if (!pressed || algorithm == m.algorithm) continue;
     m = with_algorithm(m, algorithm);
     changed = true;
@@ -75,8 +43,8 @@ bool choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {
 /// The steps that a policy rounds to D, and its flags.
 std::string steps_of(const Precision& p) {
   std::string text = "to D:";
-  for (int i = 0; i < step_count; ++i)
-    if (p.steps[static_cast<std::size_t>(i)].kind != Rounding::Kind::exact) text.append(" ").append(name(static_cast<Step>(i)));
+  for (const StepInfo& row : step_infos)
+    if (p[row.step].kind != Rounding::Kind::exact) text.append(" ").append(row.name);
   if (p.sum_rounded_P) text += "\nl sums P";
   if (p.accumulate_in_O) text += "\nP.V continues in O";
   return text;
@@ -175,15 +143,15 @@ bool choose_kernel(Experiment& e, bool of_b) {
 
 bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, const Palette& colours, Colour colour,
                     float width) {
-  const auto i = static_cast<std::size_t>(m.algorithm);
+  const AlgorithmInfo& row = info(m.algorithm);
   const std::string reason = reason_against(m.algorithm, e, input);
   ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours.bad);
   const bool open = begin_combo("##algorithm", std::string(name(m.algorithm)), width);
   ImGui::PopStyleColor();
   if (!open) {
-    explain("The order of operations. " + std::string(name(m.algorithm)) + ": " + std::string(algorithms[i].what) +
+    explain("The order of operations. " + std::string(row.name) + ": " + std::string(row.what) +
                 (reason.empty() ? "" : " " + reason),
-            formulas[i]);
+            row.formula);
     return false;
   }
   const bool changed = choose_from_all(m, e, input);

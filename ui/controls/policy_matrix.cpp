@@ -11,7 +11,6 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
-#include "ui/words/step_guide.h"
 
 namespace attoscope {
 
@@ -30,7 +29,7 @@ struct Column {
 bool has_step(const Column& c, Step s) {
   const Algorithm a = c.method.algorithm;
   if (!is_emulated(a)) return s == Step::input && (a == Algorithm::hardware || c.id[0] == 'a');
-  return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
+  return has_tiles(a) || !info(s).rescales;
 }
 
 /// True if the flush interval applies to P.V of the method.
@@ -54,8 +53,8 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, con
   RoundingCell cell{name(step), c.colour, c.left, c.width, height, c.nearest.name};
   if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
   cell.idle = is_idle(c.method, step);
-  cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) +
-              ". " + idle_reason(cell.idle, step, c.method);
+  cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(info(step).what) + ". " +
+              idle_reason(cell.idle, step, c.method);
   ImGui::PushID(c.id);
   const bool changed = edit_rounding(c.method.precision[step], cell, main, colours, typed);
   ImGui::PopID();
@@ -143,12 +142,11 @@ void draw_not_emulated(const Column& c, ImVec2 at, float height, const Palette& 
 bool edit_steps(const std::array<Column, 2>& columns, const Format& main, ImVec2 name_size, const Palette& colours,
                 std::string& typed) {
   bool changed = false;
-  for (int i = 0; i < step_count; ++i) {
-    const auto step = static_cast<Step>(i);
-    const StepGuide& guide = guide_of(step);
+  for (const StepInfo& row : step_infos) {
+    const Step step = row.step;
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    row_name(name(step).data(), name_size, colours, guide.what,
-             std::string(guide.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(guide.line));
+    row_name(row.name.data(), name_size, colours, row.effect,
+             std::string(row.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(row.line));
     for (const Column& c : columns) {
       go_to(c, at);
       if (has_step(c, step)) changed |= step_cell(c, step, main, name_size.y, colours, typed);

@@ -73,7 +73,7 @@ inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelIn
 }
 
 /// True if a method runs over tiles of keys with a running max.
-constexpr bool has_recurrence(const Method& m) { return is_emulated(m.algorithm) && m.algorithm != Algorithm::three_pass; }
+constexpr bool has_recurrence(const Method& m) { return is_emulated(m.algorithm) && has_tiles(m.algorithm); }
 
 /// The question whose a is followed tile by tile beside a loaded output: the other method, or, where that has no recurrence,
 /// FlashAttention 2 as GPUs round it with the same tiles; b is the output.

@@ -70,16 +70,7 @@ namespace {
 
 /// Reason why a of an answer has no recurrence; empty if it has one.
 std::string why_none(const Result& r) {
-  switch (r.experiment.a.algorithm) {
-    case Algorithm::loaded:
-      return "A loaded output has no recurrence: only a method computed here can be followed tile by tile.";
-    case Algorithm::hardware:
-      return "Tensor cores do not show their running state: choose an emulated method for a to follow it tile by tile.";
-    case Algorithm::three_pass:
-      return "Three passes: the max is known before the first exp, so there is no recurrence and nothing is rescaled.";
-    default:
-      break;
-  }
+  if (const std::string_view reason = info(r.experiment.a.algorithm).no_recurrence; !reason.empty()) return std::string(reason);
   if (!r.holds.trace) return "computing";
   if (r.trace.tiles.empty())
     return fmt::format("Row {} sees no key: its output is zero, and there is nothing to follow.", r.trace.row);

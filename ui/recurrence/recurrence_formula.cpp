@@ -34,14 +34,6 @@ bool begins(const Result& r, int index) {
   return run(index) != run(index - 1);
 }
 
-/// Update of O at a tile.
-std::string_view output_formula(Algorithm a, bool first) {
-  if (a == Algorithm::three_pass) return "P = e / l  O = P·V";
-  if (a == Algorithm::two_pass) return "O waits for the second pass";
-  if (a == Algorithm::flash1) return first ? "O = P·V / l" : "O = (α·l·O + β·P·V) / l";
-  return first ? "O = P·V" : "O = α·O + P·V";
-}
-
 /// With `digits` decimals; "NaN" or "inf" otherwise.
 std::string decimal(double x, int digits) { return std::isfinite(x) ? fmt::format("{:.{}f}", x, digits) : scientific(x); }
 
@@ -130,7 +122,8 @@ WorkedStep worked_step(const Result& r, int index) {
     add_first(step, r, index, t);
   else
     add_later(step, r, tiles[static_cast<std::size_t>(index) - 1], t);
-  step.sums.push_back({Tone::text, std::string(output_formula(r.experiment.a.algorithm, first))});
+  const AlgorithmInfo& a = info(r.experiment.a.algorithm);
+  step.sums.push_back({Tone::text, std::string(first ? a.first_update : a.update)});
   if (std::isfinite(t.o_norm)) step.sums.push_back({Tone::quiet, "|O| = " + five_digits(t.o_norm)});
   if (r.experiment.problem.sink && index + 1 == static_cast<int>(tiles.size()))
     step.sums.push_back({Tone::quiet, "last: l += exp(sink − m)"});

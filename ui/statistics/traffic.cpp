@@ -24,22 +24,6 @@ namespace attoscope {
 
 namespace {
 
-/// Index of the algorithm with the same traffic: Algorithm 0, FA-1, FA-2; -1: none.
-int traffic_index(Algorithm a) {
-  switch (a) {
-    case Algorithm::three_pass:
-      return 0;
-    case Algorithm::flash1:
-      return 1;
-    case Algorithm::flash2:
-    case Algorithm::flash4:
-    case Algorithm::hardware:
-      return 2;
-    default:
-      return -1;
-  }
-}
-
 /// Level of detail by height: tall also shows the tiles in HBM, low has one line for on-chip memory.
 enum class Room { low, middle, tall };
 
@@ -325,9 +309,9 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette
     const int index = static_cast<int>(i);
     all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
     all[i].intensity = flops / all[i].bytes;
-    all[i].colour = traffic_index(e.a.algorithm) == index   ? colours.a
-                    : traffic_index(e.b.algorithm) == index ? colours.b
-                                                            : mixed(colours.faint, colours.raised, 0.25f);
+    all[i].colour = info(e.a.algorithm).traffic == index   ? colours.a
+                    : info(e.b.algorithm).traffic == index ? colours.b
+                                                           : mixed(colours.faint, colours.raised, 0.25f);
   }
   return all;
 }

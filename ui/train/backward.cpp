@@ -76,7 +76,7 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
   for (int i = 0; i < grad_step_count; ++i) {
     const auto step = static_cast<GradStep>(i);
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const std::string text(name(step)), what(grad_step_texts[static_cast<std::size_t>(i)].what);
+    const std::string text(name(step)), what(info(step).what);
     ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});
     draw_text({at.x, at.y + (px(step_height - 2) - line_height(Face::mono)) / 2}, Face::mono, s.colours.text, text);
     explain("Backward pass: " + what + ".", "FlashAttention-2 (arXiv 2307.08691), Algorithm 2");

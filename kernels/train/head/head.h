@@ -62,10 +62,9 @@ struct HeadBatch {
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr std::uint64_t head_seed(std::uint64_t rounding_seed, int place) {
   return rounding_seed + (static_cast<std::uint64_t>(place) + 1) * 0x9E3779B97F4A7C15u;
 }
-/// The step of `random_bits` for a step of the backward pass: numbered after those of the forward pass.
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step random_step(GradStep s) {
-  return static_cast<Step>(step_count + static_cast<int>(s));
-}
+/// The step of `random_bits` for a step of the backward pass. The first number is fixed: another step of the forward pass must
+/// not change the bits of stochastic trainings.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step random_step(GradStep s) { return static_cast<Step>(16 + static_cast<int>(s)); }
 
 /// Offset of the first element of a head of a sequence in the matrices; `place` is sequence * heads + head.
 template <class T>

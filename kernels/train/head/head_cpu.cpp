@@ -1,12 +1,10 @@
 #include "kernels/train/head/head_cpu.h"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <type_traits>
 
 #include "kernels/cpu/aligned_buffer.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/train/head/head_code.h"
 
 namespace attoscope {
@@ -27,8 +25,8 @@ template <class T, class Work>
 void each_head(const HeadBatch<T>& heads, const HeadLanes<T>& lanes, Work work) {
   std::size_t bytes = 0;
   for (int head = 0; head < heads.heads; ++head) bytes = std::max(bytes, lanes.scratch(heads.rules[head]));
-  tbb::enumerable_thread_specific<AlignedBuffer> scratch;
-  tbb::parallel_for(0, heads.sequences * heads.heads, [&](int place) { work(place, scratch.local().at_least(bytes)); });
+  PerThread<AlignedBuffer> scratch;
+  parallel_for(0, heads.sequences * heads.heads, [&](int place) { work(place, scratch.local().at_least(bytes)); });
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/train/head/head_code.h"
 
 namespace attoscope {
@@ -36,9 +35,9 @@ std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward,
   const HeadCode code = head_code({});
   const Job<double> truth = truth_of(heads);
   std::vector<HeadStatistics> places(static_cast<std::size_t>(heads.sequences * heads.heads));
-  tbb::task_arena(threads > 0 ? threads : tbb::task_arena::automatic).execute([&] {
-    tbb::parallel_for(std::size_t{0}, places.size(),
-                      [&](std::size_t i) { places[i] = code.statistics(backward, static_cast<int>(i), truth); });
+  on_threads(threads, [&] {
+    parallel_for(std::size_t{0}, places.size(),
+                 [&](std::size_t i) { places[i] = code.statistics(backward, static_cast<int>(i), truth); });
   });
   std::vector<HeadStatistics> sums(static_cast<std::size_t>(heads.heads));
   for (std::size_t i = 0; i < places.size(); ++i) add(sums[i % sums.size()], places[i]);

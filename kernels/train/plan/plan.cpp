@@ -38,9 +38,7 @@ void check_recipe(const Recipe& recipe) {
 /// Checks the method like one of an experiment with the shape of a head.
 void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string& key) {
   if (!is_emulated(x.method.algorithm))
-    refuse(
-        key + ".method.algorithm", std::string(name(x.method.algorithm)),
-        "one that is emulated: " + [] { return listed(std::span(algorithm_names).first(emulated_count)); }());
+    refuse(key + ".method.algorithm", std::string(name(x.method.algorithm)), "one that is emulated: " + listed(emulated_names));
   if (x.method.scaling.any())
     refuse(key + ".method.scaling", "on", "off for Q, K, V and P: what their kernels do backward is not known");
   Experiment e;

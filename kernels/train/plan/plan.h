@@ -71,23 +71,31 @@ enum class GradStep : std::uint8_t {
   dQ
 };
 inline constexpr int grad_step_count = 14;
-inline constexpr std::array<StepText, grad_step_count> grad_step_texts{{
-    {"delta_step", "the accumulator after every fma of delta"},
-    {"delta", "rowsum(dO*O), or rowsum(P*dP)"},
-    {"probability", "P = exp(S - L) as it is made again"},
-    {"P", "P as it enters P^T.dO"},
-    {"dp_step", "the accumulator after every fma of dO.V^T"},
-    {"dP", "dO.V^T"},
-    {"centred", "dP - delta"},
-    {"dS", "P*(dP - delta)"},
-    {"dv_step", "the accumulator after every fma of P^T.dO"},
-    {"dV", "P^T.dO"},
-    {"dk_step", "the accumulator after every fma of dS^T.Q"},
-    {"dK", "scale * dS^T.Q"},
-    {"dq_step", "the accumulator after every fma of dS.K"},
-    {"dQ", "scale * dS.K"},
+
+/// A step's name in files and menus, and what it rounds.
+struct GradStepInfo {
+  GradStep step;
+  std::string_view name, what;
+};
+inline constexpr std::array<GradStepInfo, grad_step_count> grad_step_infos{{
+    {GradStep::delta_step, "delta_step", "the accumulator after every fma of delta"},
+    {GradStep::delta, "delta", "rowsum(dO*O), or rowsum(P*dP)"},
+    {GradStep::probability, "probability", "P = exp(S - L) as it is made again"},
+    {GradStep::P, "P", "P as it enters P^T.dO"},
+    {GradStep::dp_step, "dp_step", "the accumulator after every fma of dO.V^T"},
+    {GradStep::dP, "dP", "dO.V^T"},
+    {GradStep::centred, "centred", "dP - delta"},
+    {GradStep::dS, "dS", "P*(dP - delta)"},
+    {GradStep::dv_step, "dv_step", "the accumulator after every fma of P^T.dO"},
+    {GradStep::dV, "dV", "P^T.dO"},
+    {GradStep::dk_step, "dk_step", "the accumulator after every fma of dS^T.Q"},
+    {GradStep::dK, "dK", "scale * dS^T.Q"},
+    {GradStep::dq_step, "dq_step", "the accumulator after every fma of dS.K"},
+    {GradStep::dQ, "dQ", "scale * dS.K"},
 }};
-constexpr std::string_view name(GradStep s) { return grad_step_texts[static_cast<std::size_t>(s)].name; }
+static_assert(is_in_order(grad_step_infos, &GradStepInfo::step));
+constexpr const GradStepInfo& info(GradStep s) { return grad_step_infos[static_cast<std::size_t>(s)]; }
+constexpr std::string_view name(GradStep s) { return info(s).name; }
 
 /// Terms of delta: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact arithmetic;
 /// a biased error of a rounded O affects only the first (arXiv 2510.04212).

@@ -1,7 +1,4 @@
 /// The CPU that trains: the instruction set's lane code, shared among the threads of an arena.
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +8,7 @@
 #include "kernels/cpu/instruction_sets.h"
 #include "kernels/deviation/meter.h"
 #include "kernels/gpu/device.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/train/head/head_cpu.h"
 #include "kernels/train/primitives/train_sets.h"
 
@@ -47,10 +45,10 @@ Places places_of(const std::uint16_t* tokens, int rows, int vocabulary) {
 class CpuPrimitives final : public Primitives<float> {
  public:
   CpuPrimitives(int threads, std::string_view isa)
-      : isa_(instruction_set(isa).name), lanes_(train_code(isa_)), arena_(threads > 0 ? threads : tbb::task_arena::automatic) {}
+      : isa_(instruction_set(isa).name), lanes_(train_code(isa_)), limit_(threads) {}
 
   std::string name() const override {
-    const int threads = arena_.max_concurrency();
+    const int threads = limit_.threads();
     return "cpu " + isa_ + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   }
 
@@ -64,7 +62,7 @@ class CpuPrimitives final : public Primitives<float> {
   void download(const void* device, std::size_t bytes, void* host) override { copy(device, bytes, host); }
 
   void product(const MatrixProduct<float>& p) override {
-    const Cut cut = cut_of(p.m, p.n, lanes_.panel_columns, lanes_.block_rows, arena_.max_concurrency());
+    const Cut cut = cut_of(p.m, p.n, lanes_.panel_columns, lanes_.block_rows, limit_.threads());
     const std::size_t elements = lanes_.product_scratch(cut.rows);
     each(cut.panels * cut.bands, [&](int i) {
       const int panel = i / cut.bands, band = i % cut.bands;
@@ -123,10 +121,10 @@ class CpuPrimitives final : public Primitives<float> {
   }
 
   void attention(const HeadBatch<float>& heads) override {
-    arena_.execute([&] { run_heads(heads, isa_); });
+    limit_.execute([&] { run_heads(heads, isa_); });
   }
   void attention_gradient(const HeadGradient<float>& heads) override {
-    arena_.execute([&] { run_head_gradients(heads, isa_); });
+    limit_.execute([&] { run_head_gradients(heads, isa_); });
   }
 
   void cross_entropy(const CrossEntropy<float>& c) override {
@@ -172,7 +170,7 @@ class CpuPrimitives final : public Primitives<float> {
     if (count <= 1) {
       for (int i = 0; i < count; ++i) f(i);
     } else {
-      arena_.execute([&] { tbb::parallel_for(0, count, f, tbb::simple_partitioner{}); });
+      limit_.execute([&] { parallel_for_single(0, count, f); });
     }
   }
   /// f(first, end) for bands of rows.
@@ -190,8 +188,8 @@ class CpuPrimitives final : public Primitives<float> {
 
   std::string isa_;
   TrainLanes lanes_;
-  tbb::task_arena arena_;
-  tbb::enumerable_thread_specific<AlignedBuffer> scratch_;
+  ThreadLimit limit_;
+  PerThread<AlignedBuffer> scratch_;
 };
 
 }  // namespace

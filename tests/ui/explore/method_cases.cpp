@@ -203,8 +203,7 @@ void options_of_a_method(Hand& hand) {
 }
 
 void options_of_algorithms(Hand& hand) {
-  for (std::size_t i = 0; i < emulated_count; ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
+  for (const Algorithm algorithm : emulated_algorithms) {
     hand.open(of_algorithm(algorithm));
     in_popup(hand, controls + "a/###options")([&] {
       hand.check(hand.exists(focused + "##splits") == (algorithm == Algorithm::split_kv), "splits are those of split_kv");

@@ -270,12 +270,12 @@ void powers_of_two(Hand& hand) {
 
 /// Moves counted per tile and per row are the same in total.
 void moves_per_row(Hand& hand) {
-  for (int i = 0; i < emulated_count; ++i)
+  for (const Algorithm algorithm : emulated_algorithms)
     for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, 20}, Mask{Mask::Kind::padding, 9}})
       for (const bool reversed : {false, true}) {
         Experiment e = small_session().experiment;
         e.problem.mask = mask;
-        e.a.algorithm = static_cast<Algorithm>(i);
+        e.a.algorithm = algorithm;
         e.a.reverse_keys = reversed;
         const Result r = compute(e);
         const std::vector<double> rows = rows_by_moves(r);
@@ -283,7 +283,7 @@ void moves_per_row(Hand& hand) {
         for (std::size_t k = 0; k < rows.size(); ++k) moves += static_cast<double>(k) * rows[k];
         const auto counted = std::accumulate(r.rescales.per_tile.begin(), r.rescales.per_tile.end(), std::int64_t{0});
         hand.check(r.rescale_map.row_step == 1 && moves == static_cast<double>(counted),
-                   std::string(algorithm_names[static_cast<std::size_t>(i)]) + ": moves of rows and of tiles");
+                   std::string(name(algorithm)) + ": moves of rows and of tiles");
         hand.check(std::accumulate(rows.begin(), rows.end(), 0.0) == static_cast<double>(r.rows.size()),
                    "every row is counted once");
       }

@@ -42,7 +42,7 @@ void take_factor_of_P(std::string& text, const Steps& row) {
 
 std::string scores_line(const Steps& row) {
   const StepStorage& stored = row.storage;
-  const std::string t = row.question.algorithm == Algorithm::three_pass ? "j" : "t";
+  const std::string t = has_tiles(row.question.algorithm) ? "t" : "j";
   std::string text = "  S_" + t + " = ";
   const bool folded = stored.factor_in_exponent && row.question.exponential == ExponentialKind::exp2;
   text += stored.S_factor.empty() || folded ? "q·K_" + t : "s_q·s_k·(q·K_" + t + ")";
@@ -120,8 +120,8 @@ void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> ru
 std::string draw_code_view(LessonScene& scene) {
   const Algorithm algorithm = scene.experiment.a.algorithm;
   const std::vector<CodeLine> lines = pseudo_code(algorithm);
-  if (lines.empty()) return refusal("algorithm", name(algorithm), "three_pass, two_pass, flash1, flash2 or flash4");
-  label(Face::label, scene.colours.secondary, code_title(algorithm));
+  if (lines.empty()) return refusal("algorithm", name(algorithm), stepped_text());
+  label(Face::label, scene.colours.secondary, info(algorithm).title);
   draw_pseudo_code(lines, {}, scene.width, scene.colours);
   return "";
 }

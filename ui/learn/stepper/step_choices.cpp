@@ -61,18 +61,26 @@ bool number(Flow& flow, const Slider& spec, const char* shown, const Palette& co
 }
 
 enum class Source { typed, random, ascending, descending, pinned };
-constexpr std::array<std::string_view, 5> source_names{"typed", "random", "ascending", "descending", "pinned"};
-constexpr std::array<const char*, 5> source_texts{
-    "These numbers; type others into the field, or drag and click the bars.",
-    "Twice the program's normal random numbers, to two digits: the same for everybody with the same seed.",
-    "Each score is larger than all before it, so each one moves m.", "The largest score first: m never moves again.",
-    "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another. Where "
-    "method a "
-    "stores Q, K, V or P with scales, so do these steps, with the row's own q and keys."};
+struct SourceRow {
+  Source source;
+  std::string_view name, what;
+};
+constexpr std::array<SourceRow, 5> sources{{
+    {Source::typed, "typed", "These numbers; type others into the field, or drag and click the bars."},
+    {Source::random, "random",
+     "Twice the program's normal random numbers, to two digits: the same for everybody with the same seed."},
+    {Source::ascending, "ascending", "Each score is larger than all before it, so each one moves m."},
+    {Source::descending, "descending", "The largest score first: m never moves again."},
+    {Source::pinned, "pinned",
+     "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another. Where "
+     "method a stores Q, K, V or P with scales, so do these steps, with the row's own q and keys."},
+}};
+static_assert(is_in_order(sources, &SourceRow::source));
+std::string source_name(Source source) { return std::string(sources[static_cast<std::size_t>(source)].name); }
 
 Source source_of(const std::string& text) {
-  for (std::size_t i = 1; i < source_names.size(); ++i)
-    if (text.starts_with(source_names[i])) return static_cast<Source>(i);
+  for (const SourceRow& row : sources)
+    if (row.source != Source::typed && text.starts_with(row.name)) return row.source;
   return Source::typed;
 }
 
@@ -89,7 +97,7 @@ std::string text_from(Source source, const RecurrenceViewState& state) {
     case Source::pinned:
       return "pinned";
     default:
-      return std::string(source_names[static_cast<std::size_t>(source)]) + count;
+      return source_name(source) + count;
   }
 }
 
@@ -98,16 +106,16 @@ void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   const float width = px(source_width);
   flow.next(width);
   const WithField field(Face::label);
-  if (!begin_combo("##source", std::string(source_names[static_cast<std::size_t>(source)]), width))
+  if (!begin_combo("##source", source_name(source), width))
     return explain("The source of the scores. They are S itself, one for each key of a single query: q·k is done.",
                    "S_j = q·k_j");
-  for (std::size_t i = 0; i < source_names.size(); ++i) {
-    const bool missing = static_cast<Source>(i) == Source::pinned && !scene.input.answer.result;
+  for (const SourceRow& row : sources) {
+    const bool missing = row.source == Source::pinned && !scene.input.answer.result;
     ImGui::BeginDisabled(missing);
-    if (ImGui::Selectable(std::string(source_names[i]).c_str(), static_cast<Source>(i) == source))
-      change(scene, "scores", text_from(static_cast<Source>(i), state));
+    if (ImGui::Selectable(std::string(row.name).c_str(), row.source == source))
+      change(scene, "scores", text_from(row.source, state));
     ImGui::EndDisabled();
-    explain(source_texts[i]);
+    explain(row.what);
   }
   ImGui::EndCombo();
 }
@@ -136,13 +144,13 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   const std::string text = value_of(scene, "scores", "random");
   const Source source = source_of(text);
   const bool sized = source != Source::typed && source != Source::pinned;
-  const std::string name(source_names[static_cast<std::size_t>(source)]);
+  const std::string word = source_name(source);
   const std::size_t colon = text.rfind(':');
   const std::string seed = source == Source::random && colon != std::string::npos ? text.substr(colon) : "";
   ImGui::BeginDisabled(!sized);
   int count = count_of(state);
   if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", scene.colours, count))
-    change(scene, "scores", name + ":" + std::to_string(count) + seed);
+    change(scene, "scores", word + ":" + std::to_string(count) + seed);
   explain("The number of scores in the row. The truth changes with it.", "l = Σ exp(S_j - m), j = 1 .. N");
   ImGui::EndDisabled();
   const float width = px(others_width);
@@ -150,7 +158,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   ImGui::BeginDisabled(source != Source::random);
   if (push_button("others", scene.colours, false, {width, 0}))
     change(scene, "scores",
-           name + ":" + std::to_string(count_of(state)) + ":" + std::to_string(std::atoi(seed.c_str() + 1) + 1));
+           word + ":" + std::to_string(count_of(state)) + ":" + std::to_string(std::atoi(seed.c_str() + 1) + 1));
   ImGui::EndDisabled();
   explain("Other random scores: the next seed.", "S_j = 2 N(0, 1), to two digits");
 }
@@ -167,9 +175,11 @@ void choose_tile(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
 }
 
 void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
-  for (int i = 0; i <= static_cast<int>(Algorithm::flash4); ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
-    const bool on = std::ranges::find(state.asked, algorithm, &StepQuestion::algorithm) != state.asked.end();
+  const auto is_asked = [&](Algorithm a) {
+    return std::ranges::find(state.asked, a, &StepQuestion::algorithm) != state.asked.end();
+  };
+  for (const Algorithm algorithm : stepped_algorithms) {
+    const bool on = is_asked(algorithm);
     if (algorithm == Algorithm::flash4 && !on && !state.has_lazy_max) continue;
     const std::string why = why_no_scales(state.asked.front(), algorithm);
     const std::string called(name(algorithm));
@@ -180,11 +190,8 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     ImGui::BeginDisabled((on && state.asked.size() == 1) || (!on && !why.empty()));
     if (push_button(called.c_str(), scene.colours, on, {width, 0})) {
       std::string list;
-      for (int k = 0; k <= static_cast<int>(Algorithm::flash4); ++k) {
-        const bool was =
-            std::ranges::find(state.asked, static_cast<Algorithm>(k), &StepQuestion::algorithm) != state.asked.end();
-        if (was != (k == i)) list += (list.empty() ? "" : ", ") + std::string(algorithm_names[static_cast<std::size_t>(k)]);
-      }
+      for (const Algorithm other : stepped_algorithms)
+        if (is_asked(other) != (other == algorithm)) list += (list.empty() ? "" : ", ") + std::string(name(other));
       change(scene, "algorithms", list);
     }
     ImGui::EndDisabled();
@@ -192,7 +199,7 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     explain(on            ? "Removes this algorithm; the last one stays."
             : why.empty() ? "Shows this algorithm beside the others, on the same scores."
                           : "Not with these scales: " + why + ".",
-            code_title(algorithm));
+            info(algorithm).title);
   }
 }
 

@@ -82,15 +82,13 @@ class Worked {
 
  private:
   bool flash1() const { return row_.question.algorithm == Algorithm::flash1; }
-  bool divides_at_the_end() const {
-    return row_.question.algorithm == Algorithm::flash2 || row_.question.algorithm == Algorithm::flash4;
-  }
+  bool divides_at_the_end() const { return attoscope::divides_at_the_end(row_.question.algorithm); }
   bool exp2() const { return row_.question.exponential == ExponentialKind::exp2; }
   bool stores_P() const { return row_.question.scaling.P.is_on(); }
   /// The shift of e's exponent; `lift` is the factor before exp.
   std::string shift() const { return row_.exponent_shift == 0 ? "" : " + " + number(row_.exponent_shift); }
   std::string lift() const { return exp2() || row_.storage.lift == 1 ? "" : number(row_.storage.lift) + "·"; }
-  bool whole_tiles() const { return row_.question.algorithm != Algorithm::three_pass; }
+  bool whole_tiles() const { return has_tiles(row_.question.algorithm); }
 
   /// The last number that this step made for a named rounding.
   double made(Step step) const {

@@ -91,13 +91,10 @@ void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const Lan
   ImGui::SetCursorScreenPos(at);
   if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)}))
     change(scene, "follow", called);
-  explain(std::string(code_title(row.question.algorithm)) +
+  explain(std::string(info(row.question.algorithm).title) +
               ". Click: its code, its formula and its state below. Bytes between HBM and the chip for this one "
               "query, elements as large as the format's:",
-          row.question.algorithm == Algorithm::three_pass ? "q, O: 2 d;  K, V: 2 N d;  S and P written and read: 4 N"
-          : row.question.algorithm == Algorithm::two_pass ? "q, O: 2 d;  K twice, V: 3 N d"
-          : row.question.algorithm == Algorithm::flash1   ? "K, V: 2 N d;  for every tile q, O, l, m in, O, l, m out: 3 d + 4"
-                                                          : "q, O: 2 d;  K, V: 2 N d;  log-sum-exp: 1");
+          info(row.question.algorithm).bytes);
 }
 
 }  // namespace

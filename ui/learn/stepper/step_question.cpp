@@ -139,11 +139,8 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
   const std::vector<double>& scores = wanted_scores(scene, state, problem);
   const std::vector<std::string> words = list_of(scene, "algorithms", "flash2");
   if (problem.empty() && words.empty())
-    problem =
-        refusal("algorithms", value_of(scene, "algorithms"), "one to five of three_pass, two_pass, flash1, flash2, flash4");
-  if (problem.empty())
-    problem =
-        unknown_word("algorithms", words, std::span(algorithm_names).first(static_cast<std::size_t>(Algorithm::flash4) + 1));
+    problem = refusal("algorithms", value_of(scene, "algorithms"), "one to five of " + stepped_text());
+  if (problem.empty()) problem = unknown_word("algorithms", words, stepped_names);
   if (!problem.empty()) return {};
   StepQuestion q{.scores = scores,
                  .values = {},
@@ -167,9 +164,9 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
     q.values.push_back(v);
   }
   std::vector<StepQuestion> questions;
-  for (std::size_t a = 0; a < algorithm_names.size(); ++a) {
-    q.algorithm = static_cast<Algorithm>(a);
-    if (std::ranges::find(words, algorithm_names[a]) == words.end()) continue;
+  for (const Algorithm algorithm : stepped_algorithms) {
+    q.algorithm = algorithm;
+    if (std::ranges::find(words, name(algorithm)) == words.end()) continue;
     // scales of the traced row leave out algorithms that cannot have them; a lesson's own scales are refused with a sentence
     if (scene.experiment.a.scaling.any() || why_no_scales(q, q.algorithm).empty()) questions.push_back(q);
   }

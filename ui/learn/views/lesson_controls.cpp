@@ -136,8 +136,8 @@ std::string text_of_storage(const Experiment& e) {
 constexpr std::array<std::string_view, 8> inputs{"normal", "uniform",   "outliers",   "ones",
                                                  "ties",   "ascending", "descending", "shuffled"};
 constexpr std::array<MenuControl, 6> menus{{
-    {"algorithm", std::span(algorithm_names).first(emulated_count),
-     [](const Experiment& e) { return std::string(name(e.a.algorithm)); }, "The order of a's operations."},
+    {"algorithm", emulated_names, [](const Experiment& e) { return std::string(name(e.a.algorithm)); },
+     "The order of a's operations."},
     {"input", inputs, [](const Experiment& e) { return std::string(name(e.problem.input.kind)); }, "The source of Q, K and V."},
     {"scaling.Q", storages_QK, text_of_storage<ScaledTensor::Q>, "The elements that Q is stored in, and which share a scale.",
      "Q stored"},
@@ -233,8 +233,7 @@ void edit_step(LessonScene& scene, const std::string& key) {
   const Method& method = key[0] == 'a' ? scene.experiment.a : scene.experiment.b;
   bool rounded = method.precision[step].kind != Rounding::Kind::exact;
   if (toggle((key + " rounded").c_str(), scene.colours, rounded)) change(scene, key, rounded ? "main" : "exact");
-  explain("Whether " + std::string(name(step)) +
-              " is rounded to the main format: " + std::string(step_texts[static_cast<std::size_t>(step)].what) + ".",
+  explain("Whether " + std::string(name(step)) + " is rounded to the main format: " + std::string(info(step).what) + ".",
           "x -> round(D, x)");
 }
 

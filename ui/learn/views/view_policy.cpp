@@ -86,7 +86,7 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
 
 /// A step's rounding in a word; empty where the method has no such step.
 std::string rounding_of(const Experiment& e, const Method& m, Step step) {
-  if (m.algorithm == Algorithm::three_pass && (step == Step::alpha || step == Step::rescaled)) return "";
+  if (!has_tiles(m.algorithm) && info(step).rescales) return "";
   const Rounding& r = m.precision[step];
   return r == to_main ? name(e.format) : rounding_text(r);
 }

@@ -1,0 +1,69 @@
+/// Formats of tensor files. A new one is a file with its reader, and its entry in readers.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/tensors/stored_tensor.h"
+
+namespace attoscope {
+
+/// One tensor of a set.
+struct NamedTensor {
+  std::string name;     ///< "layers.7.q_proj", from the name in the file and the file's
+  std::string dtype;    ///< "BF16"
+  std::string refusal;  ///< one sentence why its numbers cannot be read; empty: they can
+  std::shared_ptr<const InputFile> file;
+  StoredTensor tensor;
+};
+
+struct TensorSet {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;  ///< of a single file
+  bool is_dump = false;                         ///< a folder of calls, with tokens before heads
+};
+
+/// Contents of a file. one: a tensor that the file names. named: tensors, of which FILE:TENSOR is one. archive: files of one
+/// tensor each.
+enum class FileKind : std::uint8_t { one, named, archive };
+
+/// A format of tensor files.
+struct Reader {
+  std::vector<std::string_view> endings;  ///< ".npy"
+  FileKind kind = FileKind::named;
+  /// Lists the tensors by their names in the file, "" of kind `one`; reads no data. Throws std::runtime_error with one sentence
+  /// that names the file, the key, the value and what was expected.
+  TensorSet (*list)(const std::shared_ptr<const InputFile>& file) = nullptr;
+  /// Bytes of plain numbers that are read in the time of this file.
+  std::uint64_t (*effort)(const InputFile& file) = nullptr;
+};
+const std::vector<Reader>& readers();
+
+/// Reader of the file's format by its ending; null: none.
+const Reader* reader_of(std::string_view path);
+/// True if a file of this name holds this kind.
+bool holds(FileKind kind, std::string_view path);
+/// True for kinds `one` and `named`.
+bool is_tensor_file(std::string_view path);
+/// "call.safetensors" as "call"; unchanged without an ending of a reader.
+std::string without_ending(const std::string& path);
+/// ".npy, .safetensors or .npz"
+std::string reader_endings();
+
+/// Opens a file and lists its tensors. Throws as its reader.
+TensorSet list_file(const std::string& path);
+
+/// FILE, or FILE:TENSOR of kind `named`.
+struct TensorRef {
+  std::string file, tensor;  ///< tensor empty: not named
+};
+TensorRef tensor_ref(const std::string& text);
+
+/// The tensor itself. Throws its `refusal` if it cannot be read.
+const NamedTensor& readable(const NamedTensor& tensor);
+
+}  // namespace attoscope

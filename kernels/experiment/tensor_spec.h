@@ -1,0 +1,91 @@
+/// Specification of tensors in files, parsed from text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attoscope {
+
+/// Limit of a file's heads, and of a layout's.
+inline constexpr int most_heads = 1 << 20;
+
+enum class HeadOrder : std::uint8_t {
+  heads_first,   ///< n d, h n d or b h n d
+  tokens_first,  ///< n h d or b n h d
+  side_by_side   ///< n (h d) or b n (h d): the heads of a token in one row
+};
+
+/// A given layout. `heads`: of Q, if side by side; 0: not given.
+struct HeadLayout {
+  HeadOrder order = HeadOrder::heads_first;
+  int heads = 0;
+  friend bool operator==(const HeadLayout&, const HeadLayout&) = default;
+};
+
+/// Layouts that `parse_layout` accepts, for messages and help.
+inline constexpr std::string_view layout_specs = "h n d, b h n d, n h d, b n h d, n (h d) or, for 32 heads of Q, n (32 d)";
+
+/// Parses a layout, with or without spaces; none if it is invalid.
+std::optional<HeadLayout> parse_layout(std::string_view text);
+/// The layout as text for `parse_layout`: "h n d".
+std::string layout_text(const HeadLayout& layout);
+
+/// Numbers that share a scale. token, channel: a row or a column of a head, or of all heads if the scale has no heads. tokens,
+/// columns: blocks of rows of a head; blocks of columns of a row.
+enum class ScaleGroup : std::uint8_t { tensor, head, token, channel, tokens, columns };
+
+/// The given group of a scale, for a shape that fits two.
+struct SaidGroup {
+  ScaleGroup group = ScaleGroup::tensor;
+  int block = 1;  ///< tokens or columns per number, if in blocks
+  friend bool operator==(const SaidGroup&, const SaidGroup&) = default;
+};
+
+/// Texts that `parse_scale_group` accepts, for messages and help.
+inline constexpr std::string_view scale_groups = "tensor, head, token, channel, 64 tokens or 16 columns";
+std::optional<SaidGroup> parse_scale_group(std::string_view text);
+/// The group as text for `parse_scale_group`.
+std::string scale_group_text(const SaidGroup& said);
+
+/// A scale: "s.safetensors:k_scale[64 tokens]".
+struct ScaleSpec {
+  std::string tensor;  ///< FILE, or FILE:TENSOR
+  std::optional<SaidGroup> said{};
+  friend bool operator==(const ScaleSpec&, const ScaleSpec&) = default;
+};
+/// Parses a scale; brackets without a group belong to its tensor.
+ScaleSpec scale_spec(std::string_view text);
+std::string scale_spec_text(const ScaleSpec& scale);
+
+/// Named scales of q, k, v and o.
+using ScaleSpecs = std::array<std::optional<ScaleSpec>, 4>;
+
+/// Files of tensors, the scales that are named behind them, and the layout: "qkv.safetensors,k_scale=s.npy[n h d]". Parsed
+/// once; the text remains as written, in sessions and sentences.
+class TensorSpec {
+ public:
+  TensorSpec() = default;
+  /// Parses any text; what is no scale and no layout belongs to the files.
+  TensorSpec(std::string text);                                    // NOLINT(google-explicit-constructor)
+  TensorSpec(const char* text) : TensorSpec(std::string(text)) {}  // NOLINT(google-explicit-constructor)
+  TensorSpec(std::string files, const std::optional<HeadLayout>& layout, ScaleSpecs scales = {});
+
+  const std::string& text() const { return text_; }
+  /// One file, several with commas between, or a folder.
+  const std::string& files() const { return files_; }
+  const std::optional<HeadLayout>& layout() const { return layout_; }
+  const ScaleSpecs& scales() const { return scales_; }
+  bool empty() const { return text_.empty(); }
+
+  friend bool operator==(const TensorSpec& x, const TensorSpec& y) { return x.text_ == y.text_; }
+
+ private:
+  std::string text_, files_;
+  std::optional<HeadLayout> layout_;
+  ScaleSpecs scales_;
+};
+
+}  // namespace attoscope
