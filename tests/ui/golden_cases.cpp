@@ -64,7 +64,7 @@ Picture picture_of(Hand& hand, const MainView& view) {
   return shrunken(hand.picture());
 }
 
-void main_views(Hand& hand) {
+CASE(golden, main_views) {
   const char* asked = std::getenv("ATTOSCOPE_GOLDEN");
   const bool writes = asked != nullptr && std::string(asked) == "write";
   hand.stage.resize(width, height);
@@ -90,7 +90,7 @@ Picture without(Picture p, int x0, int y0, int x1, int y1) {
 }
 
 /// The comparison itself finds planted changes, and ignores those of other fonts.
-void planted(Hand& hand) {
+CASE(golden, planted_differences) {
   hand.stage.resize(width, height);
   const Picture right = picture_of(hand, views[0]);
   const auto sees = [&](const Picture& other, const std::string& what) {
@@ -117,13 +117,6 @@ void planted(Hand& hand) {
   hand.check(difference_of(right, blurred).within(),
              "letters that move by a pixel are forgiven: " + text(difference_of(right, blurred)));
 }
-
-constexpr std::array cases{
-    Case{"golden", "main views", main_views},
-    Case{"golden", "planted differences", planted},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -108,7 +108,10 @@ std::vector<Group>& groups() {
 }
 
 Listed::Listed(std::span<const Case> cases, std::string_view file) {
-  groups().push_back({std::filesystem::path(file).stem().string(), cases});
+  const std::string name = std::filesystem::path(file).stem().string();
+  const auto known = std::ranges::find(groups(), name, &Group::name);
+  Group& group = known == groups().end() ? groups().emplace_back(name) : *known;
+  group.cases.insert(group.cases.end(), cases.begin(), cases.end());
 }
 
 }  // namespace attoscope::testing

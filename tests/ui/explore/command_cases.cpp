@@ -35,7 +35,7 @@ std::vector<Command> names_found(Hand& hand, const std::string& query) {
   return found(query, commands(target), target, 12);
 }
 
-void by_typing(Hand& hand) {
+CASE(palette, settings_by_typing) {
   struct Asked {
     const char* query;
     std::function<void(Session&)> mutate;
@@ -65,7 +65,7 @@ void by_typing(Hand& hand) {
   for (const Asked& x : asked) hand.changes(x.query, [&] { ask(hand, x.query); }, x.mutate);
 }
 
-void by_arrows_and_mouse(Hand& hand) {
+CASE(palette, by_arrows_and_by_mouse) {
   hand.leaves("Esc closes it", [&] {
     hand.key(ImGuiKey_Slash);
     hand.frames(2);
@@ -99,7 +99,7 @@ void by_arrows_and_mouse(Hand& hand) {
       [](Session& s) { s.view.theme = Theme::dark; });
 }
 
-void what_cannot_be(Hand& hand) {
+CASE(palette, impossible_settings_are_refused) {
   hand.leaves("N of a million and a half", [&] { ask(hand, "set N to 1500000"); });
   hand.check(hand.exists("//$FOCUSED/##query"), "it stays open");
   const std::string complaint = hand.stage.state->popups.palette.complaint;
@@ -118,7 +118,7 @@ void what_cannot_be(Hand& hand) {
 }
 
 /// Every field of a session and every key with an action has a command; every offered value can be set.
-void completeness(Hand& hand) {
+CASE(palette, every_field_and_key_has_a_command) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
   const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
@@ -144,7 +144,7 @@ void completeness(Hand& hand) {
   }
 }
 
-void ranking(Hand& hand) {
+CASE(palette, order_of_the_commands_found) {
   const auto command = [](const char* name, const char* what = "") { return Command{name, what, "", {}, ""}; };
   hand.check(fitness("light", command("theme: light")) > fitness("light", command("highlight")), "words before parts");
   hand.check(fitness("tm lt", command("theme: light")) > 0, "letters in order are enough");
@@ -161,7 +161,7 @@ Command first_found(Hand& hand, const std::string& query) {
 }
 
 /// Workspaces, lessons and their steps, plans and figures are found by a few letters, and opened.
-void everything(Hand& hand) {
+CASE(palette, workspaces_lessons_and_plans_by_typing) {
   hand.check(!hand.stage.panel_input().learn.lessons, "no lesson was read yet");
   hand.key(palette_key);
   hand.frames(3);
@@ -205,7 +205,7 @@ void everything(Hand& hand) {
 }
 
 /// "your kernel" opens the field for its path in every workspace.
-void your_kernel(Hand& hand) {
+CASE(palette, file_of_an_output_by_typing) {
   for (const char* query : {"your kernel", "rounded or wrong", "kernel output"})
     hand.check(first_found(hand, query).name == "your kernel: open its output …", first_found(hand, query).name);
   hand.view().workspace = Workspace::sweep;
@@ -222,7 +222,7 @@ void your_kernel(Hand& hand) {
 }
 
 /// The table of keys in the commands' README, line by line.
-void readme(Hand& hand) {
+CASE(keys, table_of_keys_in_the_readme) {
   std::ifstream file("ui/commands/README.md");
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);)
@@ -296,7 +296,7 @@ std::string with_frames(const std::string& events, unsigned frames) {
 }
 
 /// Ctrl+P is Ctrl+P whenever its keys are released, and P is P.
-void modifiers(Hand& hand) {
+CASE(keys, modifiers_in_any_order) {
   for (const float seconds : {1.0f / 60, 1.0f / 5})
     for (unsigned frames = 0; frames < 16; ++frames) {
       for (const char* order : {"CPpc", "CPcp"}) {
@@ -315,7 +315,7 @@ void modifiers(Hand& hand) {
 }
 
 /// Esc closes the keys, then the sum, then unpins the cell: one at a time.
-void escape(Hand& hand) {
+CASE(keys, esc_closes_one_thing_at_a_time) {
   hand.view().cell_row = 3, hand.view().cell_col = 2;
   hand.view().show_sum = true;
   hand.frames(2);
@@ -364,7 +364,7 @@ void go_through(Hand& hand, const std::vector<std::string>& order) {
 }
 
 /// F6 goes through all panels, also one that is a tab behind another; Tab stays in the panel.
-void keyboard_reaches_every_panel(Hand& hand) {
+CASE(keys, the_keyboard_reaches_every_panel) {
   hand.view().show_pins = true;
   hand.frames(4);
   go_through(hand, {"Top bar", "Controls", "Statistics", "Pins", "Heat map", "Recurrence", "Status bar"});
@@ -379,22 +379,6 @@ void keyboard_reaches_every_panel(Hand& hand) {
   for (const char* name : {"Train plan", "Train", "Train numbers"})
     hand.check(std::ranges::find(seen, name) != seen.end(), std::string(name) + " is reached in its workspace");
 }
-
-constexpr std::array cases{
-    Case{"palette", "settings by typing", by_typing},
-    Case{"palette", "by arrows and by mouse", by_arrows_and_mouse},
-    Case{"palette", "impossible settings are refused", what_cannot_be},
-    Case{"palette", "every field and key has a command", completeness},
-    Case{"palette", "order of the commands found", ranking},
-    Case{"palette", "workspaces, lessons and plans by typing", everything},
-    Case{"palette", "file of an output by typing", your_kernel},
-    Case{"keys", "table of keys in the README", readme},
-    Case{"keys", "modifiers in any order", modifiers},
-    Case{"keys", "Esc closes one thing at a time", escape},
-    Case{"keys", "the keyboard reaches every panel", keyboard_reaches_every_panel},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -56,7 +56,7 @@ struct Kept {
 };
 
 /// F12 and the button keep the window; a part is kept with its numbers; a name is used once.
-void pictures_of_the_window(Hand& hand) {
+CASE(export, pictures_of_the_window) {
   Kept kept(hand);
   hand.leaves("F12", [&] { hand.key(ImGuiKey_F12), hand.frames(3); });
   hand.check(kept.has("window-1.png") && kept.said().ends_with("attoscope-window-1.png."), "a picture: " + kept.said());
@@ -75,7 +75,7 @@ void pictures_of_the_window(Hand& hand) {
 }
 
 /// The menu changes the way plots are kept and nothing else, and disables entries that do not apply.
-void menu_of_a_plot(Hand& hand) {
+CASE(export, menu_of_a_plot) {
   Kept kept(hand);
   kept.open_heat_map();
   const std::string menu = "//$FOCUSED/";
@@ -122,7 +122,7 @@ constexpr std::array places{
 };
 
 /// Every plot leaves as pixels with its numbers, and as a figure with its data, its script and the JSON that makes it again.
-void every_plot(Hand& hand) {
+CASE(export, every_plot) {
   Kept kept(hand);
   hand.view().hidden_curves = 0;
   for (const Place& p : places) {
@@ -155,7 +155,7 @@ void every_plot(Hand& hand) {
   }
 }
 
-void archives_and_fields(Hand& hand) {
+CASE(export, archives_and_fields) {
   Kept kept(hand);
   kept.open_heat_map();
   hand.leaves("the whole field", [&] { hand.pick("###npy"), kept.wait(); });
@@ -170,7 +170,7 @@ void archives_and_fields(Hand& hand) {
 }
 
 /// The table of the KV cache leaves as its pixels and as the lines of `attoscope kv`, in the order on screen.
-void kv_table(Hand& hand) {
+CASE(export, table_of_the_kv_cache) {
   Kept kept(hand);
   Session session = all_heads(128);
   session.view.heads_show = HeadsShow::kv_cache;
@@ -192,7 +192,7 @@ void kv_table(Hand& hand) {
 }
 
 /// Failures of drawing or writing are reported, the data are kept, and the window continues.
-void failures(Hand& hand) {
+CASE(export, failures) {
   Kept kept(hand);
   hand.view().figure = {ExportAs::svg, false, false};
   const std::string path = std::getenv("PATH");
@@ -225,7 +225,7 @@ void failures(Hand& hand) {
 }
 
 /// The menu of the papers' figures changes their settings, and draws them.
-void papers(Hand& hand) {
+CASE(export, figures_of_papers) {
   Kept kept(hand);
   hand.click(top_bar + "###figures");
   hand.changes(
@@ -255,18 +255,6 @@ void papers(Hand& hand) {
   hand.check(kept.said().find("stopped before the figure was complete") != std::string::npos, kept.said());
   hand.stage.explorer().show_error("");
 }
-
-constexpr std::array cases{
-    Case{"export", "pictures of the window", pictures_of_the_window},
-    Case{"export", "menu of a plot", menu_of_a_plot},
-    Case{"export", "every plot", every_plot},
-    Case{"export", "archives and fields", archives_and_fields},
-    Case{"export", "table of the KV cache", kv_table},
-    Case{"export", "failures", failures},
-    Case{"export", "figures of papers", papers},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -35,7 +35,7 @@ const GalleryPicture* picture_of(const std::vector<GalleryPicture>& all, const s
 }
 
 /// The gallery opens by its key, the list of presets and the palette; Esc closes it.
-void opened(Hand& hand) {
+CASE(gallery, gallery_opened) {
   const auto by_list = [&] {
     hand.click(top_bar + "###presets");
     hand.frames(2);
@@ -60,7 +60,7 @@ void opened(Hand& hand) {
 }
 
 /// Every shipped example is there, with its sentence.
-void complete(Hand& hand) {
+CASE(gallery, gallery_complete) {
   const PanelInput input = hand.stage.panel_input();
   const std::vector<GalleryEntry> entries = gallery_entries(input);
   const auto has = [&](GalleryEntry::Kind kind, std::string_view name) {
@@ -74,7 +74,7 @@ void complete(Hand& hand) {
     hand.check(std::ranges::count(entries, x.question.key, [](const GalleryEntry& e) { return e.question.key; }) == 1, x.name);
 }
 
-void searched(Hand& hand) {
+CASE(gallery, gallery_searched) {
   GalleryState state;
   state.entries = gallery_entries(hand.stage.panel_input());
   const auto first = [&](const std::string& query) {
@@ -87,18 +87,10 @@ void searched(Hand& hand) {
   hand.check(first("stale max") == "fp8_stale_max", first("stale max"));
   hand.check(first("sage2") == "sage2", first("sage2"));
   hand.check(first("zzqqxx").empty() && first("tied zzqqxx").empty(), "what is not there is not found");
-  state.query.clear();
-  for (int kind = 1; kind <= 3; ++kind) {
-    state.kind = kind;
-    const std::vector<const GalleryEntry*> found = found_entries(state);
-    hand.check(!found.empty() &&
-                   std::ranges::all_of(found, [&](const GalleryEntry* e) { return static_cast<int>(e->kind) == kind - 1; }),
-               "of one kind");
-  }
 }
 
 /// A click asks the experiment, or changes method a; undo takes it back.
-void applied(Hand& hand) {
+CASE(gallery, gallery_applied) {
   const auto choose = [&](const std::string& query, const std::string& name) {
     open_gallery(hand);
     hand.type_only(query);
@@ -136,7 +128,7 @@ void applied(Hand& hand) {
 }
 
 /// The pictures are found while the window goes on, are those of their experiments, and are kept.
-void pictures(Hand& hand) {
+CASE(gallery, gallery_pictures) {
   open_gallery(hand);
   const std::size_t all = gallery_entries(hand.stage.panel_input()).size();
   const auto known = [&] {
@@ -160,14 +152,6 @@ void pictures(Hand& hand) {
   hand.check(hand.stage.panel_input().side.gallery.pictures == found, "they are kept");
   hand.key(ImGuiKey_Escape);
 }
-
-constexpr std::array cases{
-    Case{"gallery", "gallery opened", opened},     Case{"gallery", "gallery complete", complete},
-    Case{"gallery", "gallery searched", searched}, Case{"gallery", "gallery applied", applied},
-    Case{"gallery", "gallery pictures", pictures},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -93,7 +93,7 @@ void use(Session& s, const KernelOutput& loaded, bool as_b = false) {
   (as_b ? s.experiment.b : s.experiment.a).algorithm = Algorithm::loaded;
 }
 
-void dropped(Hand& hand) {
+CASE(kernel, an_output_dropped) {
   const TemporaryDirectory folder;
   const std::string file = right_output(folder);
   hand.check(!hand.exists(place + "a"), "nothing is loaded");
@@ -105,7 +105,7 @@ void dropped(Hand& hand) {
   hand.check(!verdict(hand).slip(), "nothing is suspected");
 }
 
-void places(Hand& hand) {
+CASE(kernel, output_as_a_as_b_nowhere) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
   hand.settle();
@@ -120,7 +120,7 @@ void places(Hand& hand) {
   hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, put(Algorithm::flash2, Algorithm::three_pass));
 }
 
-void typed(Hand& hand) {
+CASE(kernel, output_by_typed_path) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder);
   const auto open = [&](const std::string& text) {
@@ -139,7 +139,7 @@ void typed(Hand& hand) {
 }
 
 /// The verdict follows the question: the kernel's real scale makes the output right.
-void followed(Hand& hand) {
+CASE(kernel, verdict_follows_the_question) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
   hand.check(verdict(hand).wrong(), "the scale is missing");
@@ -148,7 +148,7 @@ void followed(Hand& hand) {
 }
 
 /// A file of Q, K, V and O: choosing it as the input offers the output; dropping it takes both.
-void offered(Hand& hand) {
+CASE(kernel, output_of_the_file_of_q_k_v) {
   const TemporaryDirectory folder;
   const Result r = compute(small_session().experiment);
   const std::string bytes = bf16_file({{"q", {96, 16}, r.inputs->q},
@@ -171,7 +171,7 @@ void offered(Hand& hand) {
              "all are taken");
 }
 
-void refused(Hand& hand) {
+CASE(kernel, refused_outputs) {
   const TemporaryDirectory folder;
   const std::vector<double> few(95 * 16);
   write_file(folder / "short.npy", npy_bytes(95, 16, few.data()));
@@ -196,7 +196,7 @@ void refused(Hand& hand) {
       [](Session& s) { s.experiment.a.algorithm = Algorithm::flash2; });
 }
 
-void another_size(Hand& hand) {
+CASE(kernel, output_of_another_size) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
   hand.settle();
@@ -217,7 +217,7 @@ std::string stacked(const TemporaryDirectory& folder, const char* name, std::vec
 }
 
 /// The output's head is that of Q, K, V, until another one is chosen; the verdict names both.
-void heads(Hand& hand) {
+CASE(kernel, heads_of_an_output) {
   const TemporaryDirectory folder;
   Experiment e = small_session().experiment, other = e;
   other.problem.seed = 2;
@@ -249,7 +249,7 @@ void heads(Hand& hand) {
 }
 
 /// A rewritten file is read again; half a file waits.
-void rewritten(Hand& hand) {
+CASE(kernel, rewritten_output) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder), good = read_file(right_output(folder), 1 << 20);
   hand.stage.explorer().open_dropped(hand.session(), {file});
@@ -273,7 +273,7 @@ std::vector<double> one_wrong() {
 }
 
 /// A failing verdict leads to the first wrong row.
-void shown(Hand& hand) {
+CASE(kernel, first_wrong_row_shown) {
   const TemporaryDirectory folder;
   write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
   hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
@@ -290,7 +290,7 @@ void shown(Hand& hand) {
 }
 
 /// The other half of a swipe is the output of the named slip; one click puts it there, and one takes it back.
-void slip_shown(Hand& hand) {
+CASE(kernel, slip_shown) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
   hand.check(verdict(hand).slip() && verdict(hand).slip()->output, "the slip has an output: " + verdict(hand).sentence());
@@ -332,7 +332,7 @@ void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
 }
 
 /// With a loaded output as a the strip follows b, in b's colour, and marks the failing rows; a click traces one of them.
-void b_followed(Hand& hand) {
+CASE(kernel, b_followed) {
   const TemporaryDirectory folder;
   open_one_wrong(hand, folder);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
@@ -357,7 +357,7 @@ void b_followed(Hand& hand) {
 
 /// Beside three passes, which have none, the recurrence of flash2 stands there by itself, with the tile in which the traced row
 /// parts: where the named slip knows keys the tile of the first of them, else where the row ends early, else none.
-void flash_followed(Hand& hand) {
+CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
   const TemporaryDirectory folder;
   Session s = small_session();
   s.experiment.b = with_algorithm(s.experiment.b, Algorithm::three_pass);
@@ -403,7 +403,7 @@ void flash_followed(Hand& hand) {
 }
 
 /// Exports of the strip have the numbers that it shows: b's, beside the pixels of its plots alone.
-void b_exported(Hand& hand) {
+CASE(kernel, recurrence_of_b_exported) {
   const TemporaryDirectory folder;
   hand.stage.resize(1600, 1000);
   open_one_wrong(hand, folder);
@@ -426,7 +426,7 @@ void b_exported(Hand& hand) {
 }
 
 /// With the output as b, the same rows fail, and the strip follows a.
-void rows_as_b(Hand& hand) {
+CASE(kernel, failing_rows_of_b) {
   const TemporaryDirectory folder;
   open_one_wrong(hand, folder);
   hand.click(place + "b");
@@ -442,7 +442,7 @@ void rows_as_b(Hand& hand) {
 
 /// An unreadable file is reported beside its path, which stays for correction; the answer on screen is marked as the former
 /// one.
-void failed_load(Hand& hand) {
+CASE(kernel, failed_load) {
   const TemporaryDirectory folder;
   const std::string good = right_output(folder);
   hand.stage.explorer().open_dropped(hand.session(), {good});
@@ -465,7 +465,7 @@ void failed_load(Hand& hand) {
 }
 
 /// The verdict on screen turns grey after another file could not be read.
-void verdict_not_left(Hand& hand) {
+CASE(kernel, verdict_grey_after_a_failed_load) {
   const TemporaryDirectory folder;
   hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
   verdict(hand);
@@ -484,7 +484,7 @@ void verdict_not_left(Hand& hand) {
 }
 
 /// D becomes the type of the output, in one step that can be undone.
-void formats(Hand& hand) {
+CASE(kernel, format_of_an_output) {
   const TemporaryDirectory folder;
   Experiment e = small_session().experiment;
   e.format = fp16;
@@ -503,7 +503,7 @@ void formats(Hand& hand) {
 }
 
 /// The first tokens of a file alone: the output is compared with attention on these.
-void first_tokens(Hand& hand) {
+CASE(kernel, first_tokens) {
   Session session = small_session();
   Experiment& e = session.experiment;
   e.problem.n = 256, e.problem.d = 64;
@@ -520,7 +520,7 @@ void first_tokens(Hand& hand) {
 }
 
 /// The tensors in a file are listed while its path is typed.
-void looked_into(Hand& hand) {
+CASE(kernel, tensors_of_a_file_listed) {
   const TemporaryDirectory folder;
   const std::string file = right_output(folder);
   hand.stage.explorer().look_into(file);
@@ -529,31 +529,6 @@ void looked_into(Hand& hand) {
   hand.stage.explorer().look_into(folder / "absent.npy");
   hand.check(hand.stage.panel_input().choices.content.tensors.empty(), "nothing is in no file");
 }
-
-constexpr std::array cases{
-    Case{"kernel", "an output dropped", dropped},
-    Case{"kernel", "output as a, as b, nowhere", places},
-    Case{"kernel", "output by typed path", typed},
-    Case{"kernel", "verdict follows the question", followed},
-    Case{"kernel", "refused outputs", refused},
-    Case{"kernel", "output of the file of Q, K, V", offered},
-    Case{"kernel", "output of another size", another_size},
-    Case{"kernel", "heads of an output", heads},
-    Case{"kernel", "rewritten output", rewritten},
-    Case{"kernel", "first wrong row shown", shown},
-    Case{"kernel", "slip shown", slip_shown},
-    Case{"kernel", "b followed", b_followed},
-    Case{"kernel", "flash2 followed, with the tile where the row parts", flash_followed},
-    Case{"kernel", "recurrence of b exported", b_exported},
-    Case{"kernel", "failing rows of b", rows_as_b},
-    Case{"kernel", "failed load", failed_load},
-    Case{"kernel", "verdict grey after a failed load", verdict_not_left},
-    Case{"kernel", "format of an output", formats},
-    Case{"kernel", "first tokens", first_tokens},
-    Case{"kernel", "tensors of a file listed", looked_into},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

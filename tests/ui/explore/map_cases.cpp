@@ -50,7 +50,7 @@ Session masked(PictureKind kind) {
   return s;
 }
 
-void kinds_of_picture(Hand& hand) {
+CASE(maps, kinds_of_picture) {
   for (const std::size_t i : {std::size_t{3}, std::size_t{2}, std::size_t{1}, std::size_t{0}})
     hand.changes(
         std::string(picture_names[i]), [&] { hand.click(heatmap + "kind/" + std::string(picture_names[i])); },
@@ -59,7 +59,7 @@ void kinds_of_picture(Hand& hand) {
     hand.changes("key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
 }
 
-void every_map_and_score(Hand& hand) {
+CASE(maps, every_map_and_score) {
   hand.open(masked(PictureKind::rescales));
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{0}})
     hand.changes(
@@ -72,7 +72,7 @@ void every_map_and_score(Hand& hand) {
         [&](Session& s) { s.view.score_show = static_cast<ScoreShow>(i); });
 }
 
-void moves_of_m(Hand& hand) {
+CASE(maps, moves_of_m) {
   Session s = masked(PictureKind::rescales);
   s.experiment.a.algorithm = Algorithm::split_kv;
   for (const RescaleShow show : {RescaleShow::moved, RescaleShow::amount}) {
@@ -97,7 +97,7 @@ void moves_of_m(Hand& hand) {
   }
 }
 
-void counts_of_a_row(Hand& hand) {
+CASE(maps, counts_of_a_row) {
   Session s = masked(PictureKind::rescales);
   s.view.rescale_show = RescaleShow::underflowed;
   s.experiment.problem.scale = 2;
@@ -115,7 +115,7 @@ void counts_of_a_row(Hand& hand) {
   hand.check(all > 0, "and there are some");
 }
 
-void click_in_the_map(Hand& hand) {
+CASE(maps, click_in_the_map) {
   hand.open(masked(PictureKind::rescales));
   hand.changes(
       "click", [&] { hand.press(hand.place(picture, 2.5f / 6, 70.5f / 96)); },
@@ -130,7 +130,7 @@ void click_in_the_map(Hand& hand) {
       [](Session& s) { s.view.rescale_look.zoom = {}; });
 }
 
-void click_in_the_scores(Hand& hand) {
+CASE(maps, click_in_the_scores) {
   hand.open(masked(PictureKind::scores));
   await_scores(hand);
   hand.changes(
@@ -154,7 +154,7 @@ void click_in_the_scores(Hand& hand) {
       [](Session& s) { s.experiment.problem.traced_row = 80, s.view.scrubbed_tile = 3; });
 }
 
-void own_ranges(Hand& hand) {
+CASE(maps, own_ranges) {
   Session s = masked(PictureKind::scores);
   hand.open(s);
   await_scores(hand);
@@ -204,7 +204,7 @@ void check_pixels(Hand& hand, const CellPicture& m, const std::function<bool(int
 
 /// The window's size and the zooms are odd, so that pixels and cells never align; keys are reversed, and others than those of
 /// the row are hidden.
-void no_pixel_hides_a_cell(Hand& hand) {
+CASE(maps, no_pixel_hides_a_cell) {
   constexpr Mask mask{Mask::Kind::window, 17};
   const auto sees = [&](int row, int key) {
     const Keys keys = visible_keys(mask, row, 96);
@@ -236,7 +236,7 @@ void no_pixel_hides_a_cell(Hand& hand) {
   }
 }
 
-void parts_of_large_scores(Hand& hand) {
+CASE(maps, parts_of_large_scores) {
   Experiment e = default_experiment();
   e.problem.n = 1024;
   const ScoreQuestion whole = score_question(e, {0, 0, 1024, 1024}, 5, nullptr);
@@ -264,7 +264,7 @@ void parts_of_large_scores(Hand& hand) {
     }
 }
 
-void scores_are_those_of_the_kernel(Hand& hand) {
+CASE(maps, scores_are_those_of_the_kernel) {
   hand.open(masked(PictureKind::scores));
   await_scores(hand);
   const ScoreState& m = hand.stage.state->scores;
@@ -280,7 +280,7 @@ void scores_are_those_of_the_kernel(Hand& hand) {
   hand.check(m.values[95 * 96 + 3] == expected.P[95 * 96 + 3] - expected.weight[95 * 96 + 3], "P - true weight");
 }
 
-void not_emulated(Hand& hand) {
+CASE(maps, not_emulated) {
   Session s = small_session();
   for (const PictureKind kind : {PictureKind::rescales, PictureKind::scores})
     for (const Algorithm algorithm : {Algorithm::hardware, Algorithm::loaded, Algorithm::three_pass}) {
@@ -309,7 +309,7 @@ HeadsView await_heads(Hand& hand) {
 
 std::string card(int head) { return heatmap + "**/##head " + std::to_string(head); }
 
-void every_head(Hand& hand) {
+CASE(maps, every_head) {
   hand.open(all_heads());
   const HeadsView heads = await_heads(hand);
   if (!hand.check(heads.rows && heads.rows->size() == 8, "eight heads are found")) return;
@@ -340,7 +340,7 @@ void every_head(Hand& hand) {
 }
 
 /// The answer on a card is that of the head itself.
-void heads_are_as_their_answers(Hand& hand) {
+CASE(maps, heads_are_as_their_answers) {
   hand.open(all_heads());
   const HeadsView heads = await_heads(hand);
   hand.view().picture = PictureKind::output;
@@ -370,7 +370,7 @@ bool stand_so(Hand& hand, const std::vector<KvRow>& rows) {
   return true;
 }
 
-void kv_table(Hand& hand) {
+CASE(maps, table_of_the_kv_cache) {
   hand.open(all_heads());
   hand.changes(
       "the table", [&] { hand.click(heatmap + "heads show/KV cache"); },
@@ -405,7 +405,7 @@ void kv_table(Hand& hand) {
 }
 
 /// The window and `attoscope kv` show the same numbers, whatever methods the session has.
-void kv_is_as_the_command(Hand& hand) {
+CASE(maps, kv_table_is_as_the_command) {
   Session s = all_heads();
   s.view.heads_show = HeadsShow::kv_cache;
   s.experiment.a.precision[Step::P] = to_format(e4m3);
@@ -428,7 +428,7 @@ void kv_is_as_the_command(Hand& hand) {
 }
 
 /// Some heads are found, others are pending; one has no number.
-void kv_in_parts(Hand& hand) {
+CASE(maps, kv_table_in_parts) {
   Session s = all_heads();
   s.view.heads_show = HeadsShow::kv_cache;
   hand.open(s);
@@ -449,7 +449,7 @@ void kv_in_parts(Hand& hand) {
 }
 
 /// Layers and heads as a tree in the head chooser.
-void heads_as_a_tree(Hand& hand) {
+CASE(maps, heads_as_a_tree) {
   hand.open(all_heads());
   const std::string chooser = controls + "##head";
   hand.choose(chooser, "###layer 0/###head 2");  // its layer is open
@@ -462,7 +462,7 @@ void heads_as_a_tree(Hand& hand) {
   hand.check(hand.experiment().problem.input.index == 6, "a head of another layer is opened");
 }
 
-void no_heads_of_draws(Hand& hand) {
+CASE(maps, no_heads_of_draws) {
   hand.open(masked(PictureKind::heads));
   hand.frames(3);
   hand.check(!hand.exists(heatmap + "##heads sort"), "a sentence stands where the heads would be");
@@ -470,29 +470,6 @@ void no_heads_of_draws(Hand& hand) {
   hand.frames(3);
   hand.check(!hand.exists(heatmap + "heads show/outputs") && !hand.stage.panel_input().side.kv.rows, "and the table too");
 }
-
-constexpr std::array cases{
-    Case{"maps", "kinds of picture", kinds_of_picture},
-    Case{"maps", "every map and score", every_map_and_score},
-    Case{"maps", "moves of m", moves_of_m},
-    Case{"maps", "counts of a row", counts_of_a_row},
-    Case{"maps", "click in the map", click_in_the_map},
-    Case{"maps", "click in the scores", click_in_the_scores},
-    Case{"maps", "own ranges", own_ranges},
-    Case{"maps", "no pixel hides a cell", no_pixel_hides_a_cell},
-    Case{"maps", "parts of large scores", parts_of_large_scores},
-    Case{"maps", "scores are those of the kernel", scores_are_those_of_the_kernel},
-    Case{"maps", "not emulated", not_emulated},
-    Case{"maps", "every head", every_head},
-    Case{"maps", "heads are as their answers", heads_are_as_their_answers},
-    Case{"maps", "table of the KV cache", kv_table},
-    Case{"maps", "KV table is as the command", kv_is_as_the_command},
-    Case{"maps", "KV table in parts", kv_in_parts},
-    Case{"maps", "heads as a tree", heads_as_a_tree},
-    Case{"maps", "no heads of draws", no_heads_of_draws},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

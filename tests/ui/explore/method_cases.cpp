@@ -40,7 +40,7 @@ bool has_step(const Method& m, Step step) {
   return m.algorithm != Algorithm::three_pass || (step != Step::alpha && step != Step::rescaled);
 }
 
-void policies_of_methods(Hand& hand) {
+CASE(precision, policies_of_methods) {
   for (const char which : {'a', 'b'})
     for (const Policy& p : policies()) {
       if (p.algorithm != method(hand.session(), which).algorithm) continue;
@@ -50,7 +50,7 @@ void policies_of_methods(Hand& hand) {
     }
 }
 
-void algorithms(Hand& hand) {
+CASE(precision, algorithms) {
   const auto becomes = [](char which, Algorithm algorithm, const char* preset) {
     return [=](Session& s) {
       method(s, which).algorithm = algorithm;
@@ -74,7 +74,7 @@ void algorithms(Hand& hand) {
                [](Session& s) { s.experiment.a.algorithm = Algorithm::three_pass; });
 }
 
-void every_place(Hand& hand) {
+CASE(precision, every_place_of_rounding) {
   for (const char which : {'a', 'b'})
     for (int i = 0; i < step_count; ++i) {
       const auto step = static_cast<Step>(i);
@@ -92,7 +92,7 @@ void every_place(Hand& hand) {
     }
 }
 
-void flags(Hand& hand) {
+CASE(precision, flags) {
   const auto fresh = [](Session& s) { s.experiment.a.precision.accumulate_in_O ^= true; };
   for (int twice = 0; twice < 2; ++twice)
     hand.each({{controls + "a/sum_rounded_P", [](Session& s) { s.experiment.a.precision.sum_rounded_P ^= true; }},
@@ -104,7 +104,7 @@ void flags(Hand& hand) {
 }
 
 /// Algorithms that cannot be computed here are grey, with the reason; others are chosen like any other.
-void kernels_of_others(Hand& hand) {
+CASE(precision, kernels_of_others) {
   PanelInput input = hand.stage.panel_input();
   input.choices.no_hardware = "There is no GPU.";
   hand.stage.told = input;
@@ -133,7 +133,7 @@ void kernels_of_others(Hand& hand) {
       });
 }
 
-void own_formats(Hand& hand) {
+CASE(precision, own_formats) {
   const auto set = [&](const char* text, Rounding r) {
     hand.changes(
         text, [&] { hand.click(controls + "a/l", 1), hand.pick(text); },
@@ -177,7 +177,7 @@ Session of_algorithm(Algorithm a) {
   return session;
 }
 
-void options_of_a_method(Hand& hand) {
+CASE(options, options_of_a_method) {
   hand.open(of_algorithm(Algorithm::flash4));
   const auto inside = in_popup(hand, controls + "a/###options");
   hand.each({{focused + "##tau", [](Session& s) { s.experiment.a.tau = 2.5; }, "2.5"},
@@ -202,7 +202,7 @@ void options_of_a_method(Hand& hand) {
   hand.check(options_changed(hand.experiment().a, hand.experiment().format) == 0, "none is left");
 }
 
-void options_of_algorithms(Hand& hand) {
+CASE(options, options_of_algorithms) {
   for (const Algorithm algorithm : emulated_algorithms) {
     hand.open(of_algorithm(algorithm));
     in_popup(hand, controls + "a/###options")([&] {
@@ -216,7 +216,7 @@ void options_of_algorithms(Hand& hand) {
             in_popup(hand, controls + "b/###options"));
 }
 
-void options_of_scores(Hand& hand) {
+CASE(options, options_of_scores) {
   hand.each({{focused + "##sink", [](Session& s) { s.experiment.problem.sink = 0; }},
              {focused + "##sink value", [](Session& s) { s.experiment.problem.sink = 1.5; }, "1.5"},
              {focused + "##softcap", [](Session& s) { s.experiment.problem.softcap = 30; }, "30"},
@@ -229,7 +229,7 @@ void options_of_scores(Hand& hand) {
 }
 
 /// Keys and columns of V apart from queries and columns of Q.
-void rectangle(Hand& hand) {
+CASE(options, rectangle) {
   hand.experiment().problem.n_k = 290, hand.experiment().problem.d_v = 40;
   hand.settle();
   hand.changes("keys", [&] { hand.type(controls + "##keys", "300"); }, [](Session& s) { s.experiment.problem.n_k = 300; });
@@ -253,7 +253,7 @@ Session of_hardware() {
   return session;
 }
 
-void accumulators(Hand& hand) {
+CASE(sums, accumulators) {
   hand.open(of_hardware());
   const auto choose = [&](const char* column, const std::string& item) {
     return [&hand, column, item] { hand.choose(controls + column + "/##sums", item); };
@@ -273,7 +273,7 @@ void accumulators(Hand& hand) {
   hand.leaves("what it is already", of_product("P·V", "a100"));
 }
 
-void impossible_accumulators(Hand& hand) {
+CASE(sums, impossible_accumulators) {
   Session session = of_hardware();
   const auto inside = in_popup(hand, controls + "a/##sums");
   hand.open(session);
@@ -301,7 +301,7 @@ void impossible_accumulators(Hand& hand) {
   hand.check(hand.disabled(controls + "a/##sums"), "an output that was loaded adds up in its own way");
 }
 
-void flushes(Hand& hand) {
+CASE(sums, flushes) {
   hand.open(of_hardware());
   const auto inside = in_popup(hand, controls + "a/##sums");
   const auto flush = [](int tiles) { return [tiles](Session& s) { s.experiment.a.flush = tiles; }; };
@@ -316,7 +316,7 @@ void flushes(Hand& hand) {
   inside([&] { hand.check(!hand.exists(focused + "flush/never"), "flash1 has none"); });
 }
 
-void whole_kernels(Hand& hand) {
+CASE(sums, whole_kernels) {
   for (const KernelPreset& k : kernel_presets()) {
     hand.open(small_session());
     hand.changes(
@@ -351,7 +351,7 @@ const ProductSum& known_sum(Hand& hand, AttentionProduct product, bool of_b) {
 }
 
 /// A click pins a cell; beside it stands the offer of the sum behind it.
-void sum_of_a_cell(Hand& hand) {
+CASE(sums, sum_of_a_cell) {
   const std::string window = "//###The sum/";
   Session session = of_hardware();
   session.experiment.a.accumulator = both(Accumulator::h100);
@@ -379,7 +379,7 @@ void sum_of_a_cell(Hand& hand) {
 }
 
 /// V may have more columns than Q and K: each has its sum.
-void sum_of_a_column_beyond_d(Hand& hand) {
+CASE(sums, sum_of_a_column_beyond_d) {
   Session session = of_hardware();
   session.experiment.a.accumulator = both(Accumulator::h100);
   session.experiment.problem.d_v = 2 * session.experiment.problem.d;
@@ -391,7 +391,7 @@ void sum_of_a_column_beyond_d(Hand& hand) {
 }
 
 /// The sum is b's if a is a loaded output.
-void sum_beside_a_loaded_output(Hand& hand) {
+CASE(sums, sum_beside_a_loaded_output) {
   Session session = of_hardware();
   const Problem& p = session.experiment.problem;
   session.experiment.loaded = {.file = "o.npy",
@@ -445,7 +445,7 @@ std::function<void()> storage(Hand& hand, const std::string& tensor, const std::
   };
 }
 
-void usual_storage(Hand& hand) {
+CASE(scales, usual_storage) {
   hand.open(small_flash());
   const auto stores = [&](const std::string& tensor, const char* text, Scaling Scalings::* field) {
     hand.changes(tensor + " " + text, storage(hand, tensor, text),
@@ -465,7 +465,7 @@ void usual_storage(Hand& hand) {
 }
 
 /// Each list, field and button of the parts of K in turn.
-void parts_of_K(Hand& hand) {
+CASE(scales, parts_of_k) {
   hand.open(storing("int8/token"));
   const auto expect = [&](const std::string& what, const std::function<void()>& act, const char* text) {
     expect_stored(hand, "K", &Scalings::K, what, act, text);
@@ -502,7 +502,7 @@ void parts_of_K(Hand& hand) {
   press("##in the operand", "int8/rows:16/away");
 }
 
-void parts_of_P(Hand& hand) {
+CASE(scales, parts_of_p) {
   Session session = small_flash();
   session.experiment.a.scaling.P = parse_scaling("e4m3/x256/shift");
   hand.open(session);
@@ -519,7 +519,7 @@ void parts_of_P(Hand& hand) {
   });
 }
 
-void changes_before_storage(Hand& hand) {
+CASE(scales, changes_before_storage) {
   hand.open(storing("int8/token"));
   const auto inside = in_popup(hand, controls + "a/##scales");
   hand.each({{focused + "##rotate Q and K", [](Session& s) { s.experiment.a.scaling.hadamard = true; }},
@@ -532,7 +532,7 @@ void changes_before_storage(Hand& hand) {
   inside([&] { hand.check(hand.disabled(focused + "##rotate Q and K"), "smooth_Q and hadamard exclude each other"); });
 }
 
-void refused_storage(Hand& hand) {
+CASE(scales, refused_storage) {
   const auto inside = in_popup(hand, controls + "a/##scales");
   Session session = small_session();  // three passes normalise P
   session.experiment.a.algorithm = Algorithm::three_pass;
@@ -553,7 +553,7 @@ void refused_storage(Hand& hand) {
 }
 
 /// A storage that the experiment no longer allows can be removed.
-void impossible_storage_removed(Hand& hand) {
+CASE(scales, impossible_storage_removed) {
   Session session = small_flash();
   session.experiment.a.algorithm = Algorithm::three_pass;
   session.experiment.a.scaling.P = parse_scaling("e4m3/x448");
@@ -563,7 +563,7 @@ void impossible_storage_removed(Hand& hand) {
 }
 
 /// The editor of options neither counts nor resets scales, and undo takes an edit back.
-void storage_beside_options(Hand& hand) {
+CASE(scales, storage_beside_options) {
   hand.open(storing("int8/token"));
   hand.leaves("as it comes", [&] {
     hand.click(controls + "a/###options");
@@ -577,35 +577,6 @@ void storage_beside_options(Hand& hand) {
   hand.settle();
   hand.check(hand.experiment() == before.experiment, "undone");
 }
-
-constexpr std::array cases{
-    Case{"precision", "policies", policies_of_methods},
-    Case{"precision", "algorithms", algorithms},
-    Case{"precision", "every place of rounding", every_place},
-    Case{"precision", "flags", flags},
-    Case{"precision", "own formats", own_formats},
-    Case{"precision", "kernels of others", kernels_of_others},
-    Case{"options", "options of a method", options_of_a_method},
-    Case{"options", "options of algorithms", options_of_algorithms},
-    Case{"options", "options of scores", options_of_scores},
-    Case{"options", "rectangle", rectangle},
-    Case{"sums", "accumulators", accumulators},
-    Case{"sums", "impossible accumulators", impossible_accumulators},
-    Case{"sums", "flushes", flushes},
-    Case{"sums", "whole kernels", whole_kernels},
-    Case{"sums", "sum of a cell", sum_of_a_cell},
-    Case{"sums", "sum of a column beyond d", sum_of_a_column_beyond_d},
-    Case{"sums", "sum beside a loaded output", sum_beside_a_loaded_output},
-    Case{"scales", "usual storage", usual_storage},
-    Case{"scales", "parts of K", parts_of_K},
-    Case{"scales", "parts of P", parts_of_P},
-    Case{"scales", "changes before storage", changes_before_storage},
-    Case{"scales", "refused storage", refused_storage},
-    Case{"scales", "impossible storage removed", impossible_storage_removed},
-    Case{"scales", "storage beside options", storage_beside_options},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

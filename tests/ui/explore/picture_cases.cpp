@@ -34,7 +34,7 @@ std::string item_of(Hand& hand, Field field) {
   return std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
 }
 
-void every_field(Hand& hand) {
+CASE(picture, every_field) {
   Session session = small_session();
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   session.experiment.b.scaling.V = parse_scaling("e4m3/head");
@@ -48,7 +48,7 @@ void every_field(Hand& hand) {
 }
 
 /// Parts of an error are offered if a method stores with scales, and where one is shown.
-void parts_of_an_error(Hand& hand) {
+CASE(picture, parts_of_an_error) {
   const std::string storage = "//$FOCUSED/" + item_of(hand, Field::a_storage);
   const auto is_offered = [&] {
     hand.click(heatmap + "##field");
@@ -66,14 +66,14 @@ void parts_of_an_error(Hand& hand) {
   hand.check(is_offered(), "a stores K");
 }
 
-void scale_and_tiles(Hand& hand) {
+CASE(picture, scale_and_tiles) {
   hand.each({{heatmap + "###scale", [](Session& s) { s.view.scale = ValueScale::linear; }},
              {heatmap + "###scale", [](Session& s) { s.view.scale = ValueScale::log; }},
              {heatmap + "##tiles", [](Session& s) { s.view.show_tiles = true; }},
              {heatmap + "##tiles", [](Session& s) { s.view.show_tiles = false; }}});
 }
 
-void range(Hand& hand) {
+CASE(picture, range) {
   const auto pinned = [](double value) { return [value](Session& s) { s.view.range_pinned = true, s.view.range = value; }; };
   const auto unpinned = [](Session& s) { s.view.range_pinned = false; };
   const std::string field = heatmap + "##range";
@@ -88,7 +88,7 @@ void range(Hand& hand) {
   hand.check(hand.view().range >= largest && hand.view().range < 1.2 * largest, "the pinned range is that on show");
 }
 
-void zoom(Hand& hand) {
+CASE(picture, zoom) {
   const ImVec2 middle = hand.place(picture, 0.5f, 0.5f);
   CellRect seen{};
   const auto wheel = [&](float by) {
@@ -121,7 +121,7 @@ void zoom(Hand& hand) {
   hand.check(seen == CellRect{}, "and out to all of it");
 }
 
-void pan_and_reset(Hand& hand) {
+CASE(picture, pan_and_reset) {
   const ImVec2 at = hand.place(picture, 0.5f, 0.5f);
   hand.leaves("drag of the whole", [&] { hand.drag(at, {at.x + 60, at.y + 60}); });
   hand.wheel(at, 4);
@@ -142,7 +142,7 @@ void pan_and_reset(Hand& hand) {
   hand.check(hand.disabled(heatmap + "reset zoom"), "nothing left to reset");
 }
 
-void click_a_cell(Hand& hand) {
+CASE(picture, click_a_cell) {
   const auto at = [&](int row, int col) {
     return hand.place(picture, (static_cast<float>(col) + 0.5f) / 16, (static_cast<float>(row) + 0.5f) / 96);
   };
@@ -161,7 +161,7 @@ void click_a_cell(Hand& hand) {
 
 // --- two fields -------------------------------------------------------------------------------------------------------
 
-void comparisons(Hand& hand) {
+CASE(comparison, ways_to_compare) {
   for (std::size_t i = comparison_names.size(); i-- > 0;)
     hand.changes(
         std::string(comparison_names[i]),
@@ -173,7 +173,7 @@ void comparisons(Hand& hand) {
         [&](Session& s) { s.view.comparison = static_cast<Comparison>(i % comparison_names.size()); });
 }
 
-void second_fields(Hand& hand) {
+CASE(comparison, second_field) {
   hand.check(!hand.exists(heatmap + "##second field"), "one picture has no second field");
   hand.view().comparison = Comparison::swipe;
   hand.frames(2);
@@ -186,7 +186,7 @@ void second_fields(Hand& hand) {
   hand.changes("swap", [&] { hand.key(ImGuiKey_B); }, [](Session& s) { std::swap(s.view.field, s.view.second_field); });
 }
 
-void side_by_side(Hand& hand) {
+CASE(comparison, side_by_side) {
   hand.view().comparison = Comparison::side_by_side;
   hand.frames(2);
   const ImVec2 at = hand.place(second, 0.5f, 0.5f);
@@ -211,7 +211,7 @@ void side_by_side(Hand& hand) {
       });
 }
 
-void swipe(Hand& hand) {
+CASE(comparison, swipe) {
   hand.view().comparison = Comparison::swipe;
   hand.frames(2);
   const float left = hand.place(picture, 0).x, right = hand.place(picture, 1).x;
@@ -226,7 +226,7 @@ void swipe(Hand& hand) {
   hand.check(hand.view().swipe == 0, "to the edge and no further");
 }
 
-void flicker(Hand& hand) {
+CASE(comparison, flicker) {
   const auto changes_by_itself = [&] {
     const Picture before = hand.picture();
     for (int i = 0; i < 12; ++i) {
@@ -241,7 +241,7 @@ void flicker(Hand& hand) {
   hand.check(changes_by_itself(), "flicker takes turns");
 }
 
-void range_of_two_fields(Hand& hand) {
+CASE(comparison, range_of_two_fields) {
   hand.view().comparison = Comparison::side_by_side;
   hand.frames(2);
   const UiState& state = *hand.stage.state;
@@ -255,7 +255,7 @@ void range_of_two_fields(Hand& hand) {
              "unlike fields have their own");
 }
 
-void curves(Hand& hand) {
+CASE(comparison, curves_through_a_cell) {
   hand.changes("curves", [&] { hand.click(heatmap + "##curves"); }, [](Session& s) { s.view.profiles = true; });
   hand.move(hand.place(picture, 3.5f / 16, 40.5f / 96));
   hand.frames(2);
@@ -278,7 +278,7 @@ void curves(Hand& hand) {
 }
 
 /// Side by side each picture has the curve of its own field.
-void own_curves(Hand& hand) {
+CASE(comparison, own_curves_side_by_side) {
   hand.view().comparison = Comparison::side_by_side;
   hand.view().profiles = true;
   hand.frames(3);
@@ -292,7 +292,7 @@ void own_curves(Hand& hand) {
   check(hand.stage.state->second_profiles, Field::b_error);
 }
 
-void extremes_of_curves(Hand& hand) {
+CASE(comparison, curves_keep_extremes) {
   std::vector<float> values;
   for (int i = 0; i < 997; ++i) values.push_back(std::sin(static_cast<float>(i) * 0.37f) + (i == 613 ? 50.0f : 0.0f));
   values[100] = std::numeric_limits<float>::quiet_NaN();
@@ -329,7 +329,7 @@ void hold_slider(Hand& hand, float at) {
   hand.settle();
 }
 
-void held_range(Hand& hand) {
+CASE(steady, range_while_a_slider_moves) {
   for (const PictureKind kind : {PictureKind::output, PictureKind::rescales}) {
     Session s = small_session();
     s.view.picture = kind;
@@ -349,27 +349,8 @@ void held_range(Hand& hand) {
   }
 }
 
-/// Two fields in different units have a range each, and both are held.
-void held_pair(Hand& hand) {
-  Session s = small_session();
-  s.view.comparison = Comparison::side_by_side;
-  s.view.field = Field::a_error, s.view.second_field = Field::a_ulps;
-  hand.open(s);
-  hand.frames(2);
-  const UiState& state = *hand.stage.state;
-  const double first = range_on_show(hand), other = second_colour_range(state, hand.view());
-  hand.check(first != other, "each has its own");
-  hold_slider(hand, 0.02f);
-  hand.check(range_on_show(hand) == first && second_colour_range(state, hand.view()) == other, "both are held");
-  hand.check(automatic_range(static_cast<double>(state.second.largest)) != other,
-             "though the second one's values changed, too");
-  hand.hold_mouse(false);
-  hand.settle();
-  hand.check(second_colour_range(state, hand.view()) == automatic_range(static_cast<double>(state.second.largest)), "let go");
-}
-
 /// Shift+P fits the range to the values: a held one, and a fixed one.
-void fitted_range(Hand& hand) {
+CASE(steady, range_fitted_by_a_key) {
   constexpr int fit = ImGuiMod_Shift | ImGuiKey_P;
   hold_slider(hand, 0.02f);
   hand.check(range_on_show(hand) != range_of_values(hand), "held");
@@ -387,7 +368,7 @@ void fitted_range(Hand& hand) {
 
 /// The verdict on a loaded output comes later than its answer, and again after every click: its buttons and its rows have
 /// reserved room, and unloading moves nothing either.
-void verdict_moves_nothing(Hand& hand) {
+CASE(steady, a_verdict_moves_nothing) {
   const TemporaryDirectory folder;
   Session s = small_session();
   s.experiment.b = s.experiment.a;
@@ -431,7 +412,7 @@ void verdict_moves_nothing(Hand& hand) {
 }
 
 /// The headline stands above the picture if the statistics are behind the controls; a click shows them.
-void headline_in_a_narrow_window(Hand& hand) {
+CASE(steady, headline_in_a_narrow_window) {
   hand.frames(3);
   hand.check(!hand.exists(heatmap + "headline"), "the panel at the right has it");
   hand.stage.resize(900, 800);
@@ -440,32 +421,6 @@ void headline_in_a_narrow_window(Hand& hand) {
   hand.frames(3);
   hand.check(hand.exists("//Statistics/detail/why"), "shows the numbers");
 }
-
-constexpr std::array cases{
-    Case{"picture", "every field", every_field},
-    Case{"picture", "parts of an error", parts_of_an_error},
-    Case{"picture", "scale and tiles", scale_and_tiles},
-    Case{"picture", "range", range},
-    Case{"picture", "zoom", zoom},
-    Case{"picture", "pan and reset", pan_and_reset},
-    Case{"picture", "click a cell", click_a_cell},
-    Case{"comparison", "ways to compare", comparisons},
-    Case{"comparison", "second field", second_fields},
-    Case{"comparison", "side by side", side_by_side},
-    Case{"comparison", "swipe", swipe},
-    Case{"comparison", "flicker", flicker},
-    Case{"comparison", "range of two fields", range_of_two_fields},
-    Case{"comparison", "curves through a cell", curves},
-    Case{"comparison", "own curves side by side", own_curves},
-    Case{"comparison", "curves keep extremes", extremes_of_curves},
-    Case{"steady", "range while a slider moves", held_range},
-    Case{"steady", "two ranges while a slider moves", held_pair},
-    Case{"steady", "range fitted by a key", fitted_range},
-    Case{"steady", "a verdict moves nothing", verdict_moves_nothing},
-    Case{"steady", "headline in a narrow window", headline_in_a_narrow_window},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

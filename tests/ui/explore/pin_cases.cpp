@@ -39,7 +39,7 @@ void keep_three(Hand& hand) {
   hand.check(hand.session().pins.size() == 3, "three pins are kept");
 }
 
-void keep(Hand& hand) {
+CASE(pins, keep) {
   const Pin first = expected_pin(hand, "flash2 hw bf16 N 96");
   hand.changes("K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
   hand.leaves("keeping it again", [&] { hand.key(ImGuiKey_K); });
@@ -62,7 +62,7 @@ void keep(Hand& hand) {
 }
 
 /// In a narrow window the list is a tab over the controls.
-void pins_in_a_narrow_window(Hand& hand) {
+CASE(pins, pins_in_a_narrow_window) {
   hand.stage.resize(700, 600);
   hand.frames(4);
   hand.changes("shown", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
@@ -71,7 +71,7 @@ void pins_in_a_narrow_window(Hand& hand) {
   hand.changes("closed", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
 }
 
-void nothing_to_keep(Hand& hand) {
+CASE(pins, nothing_to_keep) {
   hand.view().show_pins = true;
   hand.stage.told = PanelInput{};
   hand.frames(3);
@@ -85,7 +85,7 @@ void nothing_to_keep(Hand& hand) {
   hand.check(hand.session() == before, "an answer to another question is not kept");
 }
 
-void restore(Hand& hand) {
+CASE(pins, restore) {
   keep_three(hand);
   const Session before = hand.session();
   hand.changes(
@@ -99,7 +99,7 @@ void restore(Hand& hand) {
       [&](Session& s) { s.experiment = before.pins[1].experiment; });
 }
 
-void rename_and_delete(Hand& hand) {
+CASE(pins, rename_and_delete) {
   keep_three(hand);
   hand.changes(
       "rename",
@@ -123,7 +123,7 @@ void rename_and_delete(Hand& hand) {
   hand.check(hand.session().pins.size() == 3 && hand.session().pins[0].experiment.a.block_k == 16, "it is back");
 }
 
-void reorder(Hand& hand) {
+CASE(pins, reorder) {
   keep_three(hand);
   const std::vector<Pin> before = hand.session().pins;
   hand.changes(
@@ -135,7 +135,7 @@ void reorder(Hand& hand) {
       [&](Session& s) { s.pins = before; });
 }
 
-void compare(Hand& hand) {
+CASE(pins, compare) {
   keep_three(hand);
   const Session before = hand.session();
   hand.changes(
@@ -160,7 +160,7 @@ void compare(Hand& hand) {
   hand.leaves("unmarked", [&] { hand.click(entry(0, "###compare")), hand.click(entry(2, "###compare")); });
 }
 
-void copy_and_paste(Hand& hand) {
+CASE(pins, copy_and_paste_pins) {
   keep_three(hand);
   const std::vector<Pin> before = hand.session().pins;
   hand.leaves("copy one", [&] { hand.click(entry(1, "###menu")), hand.pick("copy as text"); });
@@ -183,7 +183,7 @@ void copy_and_paste(Hand& hand) {
 }
 
 /// As many pins as there may be, with every value of a thumbnail, are drawn; one more is refused.
-void as_many_as_there_may_be(Hand& hand) {
+CASE(pins, as_many_as_there_may_be) {
   Session session = small_session();
   session.view.show_pins = true;
   for (int i = 0; i < max_pins; ++i)
@@ -196,7 +196,7 @@ void as_many_as_there_may_be(Hand& hand) {
   hand.picture();
 }
 
-void not_finite(Hand& hand) {
+CASE(pins, not_finite_pins) {
   Result r = *hand.stage.panel_input().answer.result;
   r.a_error.mean_abs = std::nan("");
   r.a_error.max_abs = std::numeric_limits<double>::infinity();
@@ -210,21 +210,6 @@ void not_finite(Hand& hand) {
   const auto [least, most] = std::minmax_element(pin.thumbnail.begin() + 1, pin.thumbnail.end() - 1);
   hand.check(*least < -60 && *most > 60, "beside both signs");
 }
-
-constexpr std::array cases{
-    Case{"pins", "keep", keep},
-    Case{"pins", "pins in a narrow window", pins_in_a_narrow_window},
-    Case{"pins", "nothing to keep", nothing_to_keep},
-    Case{"pins", "restore", restore},
-    Case{"pins", "rename and delete", rename_and_delete},
-    Case{"pins", "reorder", reorder},
-    Case{"pins", "compare", compare},
-    Case{"pins", "copy and paste pins", copy_and_paste},
-    Case{"pins", "as many as there may be", as_many_as_there_may_be},
-    Case{"pins", "not finite pins", not_finite},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

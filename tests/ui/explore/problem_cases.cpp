@@ -14,7 +14,7 @@
 namespace attoscope::testing {
 namespace {
 
-const std::string input = controls + "##input", head = controls + "##head", tokens = controls + "##N",
+const std::string inputs = controls + "##input", head = controls + "##head", tokens = controls + "##N",
                   editor = controls + "main format/";
 
 // --- Q, K, V ----------------------------------------------------------------------------------------------------------
@@ -29,16 +29,16 @@ Session example_session() {
   return session;
 }
 
-void every_input(Hand& hand) {
+CASE(input, every_kind_of_input) {
   for (std::size_t i = 0; i + 1 < input_names.size(); ++i) {
     const auto kind = static_cast<InputKind>((i + 1) % (input_names.size() - 1));
     hand.changes(
-        "input " + std::string(name(kind)), [&] { hand.choose(input, std::string(name(kind))); },
+        "input " + std::string(name(kind)), [&] { hand.choose(inputs, std::string(name(kind))); },
         [&](Session& s) { s.experiment.problem.input.kind = kind; });
   }
 }
 
-void every_mask(Hand& hand) {
+CASE(input, every_mask) {
   const auto mask = [](Mask::Kind kind) { return [kind](Session& s) { s.experiment.problem.mask.kind = kind; }; };
   const auto window = [](int size) { return [size](Session& s) { s.experiment.problem.mask.window = size; }; };
   hand.each({{controls + "mask/causal", mask(Mask::Kind::causal)},
@@ -51,7 +51,7 @@ void every_mask(Hand& hand) {
              {controls + "##window size", window(max_n), "99999999"}});
 }
 
-void seed_scale_and_value(Hand& hand) {
+CASE(input, seed_scale_and_value) {
   const auto seed = [](std::uint64_t value) { return [value](Session& s) { s.experiment.problem.seed = value; }; };
   const auto scale = [](double value) { return [value](Session& s) { s.experiment.problem.scale = value; }; };
   const auto nothing = [](Session&) {};
@@ -71,14 +71,14 @@ void seed_scale_and_value(Hand& hand) {
   hand.check(hand.experiment().problem.seed != expected.experiment.problem.seed, "the dice give another seed");
   expected.experiment.problem.seed = hand.experiment().problem.seed;
   hand.check(hand.session() == expected, "and change nothing else:" + difference(expected, hand.session()));
-  hand.choose(input, "constant");
+  hand.choose(inputs, "constant");
   hand.each({{controls + "##value", [](Session& s) { s.experiment.problem.input.value = -0.375; }, "-0.375"},
              {controls + "##value", nothing, "nan"},
              {controls + "##value", nothing, "inf"},
              {controls + "##value", nothing, "no number"}});
 }
 
-void heads_of_a_file(Hand& hand) {
+CASE(input, heads_of_a_file) {
   if (!hand.check(!example_file().empty(), "the shipped example is there")) return;
   hand.open(example_session());
   const TensorFileInfo info = hand.stage.panel_input().choices.tensors;
@@ -95,9 +95,9 @@ void heads_of_a_file(Hand& hand) {
   }
 }
 
-void shipped_example(Hand& hand) {
+CASE(input, shipped_example) {
   Session expected = hand.session();
-  hand.choose(input, "###example");
+  hand.choose(inputs, "###example");
   hand.settle();
   Problem& problem = expected.experiment.problem;
   const Problem& found = hand.experiment().problem;
@@ -108,11 +108,11 @@ void shipped_example(Hand& hand) {
   hand.check(found.input.kind == InputKind::tensors && found.input.file == example_file(), "the example is the input");
   hand.check(hand.session() == expected, "the example brings its sizes and its mask:" + difference(expected, hand.session()));
   hand.changes(
-      "back to draws", [&] { hand.choose(input, "normal"); },
+      "back to draws", [&] { hand.choose(inputs, "normal"); },
       [](Session& s) { s.experiment.problem.input.kind = InputKind::normal; });
 }
 
-void sizes_of_a_file(Hand& hand) {
+CASE(input, sizes_of_a_file) {
   hand.open(example_session());
   const int most = hand.experiment().problem.input.tensors->n;
   const auto n = [](int value) { return [value](Session& s) { s.experiment.problem.n = value; }; };
@@ -124,12 +124,12 @@ void sizes_of_a_file(Hand& hand) {
   hand.leaves("its number", [&] { hand.press(hand.place(controls + "##d", 1.4f)), hand.enter("12"); });
 }
 
-void files_by_typed_path(Hand& hand) {
+CASE(input, files_by_typed_path) {
   const auto open = [&](const std::string& text) {
     if (text.starts_with("/nowhere")) {
       hand.click(controls + "###open file");
     } else {
-      hand.click(input);
+      hand.click(inputs);
       hand.pick("open a file ...");
     }
     hand.fill("//$FOCUSED/##path", text);
@@ -149,7 +149,7 @@ void files_by_typed_path(Hand& hand) {
 }
 
 /// Each file that cannot be read gives one sentence that names it; the window keeps what it shows.
-void broken_files_dropped(Hand& hand) {
+CASE(input, broken_files_dropped) {
   const TemporaryDirectory folder;
   for (const auto& [name, text] :
        {std::pair{"note.txt", "not a tensor"}, std::pair{"photo.png", "\x89PNG"}, std::pair{"empty.npy", ""},
@@ -188,7 +188,7 @@ void broken_files_dropped(Hand& hand) {
   }
 }
 
-void good_files_dropped(Hand& hand) {
+CASE(input, good_files_dropped) {
   const TemporaryDirectory folder;
   const std::string file = folder / "mine.json";
   Session saved = small_session();
@@ -216,7 +216,7 @@ void edit_format(Session& s, Edit edit) {
   s.experiment = with_format(s.experiment, format);
 }
 
-void named_formats(Hand& hand) {
+CASE(format, named_formats) {
   const auto becomes = [](Format f) { return [f](Session& s) { s.experiment = with_format(s.experiment, f); }; };
   hand.each({{editor + "format/fp16", becomes(fp16)},
              {editor + "format/tf32", becomes(tf32)},
@@ -227,7 +227,7 @@ void named_formats(Hand& hand) {
              {editor + "format/bf16", becomes(bf16)}});
 }
 
-void overflow_and_top_code(Hand& hand) {
+CASE(format, overflow_and_top_code) {
   const auto becomes = [](Overflow o) { return [o](Session& s) { s.experiment.format.overflow = o; }; };
   const auto as_IEEE = [](Session& s) { s.experiment.format.top_code_nan = false; };
   const std::string overflow = editor + "###overflow", top_code = editor + "###top code";
@@ -241,7 +241,7 @@ void overflow_and_top_code(Hand& hand) {
 }
 
 /// A click into the middle of box `bit` of 16 changes the bits to these.
-void bits(Hand& hand) {
+CASE(format, bits_by_click) {
   const auto click = [&](int bit, int exponent, int mantissa) {
     const auto boxes =
         static_cast<float>(std::max(16, 1 + hand.experiment().format.exponent_bits + hand.experiment().format.mantissa_bits));
@@ -276,7 +276,7 @@ struct Slider {
   std::vector<std::pair<std::string, int>> typed;
 };
 
-void sliders(Hand& hand) {
+CASE(shape, sliders) {
   const std::vector<Slider> all{
       {tokens, 16, 65536, [](Session& s, int x) { s.experiment.problem.n = x; }, {{"1", 1}, {"777", 777}, {"0", 1}, {"9", 9}}},
       {editor + "##exponent",
@@ -308,7 +308,7 @@ void sliders(Hand& hand) {
 }
 
 /// The number beside a slider is typed into; its name is not.
-void typed_beside_a_slider(Hand& hand) {
+CASE(shape, number_typed_beside_a_slider) {
   const auto type = [&](const std::string& text) { hand.press(hand.place(tokens, 1.4f)), hand.enter(text); };
   hand.changes("N", [&] { type("77"); }, [](Session& s) { s.experiment.problem.n = 77; });
   hand.leaves("its name", [&] { hand.press(hand.place(tokens, -0.3f)), hand.frames(3); });
@@ -318,7 +318,7 @@ void typed_beside_a_slider(Hand& hand) {
 }
 
 /// Square tiles: either side takes the other along.
-void tiles(Hand& hand) {
+CASE(shape, tiles) {
   hand.changes("block_k", [&] { hand.type(controls + "##block_k", "24"); }, [](Session& s) { set_k(s, 24), set_q(s, 24); });
   hand.changes("block_q", [&] { hand.type(controls + "##block_q", "8"); }, [](Session& s) { set_k(s, 8), set_q(s, 8); });
   hand.leaves("swap of a square", [&] { hand.click(controls + "swap"); });
@@ -329,7 +329,7 @@ void tiles(Hand& hand) {
       "square on", [&] { hand.click(controls + "##square"); }, [](Session& s) { s.view.square_tiles = true, set_q(s, 33); });
 }
 
-void rows_of_Q(Hand& hand) {
+CASE(shape, rows_of_q) {
   hand.type(controls + "##N", "5000");
   for (const int count : {64, 256, 1024, 4096, 0}) {
     const std::string text = count == 0 ? "all rows" : std::to_string(count) + " rows";
@@ -348,7 +348,7 @@ void rows_of_Q(Hand& hand) {
         [count = count](Session& s) { s.experiment.problem.rows = count; });
 }
 
-void device(Hand& hand) {
+CASE(shape, device) {
   PanelInput input = hand.stage.panel_input();
   input.choices.devices = {{"cpu", "cpu avx2, 8 threads", ""},
                            {"cuda:0", "NVIDIA H200", ""},
@@ -375,7 +375,7 @@ void device(Hand& hand) {
 }
 
 /// The helper's popup: M in elements and in KB, and the tiles that follow from it.
-void tiles_for_M(Hand& hand) {
+CASE(shape, tiles_for_on_chip_memory) {
   const auto inside = [&](const std::function<void()>& act) {
     return [&hand, act] {
       hand.click(controls + "###tiles for M");
@@ -403,29 +403,6 @@ void tiles_for_M(Hand& hand) {
   hand.check(hand.stage.panel_input().answer.result->traffic.on_chip_elements == 2 * 16 * (26 + 16),
              "the answer has these tiles");
 }
-
-constexpr std::array cases{
-    Case{"input", "every kind of input", every_input},
-    Case{"input", "every mask", every_mask},
-    Case{"input", "seed, scale and value", seed_scale_and_value},
-    Case{"input", "heads of a file", heads_of_a_file},
-    Case{"input", "shipped example", shipped_example},
-    Case{"input", "sizes of a file", sizes_of_a_file},
-    Case{"input", "files by typed path", files_by_typed_path},
-    Case{"input", "broken files dropped", broken_files_dropped},
-    Case{"input", "good files dropped", good_files_dropped},
-    Case{"format", "named formats", named_formats},
-    Case{"format", "overflow and top code", overflow_and_top_code},
-    Case{"format", "bits by click", bits},
-    Case{"shape", "sliders", sliders},
-    Case{"shape", "number typed beside a slider", typed_beside_a_slider},
-    Case{"shape", "tiles", tiles},
-    Case{"shape", "rows of Q", rows_of_Q},
-    Case{"shape", "device", device},
-    Case{"shape", "tiles for on-chip memory", tiles_for_M},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -81,40 +81,19 @@ class Anybody {
   }
 
   void do_something() {
-    switch (dice_.between(0, 19)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-        return hand_.press(anywhere(), dice_.one_in(5) ? 2 : 1);
-      case 4:
-      case 5:
-        return hand_.drag(anywhere(), anywhere());
-      case 6:
-      case 7:
-        return hand_.wheel(anywhere(), static_cast<float>(dice_.between(-3, 3)));
-      case 8:
-      case 9:
-      case 10:
-        return press_key();
-      case 11:
-        return write();
-      case 12:
-        return hand_.stage.resize(dice_.between(640, 1920), dice_.between(400, 1080));
-      case 13:
-        return change_workspace();
-      case 14:
-      case 15:
-        return change_experiment();
-      case 16:
-        return open_strange_tensors();
-      case 17:
-        return sweep();
-      case 18:
-        return train();
-      default:
-        return keep();
-    }
+    const int event = dice_.between(0, 19);
+    if (event < 4) return hand_.press(anywhere(), dice_.one_in(5) ? 2 : 1);
+    if (event < 6) return hand_.drag(anywhere(), anywhere());
+    if (event < 8) return hand_.wheel(anywhere(), static_cast<float>(dice_.between(-3, 3)));
+    if (event < 11) return press_key();
+    if (event < 12) return write();
+    if (event < 13) return hand_.stage.resize(dice_.between(640, 1920), dice_.between(400, 1080));
+    if (event < 14) return change_workspace();
+    if (event < 16) return change_experiment();
+    if (event < 17) return open_strange_tensors();
+    if (event < 18) return sweep();
+    if (event < 19) return train();
+    keep();
   }
 
  private:
@@ -212,7 +191,7 @@ double held_at_rest(Hand& hand, const Elsewhere& place) {
   return held_mb();
 }
 
-void nothing_grows_in_a_day(Hand& hand) {
+CASE(random, nothing_grows_in_a_day) {
   const double seconds = number_from("ATTOSCOPE_SECONDS", 20);
   const auto seed = static_cast<std::uint64_t>(number_from("ATTOSCOPE_SEED", 1));
   const Elsewhere elsewhere(hand);
@@ -241,12 +220,6 @@ void nothing_grows_in_a_day(Hand& hand) {
   hand.check(seconds < long_enough || after - before < 20,
              "memory grew from " + std::to_string(before) + " to " + std::to_string(after) + " MB");
 }
-
-constexpr Case cases[]{
-    Case{"random", "nothing grows in a day", nothing_grows_in_a_day},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z, redo_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z;
 
-void undo_everything(Hand& hand) {
+CASE(session, undo_everything) {
   const std::vector<std::function<void()>> acts{
       [&] { hand.click(controls + "mask/causal"); },
       [&] { hand.choose(controls + "a/##algorithm", "flash4"); },
@@ -49,7 +49,7 @@ void undo_everything(Hand& hand) {
   hand.leaves("nothing is left to redo", [&] { hand.key(redo_key); });
 }
 
-void undo_buttons(Hand& hand) {
+CASE(session, undo_buttons) {
   const auto mask = [](Mask::Kind kind) { return [kind](Session& s) { s.experiment.problem.mask.kind = kind; }; };
   hand.check(hand.disabled(top_bar + "###undo") && hand.disabled(top_bar + "###redo"), "nothing to undo yet");
   hand.each({{controls + "mask/causal", mask(Mask::Kind::causal)},
@@ -67,7 +67,7 @@ void in_menu(Hand& hand, const std::string& line) {
   hand.pick(line);
 }
 
-void copy_and_paste(Hand& hand) {
+CASE(session, copy_and_paste) {
   hand.click(controls + "mask/causal");
   hand.choose(controls + "a/##algorithm", "split_kv");
   const Session copied = hand.session();
@@ -87,7 +87,7 @@ void copy_and_paste(Hand& hand) {
              "is refused: " + hand.stage.panel_input().messages.error);
 }
 
-void typed_text_is_its_own(Hand& hand) {
+CASE(session, keys_in_a_text_field) {
   hand.leaves("Ctrl+C, Ctrl+V and Ctrl+Z in a text field", [&] {
     hand.click(controls + "##input");
     hand.pick("open a file ...");
@@ -98,7 +98,7 @@ void typed_text_is_its_own(Hand& hand) {
   });
 }
 
-void presets(Hand& hand) {
+CASE(session, presets) {
   const ProbeEntries probes = hand.stage.panel_input().choices.probes;
   if (!hand.check(probes && probes->size() >= 10, "the shipped experiments are there")) return;
   for (const ProbeEntry& p : *probes) {
@@ -138,7 +138,7 @@ int pinned_row(Hand& hand, float y) {
 }
 
 /// The axes are those of all rows before they are there; zoom and clicks count rows of Q.
-void answer_in_two_parts(Hand& hand) {
+CASE(session, an_answer_in_two_parts) {
   Session session = small_session();
   session.experiment.problem.n = 8192;
   session.experiment.problem.d = 8;
@@ -157,7 +157,7 @@ void answer_in_two_parts(Hand& hand) {
   hand.check(std::abs(pinned_row(hand, 0.25f) - 3000) <= 12, "and has the row that was clicked");
 }
 
-void first_answer_comes(Hand& hand) {
+CASE(session, the_first_answer_comes) {
   Session session = small_session();
   session.experiment.problem.n = 8192;
   session.view.zoom = {1000, 0, 3000, 16};
@@ -195,21 +195,23 @@ struct Office {
 constexpr int save_key = ImGuiMod_Ctrl | ImGuiKey_S, save_as_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
               open_key = ImGuiMod_Ctrl | ImGuiKey_O, new_key = ImGuiMod_Ctrl | ImGuiKey_N;
 
-void saving_by_typed_path(Hand& hand) {
-  Office office(hand);
-  const auto by_path = [&](int chord, const std::string& path) {
-    return [&hand, chord, path] {
-      hand.key(chord);
-      hand.frames(2);
-      hand.enter(path);
-      hand.frames(3);
-    };
+/// A chord that asks for a file, and its typed path.
+std::function<void()> by_path(Hand& hand, int chord, const std::string& path) {
+  return [&hand, chord, path] {
+    hand.key(chord);
+    hand.frames(2);
+    hand.enter(path);
+    hand.frames(3);
   };
+}
+
+CASE(session, saving_by_typed_path) {
+  Office office(hand);
   const auto expect_title = [&](const std::string& title) {
     hand.check(window_title(office.files()) == title, window_title(office.files()));
   };
   expect_title("untitled — Attoscope");
-  hand.leaves("Ctrl+S without a file asks for one", by_path(save_key, office.folder / "mine"));
+  hand.leaves("Ctrl+S without a file asks for one", by_path(hand, save_key, office.folder / "mine"));
   hand.check(office.on_disk("mine.json") == hand.session(), "the file holds the session");
   hand.check(hand.stage.panel_input().messages.notice == "Saved " + (office.folder / "mine.json") + ".",
              hand.stage.panel_input().messages.notice);
@@ -219,34 +221,27 @@ void saving_by_typed_path(Hand& hand) {
   expect_title("● mine — Attoscope");
   hand.leaves("Ctrl+S", [&] { hand.key(save_key), hand.frames(2); });
   hand.check(!office.files().unsaved && office.on_disk("mine.json") == hand.session(), "writes it there");
-  hand.leaves("save as", by_path(save_as_key, office.folder / "yours.json"));
+  hand.leaves("save as", by_path(hand, save_as_key, office.folder / "yours.json"));
   hand.check(office.files().file == office.folder / "yours.json", "goes by the other name from then on");
   hand.click(controls + "mask/none");
   hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
   hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.json") == hand.session()),
              "saves there alone");
-  hand.leaves("where nothing can be written", by_path(save_as_key, "/dev/null/x.json"));
+  hand.leaves("where nothing can be written", by_path(hand, save_as_key, "/dev/null/x.json"));
   hand.check(hand.stage.panel_input().messages.error.find("/dev/null") != std::string::npos,
              "one sentence: " + hand.stage.panel_input().messages.error);
   hand.check(office.files().file == office.folder / "yours.json", "and the file stays");
 }
 
-void opening_and_undo(Hand& hand) {
+CASE(session, opening_and_undo) {
   Office office(hand);
   Session other = small_session();
   other.experiment.format = fp16;
   other.view.theme = Theme::light;
   write_file(office.folder / "other.json", session_text(other));
   const Session before = hand.session();
-  hand.changes(
-      "a typed path",
-      [&] {
-        hand.key(open_key);
-        hand.frames(2);
-        hand.enter(office.folder / "other.json");
-        hand.frames(3);
-      },
-      [&](Session& s) { s = other, s.origin = 1; });
+  hand.changes("a typed path", by_path(hand, open_key, office.folder / "other.json"),
+               [&](Session& s) { s = other, s.origin = 1; });
   hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
   hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before; });
   hand.check(office.files().file.empty(), "brings back the session and that it has no file");
@@ -266,18 +261,13 @@ void opening_and_undo(Hand& hand) {
   for (const auto& [name, text] :
        {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
     const std::string path = office.folder.write(name, text);
-    hand.leaves(name, [&] {
-      hand.key(open_key);
-      hand.frames(2);
-      hand.enter(path);
-      hand.frames(3);
-    });
+    hand.leaves(name, by_path(hand, open_key, path));
     hand.check(hand.stage.panel_input().messages.error.find(name) != std::string::npos,
                "one sentence: " + hand.stage.panel_input().messages.error);
   }
 }
 
-void recent_sessions(Hand& hand) {
+CASE(session, recent_sessions) {
   Office office(hand);
   for (const char* name : {"a.json", "b.json", "c.json"}) {
     Session session = small_session();
@@ -305,7 +295,7 @@ void recent_sessions(Hand& hand) {
   hand.check(hand.experiment().problem.seed == 'c', "so does the palette");
 }
 
-void remarks_are_listed(Hand& hand) {
+CASE(session, remarks_are_listed) {
   Office office(hand);
   std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
   for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
@@ -346,7 +336,7 @@ struct Desktop {
   std::string path_before, answer;
 };
 
-void dialogs(Hand& hand) {
+CASE(session, dialogs_of_the_desktop) {
   Office office(hand);
   const Desktop desktop(office.folder);
   hand.open(small_session());
@@ -389,7 +379,7 @@ int moves_in(const Experiment& experiment, int row) {
 }
 
 /// The first window traces a row in which m moves most, and says above the picture what to do; later windows do neither.
-void first_start(Hand& hand) {
+CASE(session, first_start) {
   Session first = small_session();
   first.view.welcome = true;
   hand.stage.first_start = true;
@@ -419,24 +409,6 @@ void first_start(Hand& hand) {
   hand.open(small_session());
   hand.check(hand.experiment().problem.traced_row == -1 && !hand.exists(dismiss), "a later window is as it was");
 }
-
-constexpr std::array cases{
-    Case{"session", "saving by typed path", saving_by_typed_path},
-    Case{"session", "first start", first_start},
-    Case{"session", "opening and undo", opening_and_undo},
-    Case{"session", "recent sessions", recent_sessions},
-    Case{"session", "remarks are listed", remarks_are_listed},
-    Case{"session", "dialogs of the desktop", dialogs},
-    Case{"session", "undo everything", undo_everything},
-    Case{"session", "undo buttons", undo_buttons},
-    Case{"session", "copy and paste", copy_and_paste},
-    Case{"session", "keys in a text field", typed_text_is_its_own},
-    Case{"session", "presets", presets},
-    Case{"session", "an answer in two parts", answer_in_two_parts},
-    Case{"session", "the first answer comes", first_answer_comes},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

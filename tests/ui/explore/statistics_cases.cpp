@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
@@ -31,7 +32,7 @@ const std::string statistics = "//Statistics/", chooser = statistics + "detail/"
 
 void show(Session& s, Detail detail) { s.view.detail = detail; }
 
-void every_detail(Hand& hand) {
+CASE(statistics, every_detail) {
   const auto to = [](Detail detail) { return [detail](Session& s) { show(s, detail); }; };
   hand.each({{chooser + "scatter", to(Detail::scatter)},
              {chooser + "why", to(Detail::why)},
@@ -44,7 +45,7 @@ void every_detail(Hand& hand) {
              {statistics + "same bits", to(Detail::same_bits)}});
 }
 
-void bits(Hand& hand) {
+CASE(statistics, check_of_the_bits) {
   hand.click(chooser + "bits");
   hand.leaves("check", [&] { hand.click(statistics + "###check bits"); });
   for (int i = 0; i < 2000 && (hand.stage.panel_input().side.checking_bits || !hand.stage.panel_input().side.same_bits); ++i)
@@ -58,7 +59,7 @@ void bits(Hand& hand) {
   hand.check(lines.size() > 1 && lines[0].starts_with("a and b differ in "), "a against b: " + lines[0]);
 }
 
-void other_bits(Hand& hand) {
+CASE(statistics, other_bits) {
   SameBits found = same_bits(hand.experiment());
   std::ranges::find_if(found.runs.begin() + 1, found.runs.end(), [](const SameBitsRun& run) {
     return run.skipped.empty();
@@ -75,7 +76,7 @@ void other_bits(Hand& hand) {
 }
 
 /// The check of the GPU: its button without a GPU, during a check and after one.
-void gpu_sums(Hand& hand) {
+CASE(statistics, check_of_a_gpu) {
   const std::string button = statistics + "###check gpu";
   hand.view().detail = Detail::same_bits;
   PanelInput input = hand.stage.panel_input();
@@ -99,7 +100,7 @@ void gpu_sums(Hand& hand) {
   hand.check(!hand.disabled(button), "it can be checked again");
 }
 
-void answers_for(Hand& hand) {
+CASE(statistics, changes_that_keep_an_answer) {
   const Experiment known = small_session().experiment;
   Experiment asked = known;
   asked.problem.traced_row = 3;
@@ -132,7 +133,7 @@ bool await_sources(Hand& hand) {
 }
 
 /// Every step that rounds has a bar, reached by scrolling if there is no room, and a click makes it exact.
-void steps(Hand& hand) {
+CASE(statistics, every_step_as_a_source) {
   Session session = small_session();
   session.experiment.a.precision = policy("all_tile").precision;
   session.view.detail = Detail::why;
@@ -147,7 +148,7 @@ void steps(Hand& hand) {
 }
 
 /// Storage with scales is a source, too, and a click removes it.
-void stored(Hand& hand) {
+CASE(statistics, storage_as_a_source) {
   Session session = small_session();
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   session.experiment.a.scaling.V = parse_scaling("e4m3/channel");
@@ -160,7 +161,7 @@ void stored(Hand& hand) {
 }
 
 /// Methods that store with scales have lines for storage and arithmetic below their errors.
-void parts(Hand& hand) {
+CASE(statistics, parts_of_an_error) {
   Session session = small_session();
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   hand.open(session);
@@ -170,56 +171,12 @@ void parts(Hand& hand) {
   hand.check(input.answer.result->a_parts && !input.answer.result->b_parts, "a stores K");
 }
 
-Result planted_result() {
-  Result r;
-  r.experiment = small_session().experiment;
-  Matrix golden{200, 50, std::vector<double>(10000)};
-  for (std::size_t i = 0; i < golden.values.size(); ++i)
-    golden.values[i] = std::ldexp(1.0 + 0.37 * static_cast<double>(i % 7), -static_cast<int>(i % 11));
-  r.a = r.b = golden;
-  for (std::size_t i = 0; i < golden.values.size(); ++i) {
-    r.a.values[i] += 1e-4 * golden.values[i] * static_cast<double>(i % 13);
-    r.b.values[i] -= 1e-3 * golden.values[i];
-  }
-  r.golden = std::make_shared<const Matrix>(std::move(golden));
-  return r;
-}
-
 const Series& dots_of(const ScatterState& state, Ink ink) {
   return *std::ranges::find_if(state.panel.series, [&](const Series& s) { return s.shape == Shape::dots && s.ink == ink; });
 }
 
-bool holds(const Series& dots, double magnitude, double error) {
-  for (std::size_t i = 0; i < dots.x.size(); ++i)
-    if (std::abs(std::log10(dots.x[i] / magnitude)) < 1e-5 && std::abs(std::log10(dots.y[i] / error)) < 1e-5) return true;
-  return false;
-}
-
-void scatter(Hand& hand) {
-  Result r = planted_result();
-  const double lone = std::abs((*r.golden).values[77]);
-  r.a.values[77] = r.golden->values[77] + 3.5;
-  r.a.values[500] = std::nan("");
-  r.a.values[501] = std::numeric_limits<double>::infinity();
-  ScatterState state;
-  const auto result = std::make_shared<const Result>(r);
-  refresh_scatter(state, result);
-  const Series &a = dots_of(state, Ink::a), &b = dots_of(state, Ink::b);
-  hand.check(holds(a, lone, 3.5), "the outlier is kept where it is");
-  hand.check(state.b_exact == 0 && state.a_exact == 10000 / 13 + 1, "those without an error are counted");
-  for (const Series* const s : {&a, &b})
-    for (std::size_t i = 0; i < s->x.size(); ++i)
-      hand.check(s->x[i] > 0 && s->y[i] > 0 && s->x[i] <= *state.panel.x.max && s->y[i] <= *state.panel.y.max,
-                 "points lie on the axes");
-  hand.check(a.x.size() > 100 && a.x.size() <= 10000 && b.x.size() <= 10000, "neither none nor too many");
-  hand.check(std::abs(std::log10(std::ranges::max(b.y) / (1e-3 * (1 + 0.37 * 6)))) < 0.5, "the largest error of b is kept");
-  const auto* kept = a.x.data();
-  refresh_scatter(state, result);
-  hand.check(dots_of(state, Ink::a).x.data() == kept, "made once per answer");
-}
-
 /// Points found in small parts are those found at once, and the earlier ones stay until then.
-void scatter_in_parts(Hand& hand) {
+CASE(statistics, scatter_in_parts) {
   const auto of_seed = [](std::uint64_t seed) {
     Experiment e = small_session().experiment;
     e.problem.n = 131;
@@ -247,17 +204,26 @@ void scatter_in_parts(Hand& hand) {
   hand.check(parts.a_exact == whole.a_exact && parts.b_exact == whole.b_exact, "the same counts");
 }
 
-/// Each cell's largest error stays: no element errs more than the worst kept one of about its magnitude.
-void scatter_keeps_the_worst(Hand& hand) {
+/// Each cell's largest error stays: no element errs more than the worst kept one of about its magnitude. Values that are not
+/// finite are no points, elements without an error are counted.
+CASE(statistics, scatter_keeps_the_worst) {
   Experiment e = small_session().experiment;
   e.problem.n = 300;
-  const auto result = std::make_shared<const Result>(compute(e));
+  Result r = compute(e);
+  r.a.values[7] = std::nan(""), r.a.values[8] = std::numeric_limits<double>::infinity();
+  r.a.values[77] = (*r.golden).values[77] + 3.5;
+  r.b = *r.golden;
   ScatterState state;
+  const auto result = std::make_shared<const Result>(r);
   refresh_scatter(state, result);
+  hand.check(state.b_exact == 300 * 16, "b has no errors");
   const Series& a = dots_of(state, Ink::a);
+  hand.check(a.x.size() > 100 && a.x.size() <= 300 * 16, "neither none nor too many");
+  for (std::size_t i = 0; i < a.x.size(); ++i)
+    hand.check(a.x[i] > 0 && a.y[i] > 0 && a.x[i] <= *state.panel.x.max && a.y[i] <= *state.panel.y.max, "on the axes");
   for (std::size_t i = 0; i < result->a.values.size(); ++i) {
     const double g = result->golden->values[i], error = std::abs(result->a.values[i] - g);
-    if (error == 0 || g == 0) continue;
+    if (!std::isfinite(error) || error == 0 || g == 0) continue;
     const double x = std::max(std::abs(g), *state.panel.x.min);
     bool covered = false;
     for (std::size_t k = 0; k < a.x.size(); ++k)
@@ -266,20 +232,20 @@ void scatter_keeps_the_worst(Hand& hand) {
   }
 }
 
-void scatter_without_errors(Hand& hand) {
-  Result r = planted_result();
+CASE(statistics, scatter_without_errors) {
+  Result r = compute(small_session().experiment);
   r.a = r.b = *r.golden;
   ScatterState state;
   refresh_scatter(state, std::make_shared<const Result>(r));
-  hand.check(!has_points(state) && state.a_exact == 10000, "no errors, no points");
+  hand.check(!has_points(state) && state.a_exact == 96 * 16, "no errors, no points");
   hand.check(*state.panel.x.min < *state.panel.x.max && *state.panel.y.min < *state.panel.y.max, "axes all the same");
-  hand.stage.told = PanelInput{};
-  hand.stage.told->answer.result = std::make_shared<const Result>(compute(hand.experiment()));
+  hand.stage.told = hand.stage.panel_input();
+  hand.stage.told->answer.result = std::make_shared<const Result>(r);
   hand.view().detail = Detail::scatter;
   hand.frames(3);
 }
 
-void names(Hand& hand) {
+CASE(statistics, names_of_methods) {
   Experiment e;
   const auto expect = [&](const std::string& a, const std::string& b, void (*edit)(Experiment&)) {
     edit(e);
@@ -299,7 +265,7 @@ void names(Hand& hand) {
          [](Experiment& x) { x.a.algorithm = Algorithm::hardware, x.b.algorithm = Algorithm::loaded; });
 }
 
-void verdicts(Hand& hand) {
+CASE(statistics, verdicts) {
   Result r;
   r.experiment.b.algorithm = Algorithm::three_pass;
   const auto found = [&](Algorithm a, double error) {
@@ -320,7 +286,7 @@ void verdicts(Hand& hand) {
 }
 
 /// The words about a real kernel: whether it repeats its bits, and how far it is from the emulation.
-void words_about_a_real_kernel(Hand& hand) {
+CASE(statistics, words_about_a_real_kernel) {
   Result r = *hand.stage.panel_input().answer.result;
   hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such words");
   r.experiment.b.algorithm = Algorithm::hardware;
@@ -340,7 +306,7 @@ void words_about_a_real_kernel(Hand& hand) {
 }
 
 /// Errors of fp64 are whole ulps: the histogram has a bin for each, none of them empty between two that are not.
-void whole_ulps(Hand& hand) {
+CASE(statistics, whole_ulps) {
   Experiment e = small_session().experiment;
   e.problem.n = 256, e.problem.d = 64;
   e = with_format(e, fp64);
@@ -368,7 +334,7 @@ void whole_ulps(Hand& hand) {
 }
 
 /// 1 - cos is never below 0; other numbers are as they are.
-void shown_numbers(Hand& hand) {
+CASE(statistics, shown_numbers) {
   const DeviationMeasure& cosine = *deviation_measure("cosine");
   hand.check(shown_number(cosine, 1 + 4.4e-16) == 0 && shown_number(cosine, 0.75) == 0.25, "1 - cos");
   hand.check(shown_number(*deviation_measure("bias"), -2) == -2, "bias");
@@ -401,7 +367,7 @@ bool await_answer(Hand& hand) {
 }
 
 /// The numbers are those of the question, and its table those of the command.
-void schedules_as_asked_alone(Hand& hand) {
+CASE(schedules, schedules_as_asked_alone) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
   const PanelInput input = hand.stage.panel_input();
@@ -411,7 +377,7 @@ void schedules_as_asked_alone(Hand& hand) {
   for (const std::size_t i : {0u, 1u}) hand.check(hand.explained_at(hand.place(row_of(i), 0.2f)), "a line is explained");
 }
 
-void schedule_by_click(Hand& hand) {
+CASE(schedules, schedule_by_click) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
   const auto answer = hand.stage.panel_input().side.invariance;
@@ -429,7 +395,7 @@ void schedule_by_click(Hand& hand) {
 }
 
 /// Another a is another question; the former answer is not shown for it.
-void schedules_of_another_question(Hand& hand) {
+CASE(schedules, schedules_of_another_question) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
   hand.experiment().a.precision = policy("hw").precision;
@@ -439,7 +405,7 @@ void schedules_of_another_question(Hand& hand) {
              "the first schedule is a itself");
 }
 
-void schedules_of_three_passes(Hand& hand) {
+CASE(schedules, schedules_of_three_passes) {
   Session s = schedules_of_a_query(hand);
   s.experiment.a.algorithm = Algorithm::three_pass;
   hand.open(s);
@@ -455,7 +421,7 @@ Session with_traffic() {
   return session;
 }
 
-void every_machine(Hand& hand) {
+CASE(traffic, every_machine) {
   hand.stage.resize(1600, 1000);
   hand.open(with_traffic());
   for (const std::size_t i : {1u, 2u, 3u, 0u})
@@ -465,7 +431,7 @@ void every_machine(Hand& hand) {
 }
 
 /// Each row is there; the loop stands in place of bars and roofline.
-void rows_of_traffic(Hand& hand) {
+CASE(traffic, rows_of_traffic) {
   hand.stage.resize(1600, 1000);
   hand.open(with_traffic());
   for (const char* name : {"Algorithm 0", "FA-1", "FA-2", "on chip", "roofline"})
@@ -478,7 +444,7 @@ void rows_of_traffic(Hand& hand) {
   hand.check(hand.exists(statistics + "roofline"), "the roofline is back");
 }
 
-void extreme_traffic(Hand& hand) {
+CASE(traffic, extreme_traffic) {
   struct Extreme {
     int n, d, block_q, block_k, window, M;
   };
@@ -500,7 +466,7 @@ void extreme_traffic(Hand& hand) {
 }
 
 /// The numbers that are drawn, against the kernels' own.
-void numbers_of_traffic(Hand& hand) {
+CASE(traffic, numbers_of_traffic) {
   Session session = with_traffic();
   session.experiment.a.algorithm = Algorithm::flash1;
   hand.open(session);
@@ -524,7 +490,7 @@ void numbers_of_traffic(Hand& hand) {
 }
 
 /// Elements and scales count with their own sizes.
-void traffic_of_stored_tensors(Hand& hand) {
+CASE(traffic, traffic_of_stored_tensors) {
   Session session = with_traffic();
   session.experiment.a.algorithm = Algorithm::flash2;
   session.experiment.a.scaling.K = parse_scaling("int8/token");
@@ -539,37 +505,6 @@ void traffic_of_stored_tensors(Hand& hand) {
   }
   hand.check(all[2].counted.find("+ 576 * (16 * 1.25 + 16 * 2) B") != std::string::npos, all[2].counted);
 }
-
-constexpr std::array cases{
-    Case{"statistics", "every detail", every_detail},
-    Case{"statistics", "check of the bits", bits},
-    Case{"statistics", "other bits", other_bits},
-    Case{"statistics", "check of a GPU", gpu_sums},
-    Case{"statistics", "changes that keep an answer", answers_for},
-    Case{"statistics", "every step as a source", steps},
-    Case{"statistics", "storage as a source", stored},
-    Case{"statistics", "parts of an error", parts},
-    Case{"statistics", "scatter", scatter},
-    Case{"statistics", "scatter keeps the worst", scatter_keeps_the_worst},
-    Case{"statistics", "scatter without errors", scatter_without_errors},
-    Case{"statistics", "scatter in parts", scatter_in_parts},
-    Case{"statistics", "names of methods", names},
-    Case{"statistics", "verdicts", verdicts},
-    Case{"statistics", "words about a real kernel", words_about_a_real_kernel},
-    Case{"statistics", "whole ulps", whole_ulps},
-    Case{"statistics", "shown numbers", shown_numbers},
-    Case{"schedules", "schedules as asked alone", schedules_as_asked_alone},
-    Case{"schedules", "schedule by click", schedule_by_click},
-    Case{"schedules", "schedules of another question", schedules_of_another_question},
-    Case{"schedules", "schedules of three passes", schedules_of_three_passes},
-    Case{"traffic", "every machine", every_machine},
-    Case{"traffic", "rows of traffic", rows_of_traffic},
-    Case{"traffic", "extreme traffic", extreme_traffic},
-    Case{"traffic", "numbers of traffic", numbers_of_traffic},
-    Case{"traffic", "traffic of stored tensors", traffic_of_stored_tensors},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -100,7 +100,7 @@ std::string cell(int head) { return heatmap + "**/##head " + std::to_string(head
 // --- from a folder to the first wrong element -------------------------------------------------------------------------
 
 /// A file dropped while something else is on screen leads to the error of the output.
-void dropped_elsewhere(Hand& hand) {
+CASE(verdict, dropped_elsewhere) {
   const TemporaryDirectory folder;
   Result r = compute(small_session().experiment);
   r.a.values[37 * 16 + 5] += 3;
@@ -120,7 +120,7 @@ void dropped_elsewhere(Hand& hand) {
 }
 
 /// A dump of 30 x 9 heads, two of them wrong: from opening it to the first wrong element of each by clicks alone.
-void dump(Hand& hand) {
+CASE(verdict, a_dump_of_270_heads) {
   const TemporaryDirectory folder;
   write_dump(folder);
   hand.stage.resize(1600, 1000);
@@ -154,7 +154,7 @@ void dump(Hand& hand) {
 }
 
 /// The verdict is green only after all heads are judged; the search is stopped and continued; another chosen head stays.
-void stopped(Hand& hand) {
+CASE(verdict, judging_stopped) {
   const TemporaryDirectory folder;
   write_dump(folder);
   const std::string path = folder / "";
@@ -189,7 +189,7 @@ void stopped(Hand& hand) {
 }
 
 /// The errors over their tolerances are a field like every other, of loaded outputs alone.
-void field_of_tolerances(Hand& hand) {
+CASE(verdict, field_of_tolerances) {
   const TemporaryDirectory folder;
   const std::string combo = heatmap + "##field";
   Result r = compute(small_session().experiment);
@@ -224,7 +224,7 @@ void field_of_tolerances(Hand& hand) {
 }
 
 /// The suspects, each with the error that it leaves; a click swipes against one, another ends it.
-void suspects(Hand& hand) {
+CASE(verdict, suspects) {
   const TemporaryDirectory folder;
   Experiment e = small_session().experiment;
   e.problem.scale = 1;
@@ -314,7 +314,7 @@ void move_tile(std::vector<double>& o) {
 }
 
 /// The window's verdict on every head of a faulty kernel is that of `attoscope judge`.
-void faulty_kernels(Hand& hand) {
+CASE(verdict, faulty_kernels_as_judged_by_the_command) {
   const std::vector<Fault> faults{
       {.name = "none", .wrong = false},
       {.name = "l in fp16", .wrong = false, .rules = [](Experiment& e) { e.a.precision[Step::l] = to_format(fp16); }},
@@ -347,17 +347,6 @@ void faulty_kernels(Hand& hand) {
       hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, fault.name + ": the worst head is open");
   }
 }
-
-constexpr std::array cases{
-    Case{"verdict", "dropped elsewhere", dropped_elsewhere},
-    Case{"verdict", "a dump of 270 heads", dump},
-    Case{"verdict", "judging stopped", stopped},
-    Case{"verdict", "field of tolerances", field_of_tolerances},
-    Case{"verdict", "suspects", suspects},
-    Case{"verdict", "faulty kernels as judged by the command", faulty_kernels},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -18,7 +18,7 @@ namespace attoscope::testing {
 namespace {
 
 /// The lines between panels are dragged; the palette brings back the first layout.
-void panel_sizes(Hand& hand) {
+CASE(layout, panel_sizes) {
   hand.frames(3);
   const auto place_of = [](const char* window) { return ImGui::FindWindowByName(window)->Pos; };
   const auto drag = [&](ImVec2 from, float dx, float dy) {
@@ -50,7 +50,7 @@ void panel_sizes(Hand& hand) {
 }
 
 /// A button to cancel appears where an answer takes half a second.
-void progress(Hand& hand) {
+CASE(progress, button_to_cancel) {
   hand.stage.told = hand.stage.panel_input();
   AnswerInput& answer = hand.stage.told->answer;
   const auto offered = [&](bool computing, double seconds) {
@@ -78,7 +78,7 @@ Session slow_session() {
   return session;
 }
 
-void cancelling(Hand& hand) {
+CASE(progress, cancelling) {
   for (const bool by_key : {false, true}) {
     hand.open(small_session());
     const auto old = hand.stage.panel_input().answer.result;
@@ -121,7 +121,7 @@ void all_explained(Hand& hand, const std::string& window, int least) {
 }
 
 /// Every control of a panel, and of the toolbar of each kind of picture; the pictures themselves are read, not explained.
-void panels_explained(Hand& hand) {
+CASE(tooltips, panels_are_explained) {
   hand.stage.resize(1600, 1200);
   hand.frames(3);
   all_explained(hand, "//Controls", 80);
@@ -151,7 +151,7 @@ void popup_explained(Hand& hand, const std::function<void()>& open, int least) {
   hand.key(ImGuiKey_Escape);
 }
 
-void popups_explained(Hand& hand) {
+CASE(tooltips, popups_are_explained) {
   hand.stage.resize(1600, 1200);
   hand.frames(3);
   const auto click = [&](const std::string& path, int button = 0) {
@@ -174,7 +174,7 @@ void popups_explained(Hand& hand) {
 }
 
 /// Controls that stand there in some states only.
-void seldom_controls_explained(Hand& hand) {
+CASE(tooltips, seldom_controls_are_explained) {
   const auto explained = [&](std::initializer_list<std::string> items) {
     for (const std::string& item : items) hand.check(hand.explained(hand.id(item)), item + " says nothing");
   };
@@ -199,7 +199,7 @@ void seldom_controls_explained(Hand& hand) {
 }
 
 /// A tooltip does not cover a control that is pressed or dragged.
-void no_tooltip_while_held(Hand& hand) {
+CASE(tooltips, no_tooltip_while_held) {
   const ImVec2 at = hand.place(controls + "##N", 0.5f);
   hand.check(hand.explained_at(at), "the slider is explained");
   const Session before = hand.session();
@@ -231,7 +231,7 @@ PanelInput told(Result result) {
   return input;
 }
 
-void no_answer(Hand& hand) {
+CASE(states, no_answer) {
   hand.stage.told = PanelInput{};
   look(hand, "no answer");
   hand.stage.told->answer.computing = true;
@@ -246,7 +246,7 @@ void no_answer(Hand& hand) {
   look(hand, "an old answer");
 }
 
-void not_finite(Hand& hand) {
+CASE(states, not_finite) {
   Session session = small_session();
   session.experiment.format = {2, 1};
   session.experiment.problem.input.kind = InputKind::constant;
@@ -263,7 +263,7 @@ void not_finite(Hand& hand) {
   look(hand, "overflows");
 }
 
-void planted_nan_and_infinities(Hand& hand) {
+CASE(states, planted_nan_and_infinities) {
   Result result = compute(small_session().experiment);
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   result.a.values[5] = nan;
@@ -279,7 +279,7 @@ void planted_nan_and_infinities(Hand& hand) {
   look(hand, "planted NaN and infinities");
 }
 
-void extreme_sizes(Hand& hand) {
+CASE(states, extreme_sizes) {
   struct Size {
     int n, d, rows, block;
   };
@@ -301,7 +301,7 @@ void extreme_sizes(Hand& hand) {
   }
 }
 
-void rows_without_keys(Hand& hand) {
+CASE(states, rows_without_keys) {
   Session session = small_session();
   session.experiment.problem.mask.kind = Mask::Kind::window;
   session.experiment.problem.mask.window = 3;
@@ -310,7 +310,7 @@ void rows_without_keys(Hand& hand) {
   look(hand, "a narrow window");
 }
 
-void too_large(Hand& hand) {
+CASE(states, too_large) {
   const auto before = hand.stage.panel_input().answer.result;
   hand.experiment().problem.n = max_n;
   hand.experiment().problem.d = max_d;
@@ -326,7 +326,7 @@ void too_large(Hand& hand) {
              "and goes on");
 }
 
-void remarks_of_a_session_file(Hand& hand) {
+CASE(states, remarks_of_a_session_file) {
   Session session = small_session();
   Explorer explorer({.session = session, .remarks = {"session.json: view.range is -1.", "session.json: d is 0."}}, [] {});
   const auto answer = [&] {
@@ -344,7 +344,7 @@ void remarks_of_a_session_file(Hand& hand) {
   hand.check(explorer.panel_input().messages.error.empty(), "until something else is asked");
 }
 
-void small_windows(Hand& hand) {
+CASE(states, small_windows) {
   for (const auto& [width, height, scale] :
        {std::tuple{640, 400, 1.0}, std::tuple{320, 200, 3.0}, std::tuple{1920, 1080, 2.0}}) {
     hand.stage.resize(width, height);
@@ -353,26 +353,6 @@ void small_windows(Hand& hand) {
     look(hand, std::to_string(width) + " x " + std::to_string(height));
   }
 }
-
-constexpr std::array cases{
-    Case{"layout", "panel sizes", panel_sizes},
-    Case{"progress", "button to cancel", progress},
-    Case{"progress", "cancelling", cancelling},
-    Case{"tooltips", "panels are explained", panels_explained},
-    Case{"tooltips", "popups are explained", popups_explained},
-    Case{"tooltips", "seldom controls are explained", seldom_controls_explained},
-    Case{"tooltips", "no tooltip while held", no_tooltip_while_held},
-    Case{"states", "no answer", no_answer},
-    Case{"states", "not finite", not_finite},
-    Case{"states", "planted NaN and infinities", planted_nan_and_infinities},
-    Case{"states", "extreme sizes", extreme_sizes},
-    Case{"states", "rows without keys", rows_without_keys},
-    Case{"states", "too large", too_large},
-    Case{"states", "small windows", small_windows},
-    Case{"states", "remarks of a session file", remarks_of_a_session_file},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -48,7 +48,7 @@ void expect(Hand& hand, const std::string& parameters, const std::string& what, 
 constexpr const char* eight =
     "scores: 1 3 2 5 4 1 0 2\nalgorithms: flash2\nblock_k: 2\n";  // start, 4 tiles of 5 lines, the end
 
-void buttons(Hand& hand) {
+CASE(stepper, buttons_of_the_stepper) {
   open_stepper(hand, eight);
   const auto press = [&](const char* what) { return [&hand, what] { hand.click(stepper + what); }; };
   hand.changes("step", press("###step"), changed({{"at", "1"}}));
@@ -61,7 +61,7 @@ void buttons(Hand& hand) {
   hand.changes("typed", [&] { hand.type(stepper + "##steps", "13"); }, changed({{"at", "13"}}));
 }
 
-void play(Hand& hand) {
+CASE(stepper, play) {
   open_stepper(hand, eight);
   const auto at = [&] { return hand.session().lesson.views.empty() ? "" : hand.session().lesson.views[0].changes[0].value; };
   hand.click(stepper + "###play steps");
@@ -78,7 +78,7 @@ void play(Hand& hand) {
   hand.check(at() == "0", "from the last step it starts at the first");
 }
 
-void choices(Hand& hand) {
+CASE(stepper, choices) {
   expect(hand, eight, "format", [&] { hand.choose(stepper + "##format", "fp16"); }, {{"format", "fp16"}});
   expect(hand, eight, "policy", [&] { hand.choose(stepper + "##policy", "all_tile"); }, {{"policy", "all_tile"}});
   expect(hand, eight, "tile", [&] { hand.type(stepper + "##block_k", "3"); }, {{"block_k", "3"}});
@@ -90,7 +90,7 @@ void choices(Hand& hand) {
   expect(hand, two, "follow another", [&] { hand.click(stepper + "###lane two_pass"); }, {{"follow", "two_pass"}});
 }
 
-void scores(Hand& hand) {
+CASE(stepper, scores) {
   const auto source = [&](const char* what) { return [&hand, what] { hand.choose(stepper + "##source", what); }; };
   expect(hand, eight, "random", source("random"), {{"scores", "random:8:1"}});
   expect(hand, eight, "ascending", source("ascending"), {{"scores", "ascending:8"}});
@@ -105,7 +105,7 @@ void scores(Hand& hand) {
   hand.leaves("what is no list of numbers", [&] { hand.fill(stepper + "##scores", "1 two 3"); });
 }
 
-void bars(Hand& hand) {
+CASE(stepper, bars_of_the_scores) {
   open_stepper(hand, eight);
   const auto bar = [&](float y) { return hand.place(stepper + "###score 3", 0.5f, y); };
   hand.changes(
@@ -129,7 +129,7 @@ void bars(Hand& hand) {
   hand.check(now.size() == 8 && now[1] == 3 && now[3] == 5, "and no other");
 }
 
-void pinned(Hand& hand) {
+CASE(stepper, scores_of_the_traced_row) {
   open_stepper(hand, "scores: pinned\nalgorithms: flash2\n");
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
   const Result& result = *hand.stage.panel_input().answer.result;
@@ -138,7 +138,7 @@ void pinned(Hand& hand) {
   hand.check(state->rows[0].question.scores.size() == 64 && state->rows[0].same_bits, "64 of them, and the kernel's bits");
 }
 
-void complaints(Hand& hand) {
+CASE(stepper, broken_blocks_are_reported) {
   const auto says = [&](const std::string& block, const std::string& words) {
     open_view(hand, block);
     const auto& problems = hand.stage.state->learn->problems;
@@ -173,7 +173,7 @@ std::vector<Steps> rows_of(const std::vector<double>& scores, std::initializer_l
 }
 
 /// Every line of every algorithm is reached in order, each algorithm takes every step, and none runs ahead of the scores.
-void clock(Hand& hand) {
+CASE(stepper, every_line_and_step_in_order) {
   const auto rows =
       rows_of({1, 3, 2, 5, 4}, {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2}, 2);
   const StepClock ticks = step_clock(rows);
@@ -199,7 +199,7 @@ void clock(Hand& hand) {
   }
 }
 
-void formulas(Hand& hand) {
+CASE(stepper, formulas) {
   const auto rows = rows_of({4, 6, 1}, {Algorithm::flash2}, 1);
   const auto lines = [&](StepKind kind, int tile) {
     const auto& all = rows[0].steps;
@@ -238,7 +238,7 @@ std::string told_at(const std::vector<Steps>& rows, int at) {
 }
 
 /// A tile with scales, walked by hand: 3 over 4/127 is 95.25, stored as 95.
-void scales(Hand& hand) {
+CASE(stepper, a_tile_with_scales_walked_by_hand) {
   open_stepper(hand, scaled);
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
   hand.check(state->rows.size() == 1 && state->rows[0].same_bits, "the kernel's own bits");
@@ -280,7 +280,7 @@ void scales(Hand& hand) {
 }
 
 /// Every line of the code of a method with scales is one step, and every step a line.
-void scaled_code(Hand& hand) {
+CASE(stepper, code_of_methods_with_scales) {
   for (const Algorithm algorithm : {Algorithm::flash1, Algorithm::flash2, Algorithm::flash4})
     for (const ExponentialKind exponential : {ExponentialKind::natural, ExponentialKind::exp2})
       for (const char* P : {"off", "e4m3/x448", "e4m3/x256/shift", "e2m1/block:2/e4m3/x2688/shift"})
@@ -305,7 +305,7 @@ void scaled_code(Hand& hand) {
 }
 
 /// The traced row of a method with scales: its own q and keys, its own scales.
-void pinned_scales(Hand& hand) {
+CASE(stepper, traced_row_of_a_method_with_scales) {
   Session session = small_session();
   session.experiment.a = method_of(*std::ranges::find(scaled_kernels(), "sage2", &ScaledKernel::name));
   open_view(hand, "recurrence\nscores: pinned\nalgorithms: two_pass, flash2\n", session);  // two_pass cannot scale P
@@ -327,23 +327,6 @@ void pinned_scales(Hand& hand) {
     hand.check(std::fabs(q.rows.scale * sum - scores[j]) < 1e-9, "their products are the scores");
   }
 }
-
-constexpr Case cases[] = {
-    {"stepper", "buttons of the stepper", buttons},
-    {"stepper", "play", play},
-    {"stepper", "choices", choices},
-    {"stepper", "scores", scores},
-    {"stepper", "bars of the scores", bars},
-    {"stepper", "scores of the traced row", pinned},
-    {"stepper", "broken blocks are reported", complaints},
-    {"stepper", "every line and step in order", clock},
-    {"stepper", "formulas", formulas},
-    {"stepper", "a tile with scales, walked by hand", scales},
-    {"stepper", "code of methods with scales", scaled_code},
-    {"stepper", "traced row of a method with scales", pinned_scales},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 
