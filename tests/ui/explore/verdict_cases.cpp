@@ -317,7 +317,6 @@ void move_tile(std::vector<double>& o) {
 CASE(verdict, faulty_kernels_as_judged_by_the_command) {
   const std::vector<Fault> faults{
       {.name = "none", .wrong = false},
-      {.name = "l in fp16", .wrong = false, .rules = [](Experiment& e) { e.a.precision[Step::l] = to_format(fp16); }},
       {.name = "scale of the padded d", .wrong = true, .rules = [](Experiment& e) { e.problem.scale = 1 / std::sqrt(24.0); }},
       {.name = "no mask", .wrong = true, .rules = [](Experiment& e) { e.problem.mask.kind = Mask::Kind::none; }},
       {.name = "P in e4m3", .wrong = true, .rules = [](Experiment& e) { e.a.precision[Step::P] = to_format(e4m3); }},
