@@ -4,7 +4,6 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +13,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/fits.h"
 #include "kernels/slips/error_places.h"
+#include "kernels/slips/seen_tensors.h"
 #include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
@@ -99,34 +99,10 @@ class Judge {
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
 
-  /// True if D has all of these numbers. Most files hold nothing else; of bf16, tf32 and fp32 the bits of a float tell.
-  bool holds(const std::vector<double>& x) const {
-    const Format& f = output_.claim.format;
-    if (f.exponent_bits != 8 || f.mantissa_bits > 23)
-      return std::ranges::all_of(x, [&](double y) { return round(f, y) == y || std::isnan(y); });
-    std::uint64_t lost = 0;
-    std::uint32_t bits = 0;
-    for (const double y : x) {
-      const auto z = static_cast<float>(y);
-      bits |= std::bit_cast<std::uint32_t>(z);
-      lost |= std::bit_cast<std::uint64_t>(y) ^ std::bit_cast<std::uint64_t>(static_cast<double>(z));
-    }
-    return lost == 0 && (bits & ((std::uint32_t{1} << (23 - f.mantissa_bits)) - 1)) == 0;
-  }
-
-  /// Everybody sees the inputs rounded to D, as the kernel's own loads do; most files hold nothing else.
+  /// Everybody sees the inputs rounded to D, as the kernel's own loads do.
   void see_inputs() {
-    const Tensors& given = *p_.input.tensors;
-    inputs_ = p_.input.tensors;
-    if (holds(given.q) && holds(given.k) && holds(given.v)) return;
-    const auto rounded = [&](const std::vector<double>& x) {
-      std::vector<double> y = x;
-      for (double& z : y) z = round(output_.claim.format, z);
-      return y;
-    };
-    given_ = inputs_;
-    inputs_ = std::make_shared<const Tensors>(
-        Tensors{given.n, given.n_k, given.d, given.d_v, rounded(given.q), rounded(given.k), rounded(given.v)});
+    inputs_ = seen_in(output_.claim.format, p_.input.tensors);
+    if (inputs_ != p_.input.tensors) given_ = p_.input.tensors;
   }
 
   /// A row held to what a kernel is expected to give, or to the truth where there is none, or the row sees no key.

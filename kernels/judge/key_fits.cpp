@@ -41,15 +41,12 @@ class RunningSums {
     return (o_[at(end) * at(columns_) + at(c)] - o_[at(first) * at(columns_) + at(c)]) / l;
   }
 
-  /// The run of keys, of those that begin and end as asked, with which the output is nearest.
-  template <class Allowed>
-  Keys nearest(const double* o, const Allowed& allowed) const {
+  /// The run of keys, of those that begin at one of `firsts` and end behind one of `lasts`, with which the output is nearest.
+  Keys nearest(const double* o, Keys firsts, Keys lasts) const {
     Keys found{};
     double best = std::numeric_limits<double>::infinity();
-    const int n_k = static_cast<int>(l_.size()) - 1;
-    for (int first = 0; first < n_k; ++first)
-      for (int end = first + 1; end <= n_k; ++end) {
-        if (!allowed(first, end)) continue;
+    for (int first = firsts.first; first < firsts.end; ++first)
+      for (int end = std::max(first, lasts.first) + 1; end <= lasts.end; ++end) {
         double distance = 0;
         for (int c = 0; c < columns_ && distance < best; ++c) distance += std::pow(o[c] - output(first, end, c), 2);
         if (distance < best) best = distance, found = {first, end};
@@ -125,7 +122,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
   for (const int row : wrong.some(5)) {
     wrong.check();
     const Keys right = wrong.right().keys(row),
-               found = RunningSums(wrong.right_kernel(), row).nearest(wrong.output(row), [](int, int) { return true; });
+               found = RunningSums(wrong.right_kernel(), row).nearest(wrong.output(row), {0, n_k}, {0, n_k});
     if (right.empty() || (found.first == right.first && found.end == right.end)) continue;
     for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
       for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end)) {
@@ -258,7 +255,7 @@ class KeyChanges {
         t.k[at(j * t.d + c)] = x.times * (!x.k ? own.k[at(j * t.d + c)] : other < 0 ? 0 : own.k[at(other * t.d + c)]);
       for (int c = 0; x.v && c < t.d_v; ++c) t.v[at(j * t.d_v + c)] = other < 0 ? 0 : own.v[at(other * t.d_v + c)];
     }
-    return wrong_.rows_of(wrong_.kernel_of(t));
+    return wrong_.rows_of(wrong_.kernel_of(std::move(t)));
   }
 
   NamedSlip tried(const KeyChange& x, Kind kind, const std::string& text) const {
@@ -325,10 +322,10 @@ NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
       t.q = own.q, t.n_k = 2 * own.n_k;
       t.k.insert(t.k.end(), second.k.begin(), second.k.end());
       t.v.insert(t.v.end(), second.v.begin(), second.v.end());
-      MistakenKernel kernel = wrong.kernel_of(t);
-      const Keys found = RunningSums(kernel, row).nearest(wrong.output(row), [&](int first, int end) {
-        return behind ? first == 0 && end > own.n_k : first < own.n_k && end == t.n_k;
-      });
+      MistakenKernel kernel = wrong.kernel_of(std::move(t));
+      const RunningSums sums(kernel, row);
+      const Keys found = behind ? sums.nearest(wrong.output(row), {0, 1}, {own.n_k, 2 * own.n_k})
+                                : sums.nearest(wrong.output(row), {0, own.n_k}, {2 * own.n_k - 1, 2 * own.n_k});
       kernel.softmax.keys = [found](int) { return found; };
       const int more = found.end - found.first - own.n_k;
       const std::string text =

@@ -97,11 +97,21 @@ WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const
       result_(result),
       heads_(heads),
       options_(options),
-      head_(std::make_shared<const VariantHead>(variant_head(*output.problem.input.tensors))),
+      head_(std::make_shared<const VariantHead>(variant_head(output.problem.input.tensors))),
       right_(right_softmax(output.problem)) {
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[index(i)] > 1) wrong_.push_back(i);
 }
+
+WrongOutput::WrongOutput(const WrongOutput& same, const Options& options)
+    : output_(same.output_),
+      judged_(same.judged_),
+      result_(same.result_),
+      heads_(same.heads_),
+      options_(options),
+      head_(same.head_),
+      right_(same.right_),
+      wrong_(same.wrong_) {}
 
 const double* WrongOutput::output(int row) const { return values().data() + index(row) * index(golden().cols); }
 const double* WrongOutput::truth(int row) const { return golden().values.data() + index(row) * index(golden().cols); }
@@ -161,8 +171,12 @@ RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
   };
 }
 
-MistakenKernel WrongOutput::kernel_of(const Tensors& tensors) const {
-  return {.head = std::make_shared<const VariantHead>(variant_head(tensors)), .softmax = right_};
+MistakenKernel WrongOutput::kernel_of(Tensors tensors) const {
+  return {.head = std::make_shared<const VariantHead>(variant_head(std::move(tensors))), .softmax = right_};
+}
+
+MistakenKernel WrongOutput::kernel_with(TensorsPart part, std::vector<double> numbers) const {
+  return {.head = std::make_shared<const VariantHead>(with_part(*head_, part, std::move(numbers))), .softmax = right_};
 }
 
 /// True if what is left in the wrong rows is small against the output, and against the error.
@@ -180,11 +194,14 @@ bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
 std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {
   for (const int row : some(3))
     if (!fits(row, expected)) return {};
-  const double ratio = ratio_to(output_, judged_, as_stored(expected), options_);
-  if (!std::isfinite(ratio)) return {};
   const int columns = golden().cols;
   const auto rows = std::make_shared<std::vector<double>>(values().size());
-  for (int row = 0; row < golden().rows; ++row) expected(row, rows->data() + index(row) * index(columns), nullptr);
+  const RoundedRow kept = [&](int row, double* out, double* slack) {
+    expected(row, out, slack);
+    std::copy_n(out, columns, rows->data() + index(row) * index(columns));
+  };
+  const double ratio = ratio_to(output_, judged_, as_stored(kept), options_);
+  if (!std::isfinite(ratio)) return {};
   if (!leaves_little(*rows)) return {};
   const ExpectedRow rows_of_slip = [rows, columns](int row, double* out) {
     std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);

@@ -36,6 +36,8 @@ class WrongOutput {
   /// All stay in use.
   WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
               const Options& options);
+  /// The same with other options, which stay in use.
+  WrongOutput(const WrongOutput& same, const Options& options);
 
   const Problem& problem() const { return output_.problem; }
   const KernelClaim& claim() const { return output_.claim; }
@@ -63,7 +65,9 @@ class WrongOutput {
   RoundedRow rows_of(MistakenKernel kernel) const;
   MistakenKernel right_kernel() const { return {.head = head_, .softmax = right_}; }
   /// The right kernel on tensors like the problem's.
-  MistakenKernel kernel_of(const Tensors& tensors) const;
+  MistakenKernel kernel_of(Tensors tensors) const;
+  /// The right kernel with other numbers for Q, K or V.
+  MistakenKernel kernel_with(TensorsPart part, std::vector<double> numbers) const;
 
   /// The slip, where every element of the output is rounded from `expected`; or, `in_wrong_rows`, where all wrong rows are, and
   /// then the text says in which rows.
