@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/cpu/simulate.h"
@@ -243,6 +245,26 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   return other;
 }
 
+/// The same heads, each read once.
+OtherHeads read_once(const OtherHeads& heads) {
+  if (!heads.read) return heads;
+  struct Kept {
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<const Tensors>> tensors;
+  };
+  OtherHeads once = heads;
+  once.read = [read = heads.read, kept = std::make_shared<Kept>()](int head) {
+    {
+      const std::scoped_lock lock(kept->mutex);
+      if (const auto found = kept->tensors.find(head); found != kept->tensors.end()) return found->second;
+    }
+    const std::shared_ptr<const Tensors> tensors = read(head);
+    const std::scoped_lock lock(kept->mutex);
+    return kept->tensors[head] = tensors;
+  };
+  return once;
+}
+
 /// `fitted_slip` on the inputs as the kernel saw them, rounded.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
@@ -266,8 +288,9 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
-SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {
+  const OtherHeads heads = read_once(all_heads);
   const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
   const Result result = compute(experiment_of(output, known.policy), options);
   SlipSearch search = find_slips(result, heads, options);

@@ -149,8 +149,12 @@ bool WrongOutput::fits(int row, const RoundedRow& expected) const {
   return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
 }
 
+double WrongOutput::more_tolerated(int row, int c, double weight) const {
+  return judged_.tolerance.factor[index(row)] * std::max(0.0, weight - judged_.tolerance.weight(row, c));
+}
+
 RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
-  return [kernel = std::move(kernel), &t = judged_.tolerance](int row, double* out, double* slack) {
+  return [kernel = std::move(kernel), this](int row, double* out, double* slack) {
     const int columns = kernel.head->shape.d_v;
     std::fill_n(out, columns, std::numeric_limits<double>::quiet_NaN());
     const Weights w = weights_of(kernel, row);
@@ -165,9 +169,10 @@ RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
       for (int c = 0; c < columns; ++c) out[c] += P * v[c], square[index(c)] += P * P * v[c] * v[c];
     }
     if (!slack) return;
-    for (int c = 0; c < columns; ++c)
-      slack[c] = t.factor[index(row)] *
-                 (std::max(0.0, std::sqrt(square[index(c)]) - t.weight(row, c)) + kernel.slack * std::sqrt(square[index(c)]));
+    for (int c = 0; c < columns; ++c) {
+      const double weight = std::sqrt(square[index(c)]);
+      slack[c] = more_tolerated(row, c, weight) + judged_.tolerance.factor[index(row)] * kernel.slack * weight;
+    }
   };
 }
 
