@@ -61,7 +61,7 @@ class WrongOutput {
 
   /// True if the row is rounded from this.
   bool fits(int row, const RoundedRow& expected) const;
-  /// By how much more than that of the right weights errors are tolerated where sqrt(sum of P^2 V^2) is `weight`.
+  /// The error tolerated beyond that of the right weights where sqrt(sum of P^2 V^2) is `weight`.
   double more_tolerated(int row, int c, double weight) const;
   /// The kernel's rows, with what its weights make the tolerance more than that of the right ones.
   RoundedRow rows_of(MistakenKernel kernel) const;
