@@ -81,10 +81,18 @@ auto HeadsDesk<Row>::find(const Asked& asked, const Cancelled& stop, const std::
     const std::lock_guard lock(asked.found->mutex);
     question.heads = missing_heads(files, asked.found->rows);
     asked.found->all = files.heads();
-    asked.found->before = asked.found->rows.size();
+    asked.found->share = 0;
     asked.found->began = Clock::now();
   }
-  Search<Row>::compute(question, files, {.cancelled = stop}, [&](const Row& row) {
+  const auto progress = [&](double share) {
+    {
+      const std::lock_guard lock(asked.found->mutex);
+      if (share < 1 && share < asked.found->share + 0.005) return;  // a wake-up of the window each half a percent
+      asked.found->share = share;
+    }
+    if (published) published();
+  };
+  Search<Row>::compute(question, files, {.cancelled = stop, .progress = progress}, [&](const Row& row) {
     {
       const std::lock_guard lock(asked.found->mutex);
       asked.found->rows.push_back(row);
@@ -133,9 +141,7 @@ FoundHeads<Row> HeadsDesk<Row>::view() const {
   if (!found.seen || found.seen->size() != count) found.seen = std::make_shared<const std::vector<Row>>(found.rows);
   FoundHeads<Row> view{found.seen, found.all, question_.busy(), -1, asked_->base.problem.input.file};
   const double seconds = std::chrono::duration<double>(Clock::now() - found.began).count();
-  if (count > found.before)
-    view.seconds_left =
-        seconds / static_cast<double>(count - found.before) * static_cast<double>(static_cast<std::size_t>(found.all) - count);
+  if (found.share > 0) view.seconds_left = seconds / found.share * (1 - found.share);
   return view;
 }
 

@@ -51,7 +51,7 @@ class HeadsDesk {
     std::mutex mutex;
     std::vector<Row> rows;
     int all = 0;
-    std::size_t before = 0;  ///< number of rows known before `began`
+    double share = 0;  ///< done since `began` of what was missing then, parts of heads too
     Clock::time_point began{};
     std::shared_ptr<const std::vector<Row>> seen;  ///< copy for the panels
   };

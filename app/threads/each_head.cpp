@@ -13,7 +13,7 @@ namespace {
 class Crew {
  public:
   Crew(const std::vector<int>& heads, const Options& options, const std::function<void(int, const Options&)>& work)
-      : heads_(heads), options_(options), work_(work) {}
+      : heads_(heads), options_(options), work_(work), progress_(heads.size(), options.progress) {}
 
   void run() {
     const unsigned machine = std::max(std::thread::hardware_concurrency(), 1U);
@@ -34,12 +34,13 @@ class Crew {
     Options own = options_;
     own.threads = 1;
     own.cache = &cache;
-    own.progress = {};
     own.cancelled = [this] { return stops(); };
     for (std::size_t i = next_++; i < heads_.size(); i = next_++) {
       try {
         if (stops()) throw Stopped{};
+        if (options_.progress) own.progress = [this, i](double share) { progress_.tell(i, share); };
         work_(heads_[i], own);
+        progress_.tell(i, 1);
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
@@ -52,6 +53,7 @@ class Crew {
   const std::vector<int>& heads_;
   const Options& options_;
   const std::function<void(int, const Options&)>& work_;
+  HeadsProgress progress_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
@@ -59,6 +61,14 @@ class Crew {
 };
 
 }  // namespace
+
+void HeadsProgress::tell(std::size_t head, double share) {
+  if (!told_) return;
+  const std::lock_guard lock(mutex_);
+  if (share <= shares_[head]) return;
+  sum_ += share - shares_[head], shares_[head] = share;
+  told_(std::min(1.0, sum_ / static_cast<double>(shares_.size())));
+}
 
 void each_head(const std::vector<int>& heads, const Options& options,
                const std::function<void(int head, const Options& own)>& work) {

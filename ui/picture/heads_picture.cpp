@@ -264,6 +264,10 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, con
   label(Face::label, heads_tone(found, colours), heads_words(found));
   if (!found.complete()) ImGui::SameLine();
   judging_button(found, session.experiment, m, px(56), colours, requests);
+  if (!found.complete() && !judging_stopped(m, session.experiment)) {
+    ImGui::SameLine();
+    label(Face::mono_small, colours.secondary, time_left(of_the_file(session, input.side.judged).seconds_left));
+  }
   const Problem& p = session.experiment.problem;
   const TensorFileInfo& info = input.choices.tensors;
   const int head = draw_verdict_grid(of_the_file(session, input.side.judged), info, p.input.index, session.view.theme, colours);
