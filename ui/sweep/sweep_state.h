@@ -19,6 +19,7 @@ struct SweepState {
   std::shared_ptr<const SweepTable> heat_table;
   std::array<std::string, 2> typed, typed_from;  ///< typed values, and the plan's values that they began with
   std::string search;
+  double zoom_from = 0, zoom_to = 0;            ///< the shown part of the first parameter's axis; both 0: all
   std::optional<SweepPlace> pointed, pointing;  ///< combination under the mouse in the last frame, and in this one
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/frame/pair_look.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
@@ -37,7 +38,7 @@ void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, do
           "measure of (a with the piece exact) - b over that of a - b");
   const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8),
               y = at.y + (size.y - line_height(Face::mono_small)) / 2;
-  const Colour colour = pair_style(*s.record(), suspect.pair, s.session.view.theme).colour;
+  const Colour colour = ink_colour(pair_ink(s.record()->pairs[suspect.pair].pair, suspect.pair), s.colours);
   draw_text({at.x, y}, Face::mono_small,
             !a_stopped      ? s.colours.text
             : suspect.lives ? s.colours.good

@@ -46,9 +46,9 @@ void draw_pictures(const TrainScene& s) {
   if (ImPlot::BeginAlignedPlots("steps", true)) {
     draw_train_deviation(s, top);
     draw_train_runs(s, low);
+    draw_train_picture(s, picture);
     ImPlot::EndAlignedPlots();
   }
-  draw_train_picture(s, picture);
   ImGui::SetCursorScreenPos({at.x, all.max.y});
   ImGui::Dummy({0, 0});
 }

@@ -11,27 +11,14 @@ namespace attoscope {
 
 namespace {
 
-int tick_text(double value, char* buffer, int size, void*) {
-  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", compact(value).c_str());
+int write_tick(double value, char* buffer, int size, void*) {
+  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", tick_text(value).c_str());
 }
 
-int decade_text(double value, char* buffer, int size, void*) {
-  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", scientific(value, 1).c_str());
-}
-
-void set_ticks(ImAxis axis, bool log, std::span<const double> ticks, std::span<const char* const> labels) {
-  ImPlot::SetupAxisFormat(axis, log ? decade_text : tick_text);
+void set_ticks(ImAxis axis, std::span<const double> ticks, std::span<const char* const> labels) {
+  ImPlot::SetupAxisFormat(axis, write_tick);
   if (!ticks.empty())
     ImPlot::SetupAxisTicks(axis, ticks.data(), static_cast<int>(ticks.size()), labels.empty() ? nullptr : labels.data());
-}
-
-/// Powers of ten between y0 and y1, at most `most` of them.
-std::vector<double> decade_ticks(double y0, double y1, double most) {
-  const double first = std::ceil(std::log10(y0) - 1e-9), last = std::floor(std::log10(y1) + 1e-9);
-  const double step = std::max(1.0, std::ceil((last - first + 1) / most));
-  std::vector<double> ticks;
-  for (double e = first; e <= last && ticks.size() < 64; e += step) ticks.push_back(std::pow(10.0, e));
-  return ticks;
 }
 
 ImVec4 vec(Colour c, float alpha = 1) { return ImGui::ColorConvertU32ToFloat4(faded(c, alpha)); }
@@ -48,32 +35,84 @@ std::vector<double> round_ticks(double y0, double y1, double most) {
   return ticks;
 }
 
+std::vector<double> axis_ticks(double y0, double y1, bool log, double most) {
+  if (!log || y1 < 8 * y0) return round_ticks(y0, y1, most);
+  const int first = static_cast<int>(std::floor(std::log10(y0))), last = static_cast<int>(std::ceil(std::log10(y1)));
+  const int step = std::max(1, static_cast<int>(std::ceil((last - first) / std::max(1.0, most))));
+  const bool fine = y1 <= 100 * y0;
+  std::vector<double> ticks;
+  for (int e = first; e <= last; e += step)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if (const double t = factor * std::pow(10.0, e); (fine || factor == 1) && t >= y0 * (1 - 1e-9) && t <= y1 * (1 + 1e-9))
+        ticks.push_back(t);
+  return ticks;
+}
+
+std::string tick_text(double value) {
+  std::string text = compact(value);
+  for (int digits = 3; digits < 6 && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-6 * std::abs(value); ++digits)
+    text = scientific(value, digits);
+  return text;
+}
+
+namespace {
+
+/// Flags, limits and scales of both axes.
+void set_axes(const PlotFrame& frame) {
+  constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
+                                    ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
+  const bool sideways = !frame.categories.empty();
+  const ImPlotAxisFlags of_x = flags | ImPlotAxisFlags_NoGridLines,
+                        of_categories = flags | ImPlotAxisFlags_Invert | ImPlotAxisFlags_Lock;
+  const ImPlotAxisFlags of_y = frame.hides_y ? flags | ImPlotAxisFlags_NoTickLabels | ImPlotAxisFlags_NoGridLines : flags;
+  ImPlot::SetupAxes(nullptr, nullptr, sideways ? flags : of_x, sideways ? of_categories : of_y);
+  const double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
+  const auto within = [far](double x) { return std::clamp(x, -far, far); };
+  const ImAxis x = sideways ? ImAxis_Y1 : ImAxis_X1, y = sideways ? ImAxis_X1 : ImAxis_Y1;
+  if (frame.log_y) ImPlot::SetupAxisScale(y, ImPlotScale_Log10);
+  if (frame.log_x) ImPlot::SetupAxisScale(x, ImPlotScale_Log10);
+  ImPlot::SetupAxisLimits(y, within(frame.y0), within(frame.y1), ImPlotCond_Always);
+  if (frame.from == nullptr) return ImPlot::SetupAxisLimits(x, within(frame.x0), within(frame.x1), ImPlotCond_Always);
+  ImPlot::SetupAxisLimitsConstraints(x, frame.x0, frame.x1);
+  ImPlot::SetupAxisZoomConstraints(x, std::min(frame.least_span, frame.x1 - frame.x0), frame.x1 - frame.x0);
+  ImPlot::SetupAxisLinks(x, frame.from, frame.to);
+}
+
+/// The names of the categories, as many as stand apart.
+void set_categories(std::span<const std::string> names, float height) {
+  const auto every = static_cast<std::size_t>(
+      std::max(1.0f, std::ceil(static_cast<float>(names.size()) * (line_height(Face::mono_small) + px(1)) / height)));
+  std::vector<double> at;
+  std::vector<const char*> shown;
+  for (std::size_t i = 0; i < names.size(); i += every) at.push_back(static_cast<double>(i)), shown.push_back(names[i].c_str());
+  ImPlot::SetupAxisTicks(ImAxis_Y1, at.data(), static_cast<int>(at.size()), shown.data());
+}
+
+}  // namespace
+
 bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   const Fonts& f = fonts();
   ImGui::PushFont(f.mono, 11.5f);
   ImPlot::PushStyleVar(ImPlotStyleVar_LabelPadding, ImVec2{px(5), px(4)});
-  if (!ImPlot::BeginPlot(frame.id, size, ImPlotFlags_CanvasOnly | ImPlotFlags_NoInputs | ImPlotFlags_NoFrame)) {
+  const ImPlotFlags inputs = frame.mouse ? ImPlotFlags_None : ImPlotFlags_NoInputs;
+  if (!ImPlot::BeginPlot(frame.id, size, ImPlotFlags_CanvasOnly | ImPlotFlags_NoFrame | inputs)) {
     ImPlot::PopStyleVar();
     ImGui::PopFont();
     return false;
   }
-  constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
-                                    ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
-  ImPlot::SetupAxes(nullptr, nullptr, flags | ImPlotAxisFlags_NoGridLines, flags);
-  const double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
-  const auto within = [far](double x) { return std::clamp(x, -far, far); };
-  ImPlot::SetupAxisLimits(ImAxis_X1, within(frame.x0), within(frame.x1), ImPlotCond_Always);
-  ImPlot::SetupAxisLimits(ImAxis_Y1, within(frame.y0), within(frame.y1), ImPlotCond_Always);
-  if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
-  if (frame.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
-  std::vector<double> decades;
-  if (frame.log_x && frame.x_ticks.empty())
-    decades = decade_ticks(frame.x0, frame.x1, std::max(2.0, static_cast<double>(size.x / px(56))));
-  set_ticks(ImAxis_X1, frame.log_x, decades.empty() ? frame.x_ticks : decades, frame.x_labels);
-  std::vector<double> own;
-  if (frame.y_ticks.empty())
-    own = (frame.log_y ? decade_ticks : round_ticks)(frame.y0, frame.y1, std::max(2.0, static_cast<double>(size.y / px(34))));
-  set_ticks(ImAxis_Y1, frame.log_y, own.empty() ? frame.y_ticks : own, frame.y_labels);
+  set_axes(frame);
+  const double across = std::max(2.0, static_cast<double>(size.x / px(56))),
+               up = std::max(2.0, static_cast<double>(size.y / px(34)));
+  if (!frame.categories.empty()) {
+    set_categories(frame.categories, size.y);
+    set_ticks(ImAxis_X1, axis_ticks(frame.y0, frame.y1, frame.log_y, across), {});
+  } else {
+    std::vector<double> x, y;
+    if (frame.log_x && frame.x_ticks.empty()) x = axis_ticks(frame.x0, frame.x1, true, across);
+    set_ticks(ImAxis_X1, x.empty() ? frame.x_ticks : x, frame.x_labels);
+    if (frame.y_ticks.empty()) y = axis_ticks(frame.y0, frame.y1, frame.log_y, up);
+    set_ticks(ImAxis_Y1, y.empty() ? frame.y_ticks : y, frame.y_labels);
+  }
   ImPlot::SetupFinish();
   return true;
 }

@@ -19,15 +19,23 @@ struct PlotFrame {
   double x0, x1;  ///< range of the x axis
   double y0, y1;
   bool log_y = false;
-  std::span<const double> x_ticks, y_ticks;  ///< empty: decades on log axes; else ImPlot's on x, round numbers on y
-  std::span<const char* const> x_labels, y_labels;
-  bool log_x = false;
+  std::span<const double> x_ticks{}, y_ticks{};  ///< empty: round numbers on y and on log axes, ImPlot's on a linear x axis
+  std::span<const char* const> x_labels{}, y_labels{};
+  bool log_x = false, mouse = false;          ///< mouse: clicks are noticed
+  bool hides_y = false;                       ///< no ticks of y
+  double *from = nullptr, *to = nullptr;     ///< the shown part of x, which the mouse zooms and moves; null: all of it
+  double least_span = 0;                     ///< of that part
+  std::span<const std::string> categories{}; ///< names of y = 0, 1, ... from top to bottom; x is then the axis of y0 and y1
 };
 
 /// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
 std::vector<double> round_ticks(double y0, double y1, double most);
+/// The same; on a logarithmic axis of at least a factor of 8 powers of ten, and within two of them 2 and 5 times these.
+std::vector<double> axis_ticks(double y0, double y1, bool log, double most);
+/// The shortest text of a tick that tells its number.
+std::string tick_text(double value);
 
-/// Begins a plot of `size` without interaction; call end_plot() if it returns true.
+/// Begins a plot of `size`; call end_plot() if it returns true.
 bool begin_plot(const PlotFrame& frame, ImVec2 size);
 void end_plot();
 
