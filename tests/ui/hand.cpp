@@ -8,9 +8,9 @@
 
 #include "app/session/session.h"
 #include "imgui_internal.h"
-#include "implot_internal.h"
 #include "imgui_te_context.h"
 #include "imgui_te_engine.h"
+#include "implot_internal.h"
 #include "tests/support/eventually.h"
 
 namespace attoscope::testing {

@@ -53,7 +53,6 @@ void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
   draw_panel(row_move_panel(s.state), {.id = "moves a row"}, size, s.colours);
 }
 
-
 /// Texts of one plot.
 struct StripTexts {
   std::string title, unit;
@@ -70,8 +69,10 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   ImGui::Dummy({size.x, head});
   explain(texts.what, texts.formula);
   const float used = draw_text(at, Face::label, s.colours.text, fitted(Face::label, texts.title, size.x));
-  if (used + px(8) + unit < size.x)
-    draw_text({at.x + size.x, at.y + px(1)}, Face::small, texts.unit_colour, texts.unit, 1);
+  const bool alone = texts.legend.size() == 0;  // the line of names is free
+  if (alone || used + px(8) + unit < size.x)
+    draw_text({at.x + size.x, at.y + px(1) + (alone ? head : 0)}, Face::small, texts.unit_colour,
+              fitted(Face::small, texts.unit, size.x), 1);
   draw_legend(s.view, {at.x, at.y + head}, size.x, texts.legend, s.colours);
   ImGui::SetCursorScreenPos({at.x, at.y + head + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);

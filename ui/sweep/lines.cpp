@@ -81,10 +81,10 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   if (t.axes.size() < 2 && t.of == "b") panel.series[0].ink = Ink::b;
   PanelLook look{.id = "points"};
   if (!names) {
-    look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};
+    if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
     look.ticks = t.axes[0].numbers, look.names = t.axes[0].names;
-    look.label_width = named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : "b") + px(14), width / 4)
-                             : px(8);
+    look.label_width =
+        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : "b") + px(14), width / 4) : px(8);
     if (named) look.label = [](const Series& line) { return line.label; };
   }
   std::optional<SweepPlace> under;

@@ -22,6 +22,7 @@ struct SweepScene {
   SweepState& state;
   const Palette& colours;
   Requests& requests;
+  bool opens = true;  ///< a click on a combination opens it in Explore
 
   SweepPlan& plan() const { return session.sweep; }
   const SweepView& sweep() const { return input.sweep; }
@@ -58,7 +59,7 @@ void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
 /// All combinations, one line each.
 void draw_sweep_rows(const SweepScene& scene);
 
-/// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore.
+/// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore, where it may.
 void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box);
 
 /// Next action of the run button; none without a valid plan.

@@ -16,8 +16,10 @@ namespace attoscope {
 namespace {
 
 /// The read-out of a combination.
-std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const SweepCell& c, const Palette& colours) {
+std::vector<NoteLine> note(const SweepScene& s, const SweepPlace& place, const SweepCell& c) {
+  const SweepDrawing& d = s.state.drawing;
   const SweepTable& t = *d.table;
+  const Palette& colours = s.colours;
   const auto in_digits = [&](double x) { return mean_text(d.extremes, x, 1); };
   std::vector<NoteLine> lines{{colours.text, place_text(t, place)}};
   if (c.count > 0) {
@@ -26,8 +28,8 @@ std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const
   }
   if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + in_digits(c.rival)});
   if (c.error >= 0) lines.push_back({colours.bad, t.errors[static_cast<std::size_t>(c.error)]});
-  lines.push_back(
-      {colours.faint, fmt::format("{} of {} seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
+  lines.push_back({colours.faint, fmt::format("{} of {} seeds", c.count, t.seeds) +
+                                      (c.count > 0 && s.opens ? "; a click opens it in Explore" : "")});
   return lines;
 }
 
@@ -52,8 +54,8 @@ void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool 
   const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
   if (!over || cell == nullptr) return;
   s.state.pointing = place;
-  if (clicked && cell->count > 0) s.requests.open_point = place;
-  draw_note(box, ImGui::GetIO().MousePos, note(s.state.drawing, *place, *cell, s.colours), s.colours);
+  if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
+  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell), s.colours);
 }
 
 void draw_sweep_picture(const SweepScene& s) {

@@ -24,8 +24,10 @@ std::vector<std::size_t> ascending(const SweepTable& t) {
 
 /// Means for one value of the second parameter; points without an answer are left out.
 Series mean_line(const SweepTable& t, std::size_t second, SeedSpread spread, std::vector<SweepPlace>& places) {
-  Series line = series_of(t.axes.size() > 1 ? t.axes[1].names[second] : t.has_rival ? "a" : "", Ink::a,
-                          has_categories(t) ? Shape::marks : Shape::line_and_marks);
+  Series line = series_of(t.axes.size() > 1 ? t.axes[1].names[second]
+                          : t.has_rival     ? "a"
+                                            : "",
+                          Ink::a, has_categories(t) ? Shape::marks : Shape::line_and_marks);
   for (const std::size_t i : ascending(t)) {
     const SweepCell& c = t.cells[i * t.across() + second];
     if (c.count == 0 || !std::isfinite(c.mean)) continue;
@@ -118,8 +120,9 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
     if (t.axes.size() > 1) s.ink = static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i % 6);
   }
   if (t.has_rival) p.series.push_back(rival_line(t));
-  const bool positive = std::ranges::any_of(p.series, [](const Series& s) { return all_positive(s.y); }) &&
-             std::ranges::all_of(p.series, [](const Series& s) { return s.y.empty() || all_positive(s.y, s.low, s.high); });
+  const bool positive =
+      std::ranges::any_of(p.series, [](const Series& s) { return all_positive(s.y); }) &&
+      std::ranges::all_of(p.series, [](const Series& s) { return s.y.empty() || all_positive(s.y, s.low, s.high); });
   p.x = number_axis(t.axes[0].title, !has_categories(t) && plan.log_x && all_positive(t.axes[0].numbers));
   if (has_categories(t)) p.x.categories = t.axes[0].names;
   if (p.x.log && std::ranges::all_of(t.axes[0].numbers, [](double x) { return x >= 1 && x == std::floor(x); })) p.x.base = 2;

@@ -109,9 +109,9 @@ struct StepPlot {
   FigurePanel& panel;
   const FigurePanel TrainDrawing::* of_branch;
   std::uint64_t& hidden;
-  bool log = false;                ///< wanted
+  bool log = false;                 ///< wanted
   std::span<const double> marks{};  ///< steps that are marked at the bottom
-  std::string nothing{};           ///< why there is no curve
+  std::string nothing{};            ///< why there is no curve
 };
 
 /// The curves of abandoned branches, from the step at which each was left.
@@ -230,9 +230,8 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   look.label = [](const Series& curve) { return value_text(curve.y.back(), 3); };
   look.above = [&] { draw_marks(s, plot.marks); };
   const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y}, s.colours);
-  const bool empty = std::ranges::none_of(plot.panel.series, [](const Series& c) {
-    return std::ranges::any_of(c.y, [](double y) { return std::isfinite(y); });
-  });
+  const bool empty = std::ranges::none_of(
+      plot.panel.series, [](const Series& c) { return std::ranges::any_of(c.y, [](double y) { return std::isfinite(y); }); });
   const std::string why = empty ? "Nothing that can be drawn was measured yet." : plot.nothing;
   draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, s.colours.faint,
             fitted(Face::label, why, mouse.to.x - mouse.from.x - px(16)), 0.5f);
@@ -248,7 +247,8 @@ PanelLook step_look(TrainPanelState& m, const char* id) {
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {
   if (!mouse.over || panel.series.empty() || panel.series[0].x.empty()) return -1;
-  const int step = static_cast<int>(*std::ranges::min_element(panel.series[0].x, {}, [&](double x) { return std::abs(x - mouse.x); }));
+  const int step =
+      static_cast<int>(*std::ranges::min_element(panel.series[0].x, {}, [&](double x) { return std::abs(x - mouse.x); }));
   s.state.pointing = step;
   if (mouse.clicked) s.look().step = s.look().step == step ? -1 : step;
   return step;

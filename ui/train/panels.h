@@ -80,14 +80,6 @@ void draw_train_picture(const TrainScene& scene, const Box& box);
 
 /// Suspects, tensors and heads at the picked step.
 void draw_train_numbers(const TrainScene& scene);
-/// The height of the whole rows that fit, one at least.
-float whole_rows(float height, float row);
-/// Draws the rows of a table of `size`, its header included: as many whole rows as fit, one at least, and a scroll bar for the
-/// others. The button that saves the table as a picture also saves `csv`.
-void draw_rows(const TrainScene& scene, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
-               const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv);
-/// Highlights a row that is chosen, or whose item, the last one, is under the mouse.
-void light_row(ImVec2 at, ImVec2 size, bool chosen, const Palette& colours);
 /// The parts of the numbers.
 void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);

@@ -10,6 +10,7 @@
 #include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/widgets/panel_plot.h"
+#include "ui/widgets/plot.h"
 
 namespace attoscope {
 

@@ -46,7 +46,6 @@ struct TrainPanelState {
   double zoom0 = 0, zoom1 = 0;           ///< the steps that are shown; both 0: all
   bool shows_numbers = false;            ///< numbers in place of the plan, in a narrow window
   bool shows_gradient = false;           ///< the steps of the backward pass
-  int sorted_by = -1;                    ///< a column of the tensors; -1: the order of the model
   std::string typed_format, typed_text, typed_checkpoint;
 };
 

@@ -25,18 +25,18 @@ struct InkMark {
   bool filled;
 };
 constexpr std::array<InkMark, 13> marks{{{ImPlotMarker_Circle, true},
-                                      {ImPlotMarker_Square, true},
-                                      {ImPlotMarker_Circle, false},
-                                      {ImPlotMarker_Circle, true},
-                                      {ImPlotMarker_Up, true},
-                                      {ImPlotMarker_Diamond, true},
-                                      {ImPlotMarker_Diamond, true},
-                                      {ImPlotMarker_Square, false},
-                                      {ImPlotMarker_Up, false},
-                                      {ImPlotMarker_Down, true},
-                                      {ImPlotMarker_Left, true},
-                                      {ImPlotMarker_Right, false},
-                                      {ImPlotMarker_Diamond, false}}};
+                                         {ImPlotMarker_Square, true},
+                                         {ImPlotMarker_Circle, false},
+                                         {ImPlotMarker_Circle, true},
+                                         {ImPlotMarker_Up, true},
+                                         {ImPlotMarker_Diamond, true},
+                                         {ImPlotMarker_Diamond, true},
+                                         {ImPlotMarker_Square, false},
+                                         {ImPlotMarker_Up, false},
+                                         {ImPlotMarker_Down, true},
+                                         {ImPlotMarker_Left, true},
+                                         {ImPlotMarker_Right, false},
+                                         {ImPlotMarker_Diamond, false}}};
 
 ImPlotSpec mark_spec(Ink ink, Colour colour, float radius) {
   const InkMark& mark = marks[static_cast<std::size_t>(ink)];
@@ -64,16 +64,9 @@ auto rank_of(const DrawnCurve& c) {
   return std::tuple(layer, c.series.ink != Ink::b, layer == 3 ? -place : place);
 }
 
-struct Span {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  void take(double v) {
-    if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
-  }
-};
-
 /// The whole x axis: as the panel says, else its points with a margin.
-Span x_range(const FigurePanel& p) {
-  Span x;
+NumberSpan x_range(const FigurePanel& p) {
+  NumberSpan x;
   for (const Series& s : p.series)
     for (const double v : s.x) x.take(v);
   if (!(x.low <= x.high)) x = {p.x.log ? 1.0 : 0.0, p.x.log ? 10.0 : 1.0};
@@ -86,9 +79,9 @@ Span x_range(const FigurePanel& p) {
 }
 
 /// The y axis around what is shown: from 0 where the least number is small beside the greatest.
-Span y_range(const FigureAxis& axis, const std::vector<DrawnCurve>& shown) {
+NumberSpan y_range(const FigureAxis& axis, const std::vector<DrawnCurve>& shown) {
   constexpr double decades = 1e-20, margin = 0.06;
-  Span y;
+  NumberSpan y;
   for (const DrawnCurve& c : shown) {
     if (c.series.shape != Shape::band)
       for (const double v : c.series.y) y.take(v);
@@ -187,7 +180,8 @@ void draw_curve(const DrawnCurve& c, bool log, bool sideways) {
 }
 
 /// The curves that are not hidden, decimated to the part of the axis that is shown.
-std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, const Span& x, double pixels, const Palette& colours) {
+std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, const NumberSpan& x, double pixels,
+                                  const Palette& colours) {
   std::vector<DrawnCurve> curves;
   const std::size_t count = p.series.size() + look.pale.size();
   const double each = std::min(pixels, most_points / (2 * static_cast<double>(std::max<std::size_t>(1, count))));
@@ -212,7 +206,7 @@ struct NamedTicks {
   std::vector<double> at;
   std::vector<const char*> names;
 };
-NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const Span& x, float width) {
+NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const NumberSpan& x, float width) {
   NamedTicks ticks;
   if (look.ticks.empty()) {
     const auto longest = static_cast<float>(std::to_string(static_cast<long long>(std::min(std::abs(x.high), 1e15))).size());
@@ -263,7 +257,7 @@ PanelMouse mouse_of() {
 }
 
 /// What the mouse did to the shown part of the axis: nothing, or another part; all of it is 0 to 0.
-void take_range(const PanelRange& range, const Span& all, const Span& before, Span now) {
+void take_range(const PanelRange& range, const NumberSpan& all, const NumberSpan& before, NumberSpan now) {
   const double near = 1e-9 * (all.high - all.low);
   if (ImPlot::IsPlotHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) now = all;
   if (now.low == before.low && now.high == before.high) return;
@@ -272,9 +266,9 @@ void take_range(const PanelRange& range, const Span& all, const Span& before, Sp
 }
 
 /// The part of the axis that is shown.
-Span shown_part(const PanelRange& range, const Span& all) {
+NumberSpan shown_part(const PanelRange& range, const NumberSpan& all) {
   if (range.from == nullptr || !(*range.from < *range.to)) return all;
-  const Span part{std::max(all.low, *range.from), std::min(all.high, *range.to)};
+  const NumberSpan part{std::max(all.low, *range.from), std::min(all.high, *range.to)};
   return part.high - part.low < range.least || !(part.low < part.high) ? all : part;
 }
 
@@ -309,46 +303,12 @@ double category_shift(const FigurePanel& panel, std::size_t i) {
 }
 
 LegendName legend_name(const Series& s, bool hidden, const Palette& colours) {
-  const CurveMark mark = s.dashed                                                ? CurveMark::dashes
-                         : s.shape == Shape::marks                               ? CurveMark::dot
-                         : s.shape == Shape::band                                ? CurveMark::band
-                         : s.shape == Shape::bars                                ? CurveMark::bar
-                                                                                 : CurveMark::line;
+  const CurveMark mark = s.dashed                  ? CurveMark::dashes
+                         : s.shape == Shape::marks ? CurveMark::dot
+                         : s.shape == Shape::band  ? CurveMark::band
+                         : s.shape == Shape::bars  ? CurveMark::bar
+                                                   : CurveMark::line;
   return {mark, s.label, s.label, ink_colour(s.ink, colours), s.label + ".", "", hidden, s.dashed ? 5.0f : 0.0f};
-}
-
-Series decimated(const Series& s, double x0, double x1, double pixels) {
-  Series d = s;
-  const auto begin = s.x.begin();
-  auto first = std::ranges::lower_bound(s.x, x0) - begin, end = std::ranges::upper_bound(s.x, x1) - begin;
-  first = std::max<std::ptrdiff_t>(0, first - 1), end = std::min(std::ssize(s.x), end + 1);
-  const auto count = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - first)),
-             buckets = static_cast<std::size_t>(std::max(1.0, pixels));
-  for (std::vector<double>* const values : {&d.x, &d.y, &d.low, &d.high}) {
-    if (values->empty()) continue;
-    if (count <= 2 * buckets)
-      *values = std::vector(values->begin() + first, values->begin() + first + static_cast<std::ptrdiff_t>(count));
-    else
-      values->clear();
-  }
-  if (count <= 2 * buckets) return d;
-  for (std::size_t b = 0; b < buckets; ++b) {
-    const auto from = static_cast<std::size_t>(first) + b * count / buckets,
-               to = static_cast<std::size_t>(first) + (b + 1) * count / buckets;
-    std::size_t low = from, high = from;
-    Span band;
-    for (std::size_t i = from; i < to; ++i) {
-      if (s.y[i] < s.y[low] || std::isnan(s.y[low])) low = i;
-      if (s.y[i] > s.y[high] || std::isnan(s.y[high])) high = i;
-      if (!s.low.empty()) band.take(s.low[i]), band.take(s.high[i]);
-    }
-    for (const std::size_t i : {std::min(low, high), std::max(low, high)}) {
-      d.x.push_back(s.x[i]), d.y.push_back(s.y[i]);
-      if (!s.low.empty()) d.low.push_back(band.low), d.high.push_back(band.high);
-      if (low == high) break;
-    }
-  }
-  return d;
 }
 
 void draw_vertical(double x, Colour colour, float weight, const std::string& text) {
@@ -371,12 +331,12 @@ void shade_range(double from, double to, Colour colour) {
 
 PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size, const Palette& colours) {
   const bool sideways = !p.x.categories.empty(), zooms = look.shown.from != nullptr;
-  const Span all = sideways ? Span{-0.5, static_cast<double>(p.x.categories.size()) - 0.5} : x_range(p);
-  const Span before = shown_part(look.shown, all);
-  Span now = before;
+  const NumberSpan all = sideways ? NumberSpan{-0.5, static_cast<double>(p.x.categories.size()) - 0.5} : x_range(p);
+  const NumberSpan before = shown_part(look.shown, all);
+  NumberSpan now = before;
   const ImVec2 room{size.x - look.label_width, size.y};
   const std::vector<DrawnCurve> curves = curves_of(p, look, before, room.x, colours);
-  const Span y = y_range(p.y, curves);
+  const NumberSpan y = y_range(p.y, curves);
   const NamedTicks ticks = x_ticks(p.x, look, before, room.x - px(48));
   PlotFrame frame{.id = look.id, .x0 = all.low, .x1 = all.high, .y0 = y.low, .y1 = y.high, .log_y = p.y.log};
   frame.x_ticks = ticks.at, frame.x_labels = ticks.names, frame.log_x = p.x.log, frame.mouse = true;

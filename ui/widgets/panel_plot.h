@@ -24,13 +24,13 @@ struct PanelRange {
 /// The drawing of a panel beside its value.
 struct PanelLook {
   const char* id;
-  PanelRange shown{};                ///< changed by the mouse: the wheel zooms, a drag moves, a double click shows all; null: all
-  std::uint64_t hidden = 0;          ///< bit i: series i is not drawn
-  std::span<const Series> pale{};    ///< drawn behind the others, in pale colours
-  std::vector<double> ticks{};       ///< of x, where their names fit; empty: round numbers
-  std::vector<std::string> names{};  ///< of the ticks
-  bool hides_y = false;               ///< no ticks of y
-  float label_width = 0;             ///< room for labels at the right ends of the curves
+  PanelRange shown{};              ///< changed by the mouse: the wheel zooms, a drag moves, a double click shows all; null: all
+  std::uint64_t hidden = 0;        ///< bit i: series i is not drawn
+  std::span<const Series> pale{};  ///< drawn behind the others, in pale colours
+  std::vector<double> ticks{};     ///< of x, where their names fit; empty: round numbers
+  std::vector<std::string> names{};                   ///< of the ticks
+  bool hides_y = false;                               ///< no ticks of y
+  float label_width = 0;                              ///< room for labels at the right ends of the curves
   std::function<std::string(const Series&)> label{};  ///< of a curve's end
   std::function<void()> behind{}, above{};            ///< drawn in the plot below the curves, and above them
 };
@@ -53,9 +53,6 @@ double category_shift(const FigurePanel& panel, std::size_t i);
 
 /// The entry of a series in a legend.
 LegendName legend_name(const Series& series, bool hidden, const Palette& colours);
-
-/// The series over [x0, x1] and the points beside it, about two a pixel: the least and the greatest of neighbours.
-Series decimated(const Series& series, double x0, double x1, double pixels);
 
 /// Draws the panel; y is fitted to what is shown. A panel with categories has them from top to bottom, and y across.
 PanelMouse draw_panel(const FigurePanel& panel, const PanelLook& look, ImVec2 size, const Palette& colours);

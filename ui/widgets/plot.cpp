@@ -148,36 +148,43 @@ ImPlotSpec dots(Colour colour, float radius, bool filled) {
   return spec;
 }
 
-Points decimated(std::span<const double> x, std::span<const double> y, double x0, double x1, double pixels) {
-  const auto first = static_cast<std::size_t>(std::lower_bound(x.begin(), x.end(), x0 - 1) - x.begin());
-  const auto end = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), x1 + 1) - x.begin());
-  const std::size_t count = end > first ? end - first : 0;
-  const auto buckets = static_cast<std::size_t>(std::max(1.0, pixels));
-  if (count <= 2 * buckets)
-    return {{x.begin() + static_cast<std::ptrdiff_t>(first), x.begin() + static_cast<std::ptrdiff_t>(end)},
-            {y.begin() + static_cast<std::ptrdiff_t>(first), y.begin() + static_cast<std::ptrdiff_t>(end)}};
-  Points result;
+Series decimated(const Series& s, double x0, double x1, double pixels) {
+  Series d = s;
+  const auto begin = s.x.begin();
+  auto first = std::ranges::lower_bound(s.x, x0) - begin, end = std::ranges::upper_bound(s.x, x1) - begin;
+  first = std::max<std::ptrdiff_t>(0, first - 1), end = std::min(std::ssize(s.x), end + 1);
+  const auto count = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - first)),
+             buckets = static_cast<std::size_t>(std::max(1.0, pixels));
+  for (std::vector<double>* const values : {&d.x, &d.y, &d.low, &d.high}) {
+    if (values->empty()) continue;
+    if (count <= 2 * buckets)
+      *values = std::vector(values->begin() + first, values->begin() + first + static_cast<std::ptrdiff_t>(count));
+    else
+      values->clear();
+  }
+  if (count <= 2 * buckets) return d;
   for (std::size_t b = 0; b < buckets; ++b) {
-    const std::size_t from = first + b * count / buckets, to = first + (b + 1) * count / buckets;
+    const auto from = static_cast<std::size_t>(first) + b * count / buckets,
+               to = static_cast<std::size_t>(first) + (b + 1) * count / buckets;
     std::size_t low = from, high = from;
+    NumberSpan band;
     for (std::size_t i = from; i < to; ++i) {
-      if (y[i] < y[low] || std::isnan(y[low])) low = i;
-      if (y[i] > y[high] || std::isnan(y[high])) high = i;
+      if (s.y[i] < s.y[low] || std::isnan(s.y[low])) low = i;
+      if (s.y[i] > s.y[high] || std::isnan(s.y[high])) high = i;
+      if (!s.low.empty()) band.take(s.low[i]), band.take(s.high[i]);
     }
     for (const std::size_t i : {std::min(low, high), std::max(low, high)}) {
-      result.x.push_back(x[i]);
-      result.y.push_back(y[i]);
+      d.x.push_back(s.x[i]), d.y.push_back(s.y[i]);
+      if (!s.low.empty()) d.low.push_back(band.low), d.high.push_back(band.high);
       if (low == high) break;
     }
   }
-  return result;
+  return d;
 }
 
-void draw_steps(const char* id, std::span<const double> x, std::span<const double> y, const ImPlotSpec& spec, double width) {
-  if (x.empty()) return;
+void draw_steps(const char* id, const Series& series, const ImPlotSpec& spec, double width) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
-  const double pixels = ImPlot::GetPlotSize().x;
-  Points p = decimated(x, y, limits.X.Min, limits.X.Max, pixels);
+  Series p = decimated(series, limits.X.Min, limits.X.Max, ImPlot::GetPlotSize().x);
   if (p.x.empty()) return;
   for (double& t : p.x) t -= width / 2;
   p.x.push_back(p.x.back() + width);
@@ -185,10 +192,9 @@ void draw_steps(const char* id, std::span<const double> x, std::span<const doubl
   ImPlot::PlotStairs(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
 }
 
-void draw_clamped_steps(const char* id, const Series& series, double low, double high, const ImPlotSpec& spec, double width) {
-  std::vector<double> shown = series.y;
-  for (double& v : shown) v = std::isfinite(v) ? std::clamp(v, low, high) : high;
-  draw_steps(id, series.x, shown, spec, width);
+void draw_clamped_steps(const char* id, Series series, double low, double high, const ImPlotSpec& spec, double width) {
+  for (double& v : series.y) v = std::isfinite(v) ? std::clamp(v, low, high) : high;
+  draw_steps(id, series, spec, width);
 }
 
 void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom) {

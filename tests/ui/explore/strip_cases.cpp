@@ -292,8 +292,7 @@ void track(Hand& hand) {
 void plots(Hand& hand) {
   for (const char* plot : {"running max", "rescales", "row sum", "error so far"})
     for (const int tile : {0, 3})
-      hand.changes(
-          plot, [&] { hand.press(hand.on_plot(strip + plot, tile, 0.9f)); }, scrubbed(tile));
+      hand.changes(plot, [&] { hand.press(hand.on_plot(strip + plot, tile, 0.9f)); }, scrubbed(tile));
 }
 
 void theme_and_scale(Hand& hand) {

@@ -344,8 +344,7 @@ void drawings(Hand& hand) {
              "mean and standard deviation");
   plan.spread = SeedSpread::min_max;
   refresh(d, f.sweep.table, plan);
-  hand.check(std::abs(line().low[0] - 0.8e-3) < 1e-12 && std::abs(line().high[0] - 1.3e-3) < 1e-12,
-             "least and largest");
+  hand.check(std::abs(line().low[0] - 0.8e-3) < 1e-12 && std::abs(line().high[0] - 1.3e-3) < 1e-12, "least and largest");
   hand.check(spread_ends({2, 1.0, 3.0, 0.5, 2.0, 0, -1}, SeedSpread::std).low == 0.5, "a bar never crosses 0");
   hand.check(d.panel.y.log, "all means are above 0");
   plan.log_y = false;

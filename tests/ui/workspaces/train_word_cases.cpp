@@ -12,6 +12,7 @@
 #include "ui/train/series.h"
 #include "ui/train/words.h"
 #include "ui/widgets/panel_plot.h"
+#include "ui/widgets/plot.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::testing {
@@ -52,15 +53,13 @@ void drawings(Hand& hand) {
   hand.check(d.pairs.series.size() == 5 && newest(0) == record->pairs[0].points.back().deviations[0].rel_l2,
              "a curve ends with the newest number");
   hand.check(d.last == 100, "the axis is a quarter of all steps");
-  hand.check(
-      refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs.series[0].x.size() == 21 && d.last == 200,
-      "it grows");
+  hand.check(refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs.series[0].x.size() == 21 && d.last == 200,
+             "it grows");
   look.relative = true;
   look.tensor = 2;
   refresh(d, longer, look);
   const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].rel_l2; };
-  hand.check(d.reference == 1 && newest(0) == number(0) / number(1) && newest(1) == 1,
-             "relative to another initialisation");
+  hand.check(d.reference == 1 && newest(0) == number(0) / number(1) && newest(1) == 1, "relative to another initialisation");
   hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "where there is one");
   longer->forks.push_back({100, "a: policy eager -> hw"});
   hand.check(refresh(d, std::make_shared<TrainRecord>(*longer), look), "a fork is drawn anew");
@@ -94,7 +93,8 @@ void exact_attention(Hand& hand) {
   TrainDrawing d;
   refresh(d, r, {});
   const std::vector<Series>& curves = d.pairs.series;
-  hand.check(curves.size() == 3 && curves[1].y.back() == 3e-3 && curves[2].y.back() == 2e-3, "a curve each from exact attention");
+  hand.check(curves.size() == 3 && curves[1].y.back() == 3e-3 && curves[2].y.back() == 2e-3,
+             "a curve each from exact attention");
   hand.check(curves[1].label == "a - exact" && curves[2].label == "b - exact", "named");
   hand.check(curves[1].ink != curves[2].ink && curves[0].ink == Ink::a && curves[1].ink != Ink::a, "and told apart");
   hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
