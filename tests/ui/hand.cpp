@@ -10,6 +10,7 @@
 #include "imgui_internal.h"
 #include "imgui_te_context.h"
 #include "imgui_te_engine.h"
+#include "implot.h"
 #include "implot_internal.h"
 #include "tests/support/eventually.h"
 

@@ -284,7 +284,7 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
               field = std::clamp((room - px(others_width)) / 2, px(least_field_width), px(field_width));
   draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field}, colours);
   if (view.picture == PictureKind::heads) return;
-  flow(px(scale_width));
+  if (room >= px(others_width + 2 * least_field_width)) flow(px(scale_width));  // else always on a line of their own
   draw_how(state, view, colours);
 }
 

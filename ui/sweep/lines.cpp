@@ -92,11 +92,12 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   look.above = [&] { draw_pointed(s), under = nearest(d); };
   const float below = px(20), room = box.max.y - box.min.y - below - head;
   ImGui::SetCursorScreenPos({box.min.x, box.min.y + head});
-  ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);
+  if (names) ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);  // it scrolls
   const float tall = names ? px(40) + px(14) * static_cast<float>(t.axes[0].names.size()) : 0;
-  const PanelMouse mouse = draw_panel(panel, look, {ImGui::GetContentRegionAvail().x, std::max(room, tall)}, s.colours);
+  const PanelMouse mouse =
+      draw_panel(panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)}, s.colours);
   point_at(s, under, mouse.over, mouse.clicked, {mouse.from, mouse.to});
-  ImGui::EndChild();
+  if (names) ImGui::EndChild();
   draw_text({(mouse.from.x + mouse.to.x) / 2, box.max.y - px(16)}, Face::small, s.colours.faint, caption_of(d), 0.5f);
 }
 

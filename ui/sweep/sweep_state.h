@@ -9,6 +9,7 @@
 #include "kernels/experiment/table.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/ui_state.h"
+#include "ui/session/sweep_plan.h"
 #include "ui/sweep/series.h"
 
 namespace attoscope {
@@ -22,6 +23,7 @@ struct SweepState {
   Table rows;                                    ///< of all combinations
   std::shared_ptr<const SweepTable> rows_of;
   std::string search;
+  VariedParameter zoomed;                       ///< the first parameter, whose axis is zoomed
   double zoom_from = 0, zoom_to = 0;            ///< the shown part of the first parameter's axis; both 0: all
   std::optional<SweepPlace> pointed, pointing;  ///< combination under the mouse in the last frame, and in this one
 };

@@ -185,12 +185,12 @@ void runs(Hand& hand) {
       });
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s = sweep_session(); });
   wait(hand, complete, "the sweep is there again");
-  hand.leaves("nothing is near", [&] { hand.press(hand.on_plot("//Sweep picture/**/points", 11, 0.02f)); });
+  hand.leaves("nothing is near", [&] { hand.press(hand.on_plot("//Sweep picture/points", 11, 0.02f)); });
   hand.changes(
       "a point is opened",
       [&] {
         for (float y = 0.98f; y > 0 && hand.view().workspace == Workspace::sweep; y -= 0.05f)
-          hand.press(hand.on_plot("//Sweep picture/**/points", 16, y));
+          hand.press(hand.on_plot("//Sweep picture/points", 16, y));
       },
       [](Session& s) {
         s.experiment.a.block_k = s.experiment.b.block_k = 16;
