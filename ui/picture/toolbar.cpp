@@ -280,12 +280,20 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   View& view = session.view;
   const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
   const MethodNames names = method_names(shown);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x,
               field = std::clamp((room - px(others_width)) / 2, px(least_field_width), px(field_width));
   draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field}, colours);
   if (view.picture == PictureKind::heads) return;
-  if (room >= px(others_width + 2 * least_field_width)) flow(px(scale_width));  // else always on a line of their own
+  const auto next_line = [&, left = at.x] {  // of one height, whatever stands on it
+    ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
+  };
+  if (room >= px(others_width + 2 * least_field_width))
+    flow(px(scale_width));
+  else
+    next_line();
   draw_how(state, view, colours);
+  next_line();
 }
 
 }  // namespace attoscope
