@@ -29,7 +29,7 @@ TrainLayout layout() {
     const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
     return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
   }
-  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.25f * width, px(364), px(360)));
+  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.27f * width, px(390), px(430)));
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 
@@ -90,8 +90,9 @@ void draw_train_numbers(const TrainScene& s) {
   float room = ImGui::GetContentRegionAvail().y - px(56) - gap;  // the button stands below
   const auto height_of = [](std::size_t rows) { return px(44 + 21 * static_cast<float>(rows)); };
   const auto draw = [&](void (*table)(const TrainScene&, float), float height) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
     table(s, height);
-    ImGui::Dummy({0, gap - ImGui::GetStyle().ItemSpacing.y});
+    ImGui::SetCursorScreenPos({at.x, at.y + height + gap});
     room -= height + gap;
   };
   if (const std::size_t seeds = s.state.drawing.seeds.size(); seeds > 0)

@@ -102,7 +102,7 @@ bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   }
   set_axes(frame);
   const double across = std::max(2.0, static_cast<double>(size.x / px(56))),
-               up = std::max(2.0, static_cast<double>(size.y / px(34)));
+               up = std::clamp(static_cast<double>(size.y / px(34)), 2.0, 12.0);
   if (!frame.categories.empty()) {
     set_categories(frame.categories, size.y);
     set_ticks(ImAxis_X1, axis_ticks(frame.y0, frame.y1, frame.log_y, across), {});
