@@ -187,7 +187,7 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
   SweepDrawing drawing;
   refresh(drawing, table, session.sweep);
   const bool two = table->axes.size() > 1;
-  f.panels.push_back(session.sweep.heat_map && two ? sweep_heat_panel(*table) : sweep_panel(drawing));
+  f.panels.push_back(session.sweep.heat_map && two ? sweep_heat_panel(*table) : drawing.panel);
   f.caption = fmt::format("{} over {}{}, {} seeds; attoscope " ATTOSCOPE_VERSION ".", table->measure, table->axes[0].title,
                           two ? " and " + table->axes[1].title : "", table->seeds);
   return f;
@@ -201,9 +201,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   refresh(drawing, record, session.train_look, train.seeds);
   Figure f = figure_of(plot, session);
   const bool of_runs = plot == Plot::train_runs;
-  constexpr double pixels = 2000;  // of print
-  const StepView view{0, drawing.last, pixels};
-  f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look, view));
+  f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look));
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
   f.caption =
       std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +

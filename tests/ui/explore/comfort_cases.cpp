@@ -13,8 +13,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/layout.h"
-#include "ui/sweep/series.h"
 #include "ui/widgets/colours.h"
+#include "ui/widgets/panel_plot.h"
 
 namespace attoscope::testing {
 namespace {
@@ -109,18 +109,13 @@ void contrasts(Hand& hand) {
   check(Theme::high_contrast, &Palette::line, 3, "lines");
 }
 
-/// Lines of a second parameter are legible on the panel and distinct, in every theme, as few or as many as there are.
-void sweep_lines(Hand& hand) {
+/// Curves are legible on the panel in every theme.
+void inks(Hand& hand) {
   for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast})
-    for (const std::size_t count : {2u, 5u, 9u}) {
-      SweepTable table;
-      table.axes = {{"n", "N", {"64"}, {64}}, {"format", "format", std::vector<std::string>(count, "bf16"), {}}};
-      for (int i = 0; i < static_cast<int>(count); ++i) {
-        const double ratio = contrast(line_colour(table, i, theme), palette(theme).panel);
-        hand.check(ratio >= 4.5, "line " + std::to_string(i) + " of " + std::to_string(count) + " in theme " +
-                                     std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " + std::to_string(ratio));
-        if (i > 0) hand.check(line_colour(table, i, theme) != line_colour(table, i - 1, theme), "neighbours differ");
-      }
+    for (int i = 0; i <= static_cast<int>(Ink::text); ++i) {
+      const double ratio = contrast(ink_colour(static_cast<Ink>(i), palette(theme)), palette(theme).panel);
+      hand.check(ratio >= 3.5, "ink " + std::to_string(i) + " in theme " +
+                                   std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " + std::to_string(ratio));
     }
 }
 
@@ -459,7 +454,7 @@ constexpr std::array cases{
     Case{"comfort", "resizing", resizing},
     Case{"comfort", "contrasts", contrasts},
     Case{"comfort", "signs in the contrast theme", signs_in_contrast},
-    Case{"comfort", "sweep lines", sweep_lines},
+    Case{"comfort", "inks", inks},
     Case{"comfort", "colour blindness", colour_blindness},
     Case{"comfort", "progress", progress},
     Case{"comfort", "cancelling", cancelling},

@@ -106,7 +106,7 @@ void words(Hand& hand) {
   for (const char* head : {"about FORMAT D", "about WHERE ROUNDING HAPPENS"})
     hand.check(hand.explained(hand.id(controls + head)), std::string(head) + " is explained");
   const ImVec2 corner = hand.place(strip + "rescales", 1, 0);
-  hand.check(hand.explained_at({corner.x - 40, corner.y + 8}), "H_T - 1 is explained");
+  hand.check(hand.explained_at({corner.x - 40, corner.y - 30}), "H_T - 1 is explained");
 }
 
 /// A tooltip does not cover a control that is pressed or dragged.
