@@ -62,7 +62,7 @@ void set(Experiment& e, const std::string& setting) {
   } else if (key == "kernel") {
     e = with_kernel(std::move(e), kernel_preset(value));
   } else if (key == "rows") {
-    set_field("figure", key, value, [&](FieldSetter& setter) { visit_problem(setter, e.problem); });
+    set_field("figure", settings(e.problem), key, value);
   } else {
     vary(e, key, value);
   }

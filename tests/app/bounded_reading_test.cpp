@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "app/files/zip.h"
-#include "app/json/field_reader.h"
 #include "app/json/json.h"
+#include "app/json/settings_json.h"
 #include "app/papers/named_bundle.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"

@@ -5,7 +5,7 @@
 #include <exception>
 #include <limits>
 
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/session/settings.h"

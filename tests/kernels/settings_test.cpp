@@ -1,5 +1,5 @@
 // Ranges of an experiment's fields: sessions, options and kernels share them, and read back what they write.
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
