@@ -17,8 +17,10 @@
 #include "app/words/field_setter.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/scaled_kernels.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {

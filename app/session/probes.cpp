@@ -9,6 +9,8 @@
 #include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/json/settings_json.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
 #include "kernels/experiment/settings.h"
 
 namespace attoscope {
