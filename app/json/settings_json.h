@@ -14,10 +14,6 @@ namespace attoscope {
 
 /// An object with the settings by their keys.
 Json settings_json(const Settings& settings);
-template <class T>
-Json settings_json(const T& x) {
-  return settings_json(settings_to_read(x));
-}
 
 /// Number of remarks that are listed; a last one says that there are more.
 inline constexpr std::size_t most_remarks = 100;

@@ -111,7 +111,7 @@ Session parse_session(std::string_view text, std::vector<std::string>& remarks) 
 std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
-  json.update(settings_json(session));
+  json.update(settings_json(settings_to_read(session)));
   return json_text(json);
 }
 
@@ -119,7 +119,7 @@ std::string short_session_text(const Session& session) {
   Session named = session;
   name_shipped(named.experiment);
   Json text{{"schema", schema}};
-  text.update(difference(settings_json(named), settings_json(Session())));
+  text.update(difference(settings_json(settings_to_read(named)), settings_json(settings_to_read(Session()))));
   return json_text(text, -1);
 }
 
@@ -152,8 +152,8 @@ LastSession last_session(const std::string& path, std::vector<std::string>& rema
   }
 }
 
-Json experiment_json(const Experiment& experiment) { return settings_json(experiment); }
+Json experiment_json(const Experiment& experiment) { return settings_json(settings_to_read(experiment)); }
 
-Json method_json(const Method& method) { return settings_json(method); }
+Json method_json(const Method& method) { return settings_json(settings_to_read(method)); }
 
 }  // namespace attoscope

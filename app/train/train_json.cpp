@@ -9,6 +9,7 @@
 #include "app/json/settings_json.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
+#include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan_settings.h"
 #include "kernels/train/record.h"
 
@@ -205,7 +206,7 @@ TrainPlan plan_of(const JsonPlace& json) {
 
 }  // namespace
 
-Json train_plan_json(const TrainPlan& plan) { return settings_json(plan); }
+Json train_plan_json(const TrainPlan& plan) { return settings_json(settings_to_read(plan)); }
 
 Json train_json(const TrainRecord& record) {
   const int embedding = record.parameters.index("embedding");

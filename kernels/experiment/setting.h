@@ -81,7 +81,7 @@ struct ListValue {
 };
 
 /// The place of a value; Settings: those of a part; monostate: none, the setting changes several places.
-using Value =
+using SettingValue =
     std::variant<std::monostate, int*, unsigned*, std::uint64_t*, double*, std::optional<double>*, bool*, std::string*,
                  NamedValue, HexValue, PixelsValue, Format*, Rounding*, Scaling*, PolicyValue, Settings, ListValue>;
 
@@ -97,7 +97,7 @@ struct Sweeping {
 /// A named place of a value, its range and its texts in all front ends. Texts have no full stop but for `sentence`.
 struct Setting {
   std::string_view key;         ///< in files, of `--set` and in the palette: "kind" of a part "mask"
-  Value value{};                ///< its place
+  SettingValue value{};         ///< its place
   RealRange range{};            ///< of an int or a double; other whole numbers have all of their type
   std::string_view label{};     ///< in the window and beside an axis; empty: no texts
   std::string_view what{};      ///< in a few words
