@@ -17,6 +17,7 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
+#include "app/words/numbers.h"
 #include "tests/app/outcome.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
