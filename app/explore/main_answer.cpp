@@ -8,19 +8,11 @@
 
 #include "app/explore/first_rows.h"
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/device_choice.h"
 
 namespace attoscope {
 namespace {
 
 using Answer = MainAnswer::Answer;
-
-/// Rows that a device's GPUs hold at a time; 0: the CPU computes.
-int rows_held(const std::string& device) {
-  std::vector<DeviceInfo> gpus;
-  for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
-  return rows_at_a_time(gpus);
-}
 
 /// Answer from the first `rows` rows, labelled as an answer to `experiment`.
 Answer first_answer(const Compute& compute, const Experiment& experiment, int rows, const Options& options) {
@@ -42,7 +34,7 @@ Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effo
   return [caches = std::make_shared<Caches>(), effort = std::move(effort), compute = std::move(compute)](
              const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
     const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
-    if (const int rows = first_rows(q.experiment.problem, rows_held(q.device)))
+    if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device))))
       publish(first_answer(compute, q.experiment, rows,
                            {.cancelled = stop, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
     effort->share = 0;
