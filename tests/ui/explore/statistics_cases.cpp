@@ -60,7 +60,7 @@ void bits(Hand& hand) {
   hand.click(chooser + "bits");
   hand.check(badge_pixels(hand, colours.good) == 0 && badge_pixels(hand, colours.bad) == 0, "nobody checked yet");
   hand.leaves("check", [&] { hand.click(statistics + "###check bits"); });
-  for (int i = 0; i < 2000 && (hand.stage.panel_input().side.checking_bits || !hand.stage.panel_input().side.same_bits); ++i)
+  for (int i = 0; i < 2000 && (hand.stage.panel_input().answering.same_bits || !hand.stage.panel_input().side.same_bits); ++i)
     hand.frames(1);
   const PanelInput input = hand.stage.panel_input();
   if (!hand.check(input.side.same_bits != nullptr, "the bits were checked")) return;
@@ -79,14 +79,14 @@ void other_bits(Hand& hand) {
   SameBits found = same_bits(hand.experiment());
   std::ranges::find_if(found.runs.begin() + 1, found.runs.end(), [](const SameBitsRun& run) {
     return run.skipped.empty();
-  })->a ^= 1;
+  })->digests.a ^= 1;
   PanelInput input = hand.stage.panel_input();
   input.side.same_bits = std::make_shared<const SameBits>(found);
   hand.stage.told = input;
   hand.view().detail = Detail::same_bits;
   hand.frames(2);
   hand.check(badge_pixels(hand, palette(Theme::dark).bad) > 8, "one other bit makes the badge coral");
-  hand.stage.told->side.checking_bits = true;
+  hand.stage.told->answering.same_bits = true;
   hand.frames(2);
   hand.check(hand.disabled(statistics + "###check bits"), "one check at a time");
 }
@@ -101,12 +101,12 @@ void gpu_sums(Hand& hand) {
   hand.frames(2);
   hand.check(hand.disabled(button) && hand.explained(hand.id(button)), "without a GPU the button says why");
   input.choices.devices[1] = {"cuda:0", "NVIDIA H200", ""};
-  input.side.checking_gpu = true;
+  input.answering.gpu_check = true;
   hand.stage.told = input;
   hand.frames(2);
   hand.check(hand.disabled(button), "one check at a time");
   GpuCheck check{.question = {}, .gpu = {0, "NVIDIA H200", 9, 0, 0}, .digests = {.count = 40, .agree = 40}};
-  input.side.checking_gpu = false;
+  input.answering.gpu_check = false;
   // text is thin: no pixel of it need have the colour in full
   const auto pixels = [&](bool green) {
     input.side.gpu_check = std::make_shared<const GpuCheck>(check);
@@ -166,7 +166,7 @@ void steps(Hand& hand) {
     if (!hand.check(known(), "the steps are weighed")) return;
     hand.frames(2);
     hand.changes(
-        std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "why " + std::string(name(step)))); },
+        std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "##why " + std::string(name(step)))); },
         [&](Session& s) { s.experiment.a.precision[step] = exact; });
   }
 }
@@ -184,7 +184,7 @@ void stored(Hand& hand) {
   for (int wait = 0; wait < 2000 && !known(); ++wait) hand.frames(1);
   if (!hand.check(known(), "storage is weighed")) return;
   hand.frames(2);
-  const std::string item = scrolled_to(hand, "why K stored");
+  const std::string item = scrolled_to(hand, "##why K stored");
   hand.check(hand.explained(hand.id(item)), "K stored is explained");
   hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }
