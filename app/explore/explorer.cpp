@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include "app/files/paths.h"
@@ -108,7 +107,7 @@ void Explorer::update(Session& session) {
   choices_.tensors = loader_.describe(file, messages_.error);
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);
-  for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers()})
+  for (std::string failure : {answer_.update(), side_.update(), failure_of([&] { lessons_.update(); })})
     if (!failure.empty()) messages_.error = std::move(failure);
   judged_answer_.take(answer_.newest(), side_.verdict());
   judged_answer_.show_worst(session, side_.judged());
@@ -189,18 +188,6 @@ void Explorer::ask_beside(const Requests& requests, const Session& session) {
   side_.ask(requests.side, device_.usable.spec, answer_.complete(session.experiment), answer_.busy());
   if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
   if (requests.list_lessons) open_lessons_ = lessons_.lessons();
-}
-
-/// Returns a sentence on failures, or "".
-std::string Explorer::take_lesson_answers() {
-  try {
-    lessons_.update();
-    return "";
-  } catch (const std::bad_alloc&) {
-    return "There is not enough memory for this experiment.";
-  } catch (const std::exception& error) {
-    return error.what();
-  }
 }
 
 void Explorer::read(Session& session, bool at_once, FileReader::Read read, const std::string& before) {

@@ -104,7 +104,6 @@ class Explorer {
   void ask(const Experiment& experiment);
   bool has_asked(const Experiment& experiment) const;
   void ask_what_is_missing();
-  std::string take_lesson_answers();
 
   std::string cpu_;
   ChoicesInput choices_;

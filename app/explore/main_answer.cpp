@@ -1,11 +1,10 @@
 #include "app/explore/main_answer.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <utility>
 #include <vector>
 
+#include "app/threads/side_question.h"
 #include "kernels/gpu/device.h"
 
 namespace attoscope {
@@ -82,18 +81,15 @@ void MainAnswer::ask(const Question& question) {
 
 std::string MainAnswer::update() {
   busy_ = worker_.busy();  // before `take`: an answer taken while idle is the last
+  std::optional<Answer> answer;
   try {
-    std::optional<Answer> answer = worker_.take();
-    if (!answer) return "";
-    result_ = std::move(*answer);
-    return result_->remark;
+    if (std::string failure = failure_of([&] { answer = worker_.take(); }); !failure.empty()) return failure;
   } catch (const Stopped&) {
     return stopped_sentence();
-  } catch (const std::bad_alloc&) {
-    return "There is not enough memory for this experiment.";
-  } catch (const std::exception& error) {
-    return error.what();
   }
+  if (!answer) return "";
+  result_ = std::move(*answer);
+  return result_->remark;
 }
 
 void MainAnswer::cancel() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <tuple>
 #include <utility>
 
@@ -116,17 +115,10 @@ void SideAnswers::forget_heads() { questions_.heads.clear(), questions_.kv.clear
 
 std::string SideAnswers::update() {
   std::string failure;
-  for_each_side(
-      [&](auto& question) {
-        try {
-          question.update();
-        } catch (const std::bad_alloc&) {
-          failure = "There is not enough memory for this experiment.";
-        } catch (const std::exception& error) {
-          failure = error.what();
-        }
-      },
-      questions_);
+  const auto take = [&](auto& question) {
+    if (std::string told = failure_of([&] { question.update(); }); !told.empty()) failure = std::move(told);
+  };
+  for_each_side(take, questions_);
   return failure;
 }
 

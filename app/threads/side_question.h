@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +15,19 @@
 #include "kernels/compute.h"
 
 namespace attoscope {
+
+/// The sentence of what f throws; "": it throws nothing.
+template <class F>
+std::string failure_of(F f) {
+  try {
+    f();
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "There is not enough memory for this experiment.";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
 
 /// One run of the work.
 template <class Answer>

@@ -19,6 +19,7 @@
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 #include "ui/frame/head_verdict.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope::testing {
 namespace {

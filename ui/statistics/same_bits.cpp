@@ -63,29 +63,26 @@ void draw_methods(const SameBits& bits, float width, const Palette& colours) {
   const MethodsApart& apart = bits.methods;
   if (apart.numbers == 0) return;
   const std::vector<std::string> lines = apart_lines(apart, bits.experiment);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float line = px(16);
-  ImGui::Dummy({width, static_cast<float>(lines.size()) * line + px(4)});
+  ImGui::BeginGroup();
+  for (const std::string& line : lines)
+    label(Face::small, line == lines[0] ? colours.text : colours.secondary, fitted(Face::small, line, width));
+  ImGui::EndGroup();
   const std::string tiles = apart.parting ? fmt::format("It sees keys of {} tiles. ", apart.parting->tiles) : "";
   explain("The two methods of this experiment against each other, number by number. " + tiles + apart.why_no_tile,
           "bits of a and b at the same place;\nS, m, P, l, O of one row, tile by tile");
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    draw_text({at.x, at.y + static_cast<float>(i) * line}, Face::small, i == 0 ? colours.text : colours.secondary,
-              fitted(Face::small, lines[i], width));
 }
 
 /// A real kernel compared with its second run and its emulation; nothing without one.
 void draw_hardware(const PanelInput& input, float width, const Palette& colours) {
   const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
   if (words.runs.empty()) return;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float line = px(16);
-  ImGui::Dummy({width, 2 * line + px(4)});
+  ImGui::BeginGroup();
+  label(Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
+  label(Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
+  ImGui::EndGroup();
   explain(words.runs + "; " + words.emulation +
               ". The kernel ran twice on the same inputs; its emulation is flash2 hw with the same tile and exp2.",
           "ulp = |kernel - emulation| / ulp(|emulation|),\nno ulp finer than at 1 % of its RMS");
-  draw_text(at, Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
-  draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
 }
 
 /// Reason why no GPU can be checked; "": one can.
@@ -114,21 +111,13 @@ void draw_gpu_check(const PanelInput& input, float width, const Palette& colours
   const GpuCheck* const known = input.side.gpu_check.get();
   if (known == nullptr && !input.answering.gpu_check) return;
   const std::string text = input.answering.gpu_check ? "computing on the GPU and on the CPU ..." : gpu_check_sentence(*known);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = wrapped_height(Face::small, text, width) + px(6);
-  ImGui::Dummy({width, height});
   std::string lines = known != nullptr ? digests_line(known->digests) : "";
   if (known != nullptr)
     for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
+  ImGui::BeginGroup();
+  wrapped(Face::small, known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad, text, width);
+  ImGui::EndGroup();
   explain(text, lines);
-  const Colour colour = known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad;
-  ImGui::SetCursorScreenPos({at.x, at.y + px(2)});
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  wrapped(Face::small, text, width);
-  ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
 void draw_checked_runs(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
@@ -154,6 +143,7 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
   draw_gpu_check(input, width, colours);
   if (bits != nullptr) {
     draw_methods(*bits, width, colours);
+    ImGui::Dummy({0, px(4)});
     return draw_runs(*bits, colours);
   }
   label(Face::label, colours.secondary,

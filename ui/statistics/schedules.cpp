@@ -29,7 +29,9 @@ std::string numbers_text(const Invariance& answer, const ScheduleRun& run) {
 }
 
 void draw_answer(Session& session, const Invariance& answer, const Palette& colours) {
-  label(Face::small, colours.text, fitted(Face::small, invariance_sentence(answer), ImGui::GetContentRegionAvail().x));
+  const std::string sentence = invariance_sentence(answer);
+  label(Face::small, colours.text, fitted(Face::small, sentence, ImGui::GetContentRegionAvail().x));
+  explain(sentence);
   const Method a = session.experiment.a;
   const auto method = [&](std::size_t i) { return with_schedule(a, answer.runs[i].schedule); };
   const auto row = [&](std::size_t i) {
