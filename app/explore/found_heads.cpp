@@ -37,10 +37,11 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
   using Clock = std::chrono::steady_clock;
   const CallFiles files(question.base.problem.input.file);
   std::vector<Row> rows;
-  if (run.known && run.known->question == question) rows = *run.known->rows;
-  FoundHeads<Row> found{.question = question, .rows = nullptr, .all = files.heads()};
+  FoundHeads<Row> found{.question = question, .rows = std::make_shared<const std::vector<Row>>(), .all = files.heads()};
+  if (run.known && run.known->question == question) rows = *(found.rows = run.known->rows);
   const std::size_t before = rows.size();
   const Clock::time_point began = Clock::now();
+  run.publish(found);
   const auto tell = [&] {
     found.rows = std::make_shared<const std::vector<Row>>(rows);
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -48,7 +49,6 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
       found.seconds_left = seconds / now * (found.all - static_cast<double>(rows.size()));
     run.publish(found);
   };
-  tell();
   search<Row>({question.base, question.whole, missing_heads(files, rows), kept}, files, {.cancelled = run.options.cancelled},
               [&](const Row& row) {
                 rows.push_back(row);
