@@ -21,7 +21,6 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/sweep_heat.h"
 #include "ui/frame/ui_state.h"
-#include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/picture/score_window.h"
@@ -156,9 +155,9 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
     return {"Errors of a and b over the magnitude of golden; of elements that fall on one point the worst",
             scatter_panels(data.result)};
   if (plot == Plot::why) {
-    if (data.why->attribution.steps.empty())
+    if (data.why->steps.empty())
       throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
-    return {"Change of a's mean error if one step were exact", {why_panel(data.why->attribution)}};
+    return {"Change of a's mean error if one step were exact", {why_panel(*data.why)}};
   }
   const Palette& colours = palette(Theme::light);
   const TrafficOfAll all = traffic_of_all(r, colours);
@@ -247,7 +246,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     known.followed = std::make_shared<const FollowedRow>(
         FollowedRow{std::make_shared<const Result>(compute(followed_beside(e), options)), {}});
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
-    known.why = std::make_shared<const Why>(Why{e, attribute(e, options)});
+    known.why = std::make_shared<const Attribution>(attribute(e, options));
   return known;
 }
 

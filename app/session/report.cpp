@@ -172,7 +172,7 @@ std::string timing(const Result& r) {
   const std::string remark = r.remark.empty() ? "" : "  " + r.remark + "\n";
   return fmt::format("  {:.1f} ms on {}: inputs {:.1f}, golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.total,
                      r.device, t.inputs, t.golden, t.a, t.b, t.deviation) +
-         (r.choice.empty() ? "" : "  " + r.choice + "\n") + remark;
+         remark;
 }
 
 std::string digests(const Digests& d) {

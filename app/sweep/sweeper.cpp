@@ -129,7 +129,7 @@ std::shared_ptr<const SweepOffer> sweep_offer() {
   for (const DeviationMeasure& m : deviation_measures)
     offer->quantities.push_back({std::string(m.key), std::string(m.title), true, is_divisible(m)});
   for (const std::string_view name : plain_quantities)
-    offer->quantities.push_back({std::string(name), title_of({std::string(name)}), false, false});
+    offer->quantities.push_back({std::string(name), title_of(Measure{std::string(name)}), false, false});
   return offer;
 }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "app/explore/requests.h"
 #include "app/files/paths.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"

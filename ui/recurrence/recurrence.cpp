@@ -173,7 +173,7 @@ float draw_recurrence(Session& session, const PanelInput& input, UiState& state,
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   const bool of_b = shown != input.answer.result, loaded = input.answer.result && has_loaded(input.answer.result->experiment);
   const FollowedRow* const followed = shown_followed(input);
-  requests.side.followed |= loaded && followed == nullptr;
+  if (loaded && followed == nullptr) requests.side.followed = followed_beside(session.experiment);
   refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
   const CallJudgement* const call = shown_verdict(input);
   const Parting parting = call != nullptr && followed != nullptr ? parting_of(*call, *shown, followed->prefix) : Parting{};

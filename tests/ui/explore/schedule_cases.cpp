@@ -5,7 +5,7 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/questions/invariance_words.h"
+#include "kernels/questions/invariance.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/statistics/csv.h"
