@@ -10,7 +10,6 @@
 #include "kernels/computation.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/known_answers.h"
@@ -41,24 +40,16 @@ Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeC
   if (!held.engine || held.gpus != gpus) {
     held.truth.reset();
     held.engine.reset();
-    held.engine_ran = false;
-    held.times = {};
     held.engine = options.engine ? options.engine() : gpu_engine(gpus);
     held.gpus = gpus;
   }
   return *held.engine;
 }
 
-/// The device of "auto", where there is a GPU.
-DeviceChoice auto_choice(const Experiment& e, const Options& options, const ComputeCache::Held& held) {
-  if (has_hardware(e)) return {true, "where the method hardware runs"};
-  const QuestionSize size = size_of(e);
-  const bool fresh_on_cpu = is_fresh(e, held, nullptr), fresh_on_gpu = !held.engine || is_fresh(e, held, held.engine.get());
-  const ChoiceInput input{.cpu_ms = held.times.expected(false, size, fresh_on_cpu),
-                          .gpu_ms = held.times.expected(true, size, fresh_on_gpu),
-                          .cpu_at_best_ms = cpu_at_best(size, fresh_on_cpu, thread_count(options.threads)),
-                          .on_gpu = held.on_gpu};
-  return choose_device(input);
+/// True if "auto" leaves the question to the CPU: it has few rows, and no method that only a GPU runs.
+bool is_too_small(const Experiment& e) {
+  constexpr int least_rows = 512;
+  return e.problem.n < least_rows && !has_hardware(e);
 }
 
 /// Milliseconds that the drawing of inputs took, and all threads together.
@@ -88,41 +79,31 @@ void compute_on(Engine* engine, const Experiment& experiment, const Options& opt
   });
 }
 
-/// The device that computed; why it is not the requested one; why "auto" took it.
+/// The device that computed; why it is not the requested one.
 struct Answerer {
-  std::string device, remark, choice;
+  std::string device, remark;
 };
 
 /// The same on the device that the options name. If a GPU fails, the CPU takes its place, and the remark says so.
 template <class F>
 Answerer with_computation(const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
-  const std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
-  const bool chooses = options.device == "auto" && !gpus.empty();
-  const DeviceChoice choice = chooses ? auto_choice(experiment, options, held) : DeviceChoice{.gpu = !gpus.empty(), .why = ""};
-  held.on_gpu = choice.gpu;
+  std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
+  if (options.device == "auto" && is_too_small(experiment)) gpus.clear();
   std::string remark;
   try {
-    if (choice.gpu) {
+    if (!gpus.empty()) {
       if (!options.engine) gpu_code().load(gpus);
       Engine& engine = engine_of(gpus, options, held);
       compute_on(&engine, experiment, options, held, f);
-      return {engine.name(), "", chooses ? "auto: the GPU, " + choice.why : ""};
+      return {engine.name(), ""};
     }
   } catch (const DeviceFailure& failure) {
     held.truth.reset();
     held.engine.reset();
-    held.on_gpu = false;
     remark = cpu_took_over(failure);
   }
   compute_on(nullptr, experiment, options, held, f);
-  return {device_name(options.threads, options.isa), remark, chooses && remark.empty() ? "auto: the CPU, " + choice.why : ""};
-}
-
-/// Records an answer's time for the next choice; partly remembered answers are left out.
-void remember_time(ComputeCache::Held& held, const Result& result, bool fresh) {
-  const bool warm = !held.on_gpu || std::exchange(held.engine_ran, true);
-  const bool whole = result.timing.a > 0 && result.timing.b > 0;
-  if (warm && whole) held.times.took(held.on_gpu, size_of(result.experiment), result.timing, fresh);
+  return {device_name(options.threads, options.isa), remark};
 }
 
 }  // namespace
@@ -132,9 +113,7 @@ Result compute(const Experiment& experiment, const Options& options) {
   ComputeCache none;
   ComputeCache::Held& held = (options.cache ? *options.cache : none).held();
   Result result;
-  bool fresh = true;
   const Answerer by = with_computation(experiment, options, held, [&](auto computation, const Drawing& drawing) {
-    fresh = computation.is_fresh_here();
     result = computation.answer();
     result.timing.inputs += drawing.ms;
     result.timing.total += drawing.ms;
@@ -142,8 +121,6 @@ Result compute(const Experiment& experiment, const Options& options) {
   });
   result.device = by.device;
   result.remark = by.remark;
-  result.choice = by.choice;
-  if (!by.choice.empty()) remember_time(held, result, fresh);
   return result;
 }
 

@@ -12,7 +12,6 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/result.h"
-#include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
 
 namespace attoscope {
@@ -79,9 +78,6 @@ struct ComputeCache::Held {
   std::uint64_t generations = 0;   ///< `Truth::generation`s given out so far
   std::vector<int> gpus;           ///< of `engine`
   std::unique_ptr<Engine> engine;  ///< of the GPUs that answered last
-  bool engine_ran = false;         ///< false: the first run also loads code and takes memory, so that its time is not recorded
-  bool on_gpu = true;              ///< the engine answered last
-  MeasuredTimes times;
 };
 
 /// True if no cached golden value fits e on this device.

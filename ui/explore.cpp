@@ -71,9 +71,10 @@ void keep_strip(View& view, const Result& result, const Part& strip, float plots
 /// Requests the verdict on a loaded output and on the other heads of its call.
 void ask_for_verdicts(const Session& session, const PanelInput& input, const UiState& state, Requests& requests) {
   if (!input.answer.result || !has_loaded(input.answer.result->experiment)) return;
-  requests.side.verdict = shown_verdict(input) == nullptr;
-  requests.side.judged =
-      has_several_outputs(session.experiment, input.choices) && !judging_stopped(state.heads, session.experiment);
+  const Experiment question = verdict_question(session.experiment);
+  if (shown_verdict(input) == nullptr) requests.side.verdict = question;
+  if (has_several_outputs(session.experiment, input.choices) && !judging_stopped(state.heads, session.experiment))
+    requests.side.judged = heads_of_file(question);
 }
 
 /// A save button for the verdicts on all heads, or for the KV cache table.
@@ -81,10 +82,12 @@ void keep_heads(Session& session, const PanelInput& input, const HeadsState& hea
                 Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
   if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
-    return offer_export({Plot::window, "verdicts", all.min, all.max, [&] { return verdict_grid_csv(input.side.judged, info); }},
-                        session.view, colours, requests);
+    return offer_export(
+        {Plot::window, "verdicts", all.min, all.max,
+         [&] { return verdict_grid_csv(found_of(input.side.judged, verdict_question(session.experiment)), info); }},
+        session.view, colours, requests);
   const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
-                       heads.kv.found == input.side.kv.rows && !heads.kv.shown.empty();
+                       input.side.kv && heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
   if (!on_show) return;
   offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return csv_text(shown_kv_table(heads, info)); }},
                session.view, colours, requests);

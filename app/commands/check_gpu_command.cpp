@@ -11,7 +11,7 @@
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/gpu/driver.h"
-#include "kernels/questions/gpu_check_words.h"
+#include "kernels/questions/gpu_check.h"
 
 namespace attoscope {
 namespace {

@@ -14,7 +14,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
@@ -81,9 +81,9 @@ OptionList& OptionList::describe(const std::string& option, const std::string& h
   return *this;
 }
 
-OptionList& OptionList::parameter(ExperimentOptions& x, const ExperimentParameter& p, const std::string& help) {
-  const std::string option = std::string(p.option) + (p.key == "n" ? ",--n-q" : ""), key(p.key);
-  if (p.is_flag) return added(app_->add_flag_callback(option, [&x, key] { x.typed[key] = "true"; }, help));
+OptionList& OptionList::parameter(ExperimentOptions& x, const Parameter& p, const std::string& help) {
+  const std::string option = std::string(p.option) + (p.key == "n" ? ",--n-q" : ""), key = p.key;
+  if (is_flag(p)) return added(app_->add_flag_callback(option, [&x, key] { x.typed[key] = "true"; }, help));
   const auto take = [&x, key](const std::string& text) { x.typed[key] = text; };
   return added(app_->add_option_function<std::string>(option, take, help));
 }

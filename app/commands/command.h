@@ -15,7 +15,7 @@
 #include "app/files/interrupts.h"
 #include "app/session/experiment_options.h"
 #include "kernels/compute.h"
-#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/gpu/gpu_code.h"
 
 namespace CLI {
@@ -63,7 +63,7 @@ class OptionList {
   OptionList& describe(const std::string& option, const std::string& help);
 
   /// The option of a parameter of experiments, and of several by their keys.
-  OptionList& parameter(ExperimentOptions& x, const ExperimentParameter& p, const std::string& help);
+  OptionList& parameter(ExperimentOptions& x, const Parameter& p, const std::string& help);
   OptionList& parameters(ExperimentOptions& x, std::initializer_list<std::string_view> keys);
 
   // Groups that commands share.

@@ -13,7 +13,7 @@
 #include "app/session/invariance_tables.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
-#include "kernels/questions/invariance_words.h"
+#include "kernels/questions/invariance.h"
 
 namespace attoscope {
 namespace {

@@ -22,7 +22,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/train/plan/named_plans.h"
-#include "kernels/train/plan/train_fields.h"
+#include "kernels/train/plan/plan_settings.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -30,23 +30,15 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Sets the fields of the options that were typed; `visit` shows them to a setter.
-template <std::size_t N, class Visit>
-void set_typed(const std::array<FieldOption, N>& options, const std::array<Typed, N>& typed, Visit visit) {
+template <std::size_t N>
+void set_typed(const std::array<FieldOption, N>& options, const std::array<Typed, N>& typed, const Settings& settings) {
   for (std::size_t i = 0; i < N; ++i)
-    if (typed[i]) set_field(options[i].option, options[i].key, *typed[i], visit);
+    if (typed[i]) set_field(options[i].option, settings, options[i].key, *typed[i]);
 }
 
 bool was_typed(const TrainArguments& x, std::string_view option) {
   const auto place = std::ranges::find(recipe_options, option, &FieldOption::option);
   return place != recipe_options.end() && x.of_recipe[static_cast<std::size_t>(place - recipe_options.begin())].has_value();
-}
-
-/// A typed choice among names.
-template <class E, std::size_t N>
-void choose(E& value, const char* option, const Typed& typed, const std::array<std::string_view, N>& names) {
-  if (!typed) return;
-  FieldSetter setter(option, option, *typed);
-  setter.choice(option, value, names);
 }
 
 /// "L" or "L:H"
@@ -65,8 +57,8 @@ bool set_gradient(TrainPlan& plan, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || (!setting.starts_with(of_a) && !setting.starts_with(of_b))) return false;
   GradPrecision& gradient = setting.starts_with(of_a) ? plan.a.gradient : plan.b.gradient;
-  set_field("--set " + setting.substr(0, equals), setting.substr(of_a.size(), equals - of_a.size()), setting.substr(equals + 1),
-            [&](FieldSetter& setter) { visit_gradient(setter, gradient); });
+  set_field("--set " + setting.substr(0, equals), settings(gradient), setting.substr(of_a.size(), equals - of_a.size()),
+            setting.substr(equals + 1));
   return true;
 }
 
@@ -434,15 +426,17 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
   TrainPlan plan = resumed != nullptr ? *resumed
                    : x.plan           ? of_option("--plan", [&] { return named_plan(*x.plan); })
                                       : default_train_plan();
-  set_typed(model_options, x.of_model, [&](FieldSetter& setter) { visit_model_shape(setter, plan.model); });
-  set_typed(recipe_options, x.of_recipe, [&](FieldSetter& setter) { visit_recipe(setter, plan.recipe); });
+  set_typed(model_options, x.of_model, settings(plan.model));
+  set_typed(recipe_options, x.of_recipe, settings(plan.recipe));
   if (was_typed(x, "--rate") && !was_typed(x, "--final-rate")) plan.recipe.final_rate = plan.recipe.rate / 10;
-  choose(plan.kind, "--kind", x.kind, train_kind_names);
-  choose(plan.bisect, "--bisect", x.bisect, bisect_names);
-  if (x.with_exact)
-    set_field("--with-exact", "with_exact", *x.with_exact, [&](FieldSetter& s) { s.flag("with_exact", plan.with_exact); });
-  if (x.measure_every) plan.measure_every = whole_number("--measure-every", *x.measure_every, 1, max_train_steps);
-  if (x.checkpoint_every) plan.checkpoint_every = whole_number("--checkpoint-every", *x.checkpoint_every, 1, max_train_steps);
+  const auto set = [&](const char* option, const char* key, const Typed& typed) {
+    if (typed) set_field(option, settings(plan), key, *typed);
+  };
+  set("--kind", "kind", x.kind);
+  set("--bisect", "bisect", x.bisect);
+  set("--with-exact", "with_exact", x.with_exact);
+  set("--measure-every", "measure_every", x.measure_every);
+  set("--checkpoint-every", "checkpoint_every", x.checkpoint_every);
   set_train_methods(plan, x, resumed == nullptr && !x.plan);
   set_stored(plan, x);
   validate(plan);

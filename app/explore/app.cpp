@@ -6,7 +6,6 @@
 
 #include "app/explore/explorer.h"
 #include "app/explore/plot_exporter.h"
-#include "app/explore/requests.h"
 #include "app/explore/session_requests.h"
 #include "app/files/paths.h"
 #include "app/link/live_link.h"

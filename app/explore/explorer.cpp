@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include "app/files/paths.h"
@@ -74,12 +73,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       files_(published),
       watch_(published),
       answer_(published, std::move(compute)),
-      side_(published),
-      kept_heads_(std::make_shared<KeptHeads>(default_point_cache())),
-      heads_(published, kept_heads_),
-      kv_(published, kept_heads_),
-      judged_(published, kept_heads_),
-      gallery_(published),
+      side_(published, std::make_shared<KeptHeads>(default_point_cache())),
       lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);
@@ -106,10 +100,10 @@ void Explorer::update(Session& session) {
   choices_.tensors = loader_.describe(file, messages_.error);
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);
-  for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers(), take_heads()})
+  for (std::string failure : {answer_.update(), side_.update(), failure_of([&] { lessons_.update(); })})
     if (!failure.empty()) messages_.error = std::move(failure);
   judged_answer_.take(answer_.newest(), side_.verdict());
-  judged_answer_.show_worst(session, judged_);
+  judged_answer_.show_worst(session, side_.judged());
   choose_row(experiment);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
 }
@@ -119,11 +113,7 @@ PanelInput Explorer::panel_input() const {
   input.answer = answer_.input();
   input.answer.result = judged_answer_.shown(input.answer.result);
   if (!input.answer.result) input.answer.device = cpu_;
-  input.side = side_.input();
-  input.side.heads = heads_.view();
-  input.side.kv = kv_.view();
-  input.side.judged = judged_.view();
-  input.side.gallery = gallery_.view();
+  side_.tell(input);
   input.choices = choices_;
   input.messages = messages_;
   for (std::string* const sentence : {&input.messages.error, &input.messages.notice}) *sentence = printable(*sentence);
@@ -188,49 +178,9 @@ void Explorer::ask_what_is_missing() {
 }
 
 void Explorer::ask_beside(const Requests& requests, const Session& session) {
-  side_.ask(requests.side, {session.experiment, device_.usable.spec}, answer_.complete(session.experiment));
+  side_.ask(requests.side, device_.usable.spec, answer_.complete(session.experiment), answer_.busy());
   if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
   if (requests.list_lessons) open_lessons_ = lessons_.lessons();
-  ask_heads(requests.side, session.experiment);
-  if (!requests.side.gallery.empty()) gallery_.ask(requests.side.gallery);
-}
-
-/// Searches heads one kind at a time, as each uses all threads. The answer and tables have priority over verdicts.
-void Explorer::ask_heads(const SideRequests& requests, const Experiment& experiment) {
-  if (requests.stop_heads || requests.kv) heads_.stop();
-  if (requests.stop_heads || requests.heads) kv_.stop();
-  if (requests.stop_heads || answer_.busy() || heads_.busy() || kv_.busy()) judged_.stop();
-  if (requests.stop_heads) return;
-  if (requests.heads) heads_.ask(experiment);
-  if (requests.kv) kv_.ask(experiment);
-  if (requests.judged && !answer_.busy() && !heads_.busy() && !kv_.busy()) judged_.ask(experiment);
-}
-
-/// Returns a sentence on failures, or "".
-std::string Explorer::take_lesson_answers() {
-  try {
-    lessons_.update();
-    return "";
-  } catch (const std::bad_alloc&) {
-    return "There is not enough memory for this experiment.";
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
-/// Returns a sentence on heads that could not be computed, or "".
-std::string Explorer::take_heads() {
-  try {
-    heads_.update();
-    kv_.update();
-    judged_.update();
-    gallery_.update();
-    return "";
-  } catch (const std::bad_alloc&) {
-    return "There is not enough memory for all heads.";
-  } catch (const std::exception& error) {
-    return error.what();
-  }
 }
 
 void Explorer::read(Session& session, bool at_once, FileReader::Read read, const std::string& before) {
@@ -397,7 +347,7 @@ void Explorer::watch_files(const Experiment& e) {
 /// Reads rewritten files again. A file that cannot be read may be half written; the session then stays unchanged.
 void Explorer::read_rewritten(Session& session) {
   const std::vector<std::string> changed = watch_.take();
-  if (!changed.empty()) heads_.forget(), kv_.forget(), judged_.forget();
+  if (!changed.empty()) side_.forget_heads();
   const Experiment& e = session.experiment;
   for (const std::string& file : changed) {
     const auto failed = [this, file](const std::string& sentence) {

@@ -11,8 +11,6 @@
 #include "app/explore/app.h"
 #include "app/explore/file_reader.h"
 #include "app/explore/file_watch.h"
-#include "app/explore/gallery_desk.h"
-#include "app/explore/heads_desk.h"
 #include "app/explore/input_loader.h"
 #include "app/explore/judging.h"
 #include "app/explore/lessons.h"
@@ -106,9 +104,6 @@ class Explorer {
   void ask(const Experiment& experiment);
   bool has_asked(const Experiment& experiment) const;
   void ask_what_is_missing();
-  void ask_heads(const SideRequests& requests, const Experiment& experiment);
-  std::string take_lesson_answers();
-  std::string take_heads();
 
   std::string cpu_;
   ChoicesInput choices_;
@@ -127,11 +122,6 @@ class Explorer {
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested
   MainAnswer answer_;                            ///< after all members that its threads use
   SideAnswers side_;
-  std::shared_ptr<KeptHeads> kept_heads_;
-  HeadsDesk<HeadRow> heads_;
-  HeadsDesk<KvRow> kv_;
-  HeadsDesk<JudgedHead> judged_;
-  GalleryDesk gallery_;
   LessonDesk lessons_;
 };
 

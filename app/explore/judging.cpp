@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "app/explore/heads_desk.h"
 #include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
@@ -63,13 +62,15 @@ HeadsOnShow heads_on_show(const Experiment& e) {
   return {e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
 }
 
-void JudgedAnswer::show_worst(Session& session, const HeadsDesk<JudgedHead>& judged) {
+void JudgedAnswer::show_worst(Session& session, const std::shared_ptr<const JudgedView>& judged) {
   Experiment& e = session.experiment;
   if (opened_ && (!has_loaded(e) || heads_on_show(e) != *opened_)) opened_.reset();
-  if (!opened_ || !judged.has_all(e)) return;
+  if (!opened_ || !e.problem.input.tensors) return;
+  const JudgedView heads = found_of(judged, verdict_question(e));
+  const HeadVerdicts found = verdicts_of(heads);
+  if (!found.complete()) return;
   opened_.reset();
-  const JudgedView heads = judged.view();
-  const JudgedHead* const worst = verdicts_of(heads).worst;
+  const JudgedHead* const worst = found.worst;
   if (worst == nullptr || worst->head == e.problem.input.index) return;
   if (shape_of(e.problem) != worst->shape) look_at_all(session.view);
   e.problem = with_shape(with_head(e.problem, worst->head), worst->shape);

@@ -14,9 +14,6 @@
 
 namespace attoscope {
 
-template <class Row>
-class HeadsDesk;
-
 /// The verdict on a `verdict_question`, one head. Throws as `judge_experiment`.
 HeadVerdict head_verdict(const Experiment& question, const Options& options = {});
 
@@ -42,7 +39,7 @@ class JudgedAnswer {
   /// An output was opened with these heads: once all are judged, the worst of those that are wrong is shown.
   void open(const Experiment& shown) { opened_ = heads_on_show(shown); }
   /// Shows it, unless another head was chosen meanwhile.
-  void show_worst(Session& session, const HeadsDesk<JudgedHead>& judged);
+  void show_worst(Session& session, const std::shared_ptr<const JudgedView>& judged);
   /// Takes the errors over their tolerances from the verdict, once these are known.
   void take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const HeadVerdict>& verdict);
   /// The answer with them in it; another answer as it is.

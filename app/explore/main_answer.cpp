@@ -1,25 +1,36 @@
 #include "app/explore/main_answer.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <utility>
 #include <vector>
 
-#include "app/explore/first_rows.h"
+#include "app/threads/side_question.h"
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/device_choice.h"
 
 namespace attoscope {
 namespace {
 
 using Answer = MainAnswer::Answer;
 
-/// Rows that a device's GPUs hold at a time; 0: the CPU computes.
-int rows_held(const std::string& device) {
-  std::vector<DeviceInfo> gpus;
-  for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
-  return rows_at_a_time(gpus);
+constexpr double at_once = 0.04;  ///< seconds below which no preview is needed
+
+/// Multiply-adds of q.k or P.V in a row that sees all keys; their mean if d_v differs from d.
+double products_of_a_row(const Problem& p) { return 0.5 * key_count(p) * (p.d + value_columns(p)); }
+
+/// CPU: estimated from useful operations, about a hundred a nanosecond on two cores for golden, a and b together.
+int first_rows_of_cpu(const Problem& p, int all) {
+  constexpr double per_second = 1e11, soon = 0.008;
+  const double row = 3 * 4.0 * products_of_a_row(p) / per_second;
+  return row * all < at_once ? 0 : std::clamp(static_cast<int>(soon / row), 64, std::max(64, all / 4));
+}
+
+/// GPU: preview one wave of rows if at least four waves are needed.
+int first_rows_of_gpu(const Problem& p, int all, int rows_at_a_time) {
+  constexpr double seconds_of_a_key = 4e-6;  ///< golden, a and b together at d = 64
+  constexpr int least_rounds = 4;
+  const int rounds = (all - 1) / rows_at_a_time + 1;
+  const double round = seconds_of_a_key * products_of_a_row(p) / 64;
+  return rounds < least_rounds || rounds * round < at_once ? 0 : rows_at_a_time;
 }
 
 /// Answer from the first `rows` rows, labelled as an answer to `experiment`.
@@ -33,6 +44,11 @@ Answer first_answer(const Compute& compute, const Experiment& experiment, int ro
 
 }  // namespace
 
+int first_rows(const Problem& p, int rows_at_a_time) {
+  const int all = p.rows == 0 ? p.n : std::min(p.rows, p.n);
+  return rows_at_a_time > 0 ? first_rows_of_gpu(p, all, rows_at_a_time) : first_rows_of_cpu(p, all);
+}
+
 /// The worker's function: publishes some rows first if all take long. Keeps inputs and golden values between questions,
 /// separately for first rows and all.
 Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effort> effort, Compute compute) {
@@ -42,7 +58,7 @@ Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effo
   return [caches = std::make_shared<Caches>(), effort = std::move(effort), compute = std::move(compute)](
              const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
     const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
-    if (const int rows = first_rows(q.experiment.problem, rows_held(q.device)))
+    if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device))))
       publish(first_answer(compute, q.experiment, rows,
                            {.cancelled = stop, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
     effort->share = 0;
@@ -65,18 +81,15 @@ void MainAnswer::ask(const Question& question) {
 
 std::string MainAnswer::update() {
   busy_ = worker_.busy();  // before `take`: an answer taken while idle is the last
+  std::optional<Answer> answer;
   try {
-    std::optional<Answer> answer = worker_.take();
-    if (!answer) return "";
-    result_ = std::move(*answer);
-    return result_->remark;
+    if (std::string failure = failure_of([&] { answer = worker_.take(); }); !failure.empty()) return failure;
   } catch (const Stopped&) {
     return stopped_sentence();
-  } catch (const std::bad_alloc&) {
-    return "There is not enough memory for this experiment.";
-  } catch (const std::exception& error) {
-    return error.what();
   }
+  if (!answer) return "";
+  result_ = std::move(*answer);
+  return result_->remark;
 }
 
 void MainAnswer::cancel() {

@@ -23,6 +23,10 @@ struct Question {
   friend bool operator==(const Question&, const Question&) = default;
 };
 
+/// Rows of the preview; 0: none. `rows_at_a_time`: rows that the GPU holds (0: CPU). Fewer rows take a GPU as long: a run's
+/// time grows with the keys, and with the rows only once the GPU is full.
+int first_rows(const Problem& problem, int rows_at_a_time);
+
 /// Computes an answer: `compute`, or a test's replacement.
 using Compute = std::function<Result(const Experiment&, const Options&)>;
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "app/explore/explorer.h"
-#include "app/explore/heads_desk.h"
-#include "app/explore/judging.h"
 #include "app/explore/lessons.h"
+#include "app/explore/side_answers.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -22,17 +24,12 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/judge/shares.h"
-#include "kernels/questions/clipping.h"
-#include "kernels/questions/invariance.h"
-#include "kernels/questions/product_sum.h"
-#include "kernels/questions/same_bits.h"
 #include "kernels/tensor_core/hardware.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
-#include "ui/frame/why.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/session/session.h"
@@ -80,32 +77,20 @@ void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& inp
   input.learn.answers = std::make_shared<const LessonAnswers>(std::move(known));
 }
 
-/// Computes the panels' additional requests.
-void answer(const Requests& requests, const Session& session, PanelInput& input) {
-  if (requests.side.attribute)
-    input.side.why = std::make_shared<const Why>(Why{session.experiment, attribute(session.experiment)});
-  if (session.view.detail == Detail::same_bits && input.answer.result && !input.side.same_bits)
-    input.side.same_bits = std::make_shared<const SameBits>(same_bits(session.experiment));
-  if (requests.side.invariance) input.side.invariance = std::make_shared<const Invariance>(invariance(session.experiment));
-  if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
-  if (requests.side.sum) input.side.sum = std::make_shared<const ProductSum>(product_sum(*requests.side.sum));
-  if (requests.side.verdict && !input.side.verdict) {
-    input.side.verdict = std::make_shared<const HeadVerdict>(head_verdict(verdict_question(input.answer.result->experiment)));
-    if (input.side.verdict->shares) input.answer.result = with_shares(*input.answer.result, *input.side.verdict->shares);
-  }
-  if (const std::optional<Slip>& slip = requests.side.slip_output) {
-    input.side.slip_output = with_slip_output(*input.answer.result, *slip);
-    input.side.slip_text = slip->text;
-  }
-  if (requests.side.followed && !input.side.followed)
-    input.side.followed = std::make_shared<const FollowedRow>(followed_row(followed_beside(session.experiment)));
-  if (requests.side.heads && !input.side.heads.rows) input.side.heads = all_heads<HeadRow>(session.experiment);
-  if (requests.side.judged && !input.side.judged.rows) input.side.judged = all_heads<JudgedHead>(session.experiment);
-  if (requests.side.kv && !input.side.kv.rows) input.side.kv = all_heads<KvRow>(session.experiment);
+/// Answers the panels' questions, and waits for that.
+void answer(const Requests& requests, const Session& session, PanelInput& input, SideAnswers& side) {
   answer_lesson(requests.lesson, input,
                 [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); });
-  if (requests.side.clipping)
-    input.side.clipping = std::make_shared<const Clipping>(clipping(session.experiment, clipping_rows));
+  const std::shared_ptr<const Result> result = input.answer.result;
+  if (!result) return;
+  SideRequests asked = requests.side;
+  if (session.view.detail == Detail::same_bits) asked.same_bits = session.experiment;
+  side.ask(std::move(asked), "cpu", result, false);
+  while (side.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (const std::string failure = side.update(); !failure.empty()) throw std::runtime_error(failure);
+  const bool judged = input.side.verdict != side.verdict();
+  side.tell(input);
+  if (judged && side.verdict()->shares) input.answer.result = with_shares(*result, *side.verdict()->shares);
 }
 
 void begin_frame(const Offscreen& screen) {
@@ -123,13 +108,14 @@ Picture draw(Session session, PanelInput input, int width, int height) {
   Offscreen screen(width, height, gpu_of(input.answer.result.get()));
   Gui gui;
   Texture texture;
+  SideAnswers side({});
   const UiStatePtr state = make_ui_state();
   input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                     const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
   for (int i = 0; i < settling_frames; ++i) {
     apply_theme(session.view.theme, shown_scale(session));
     begin_frame(screen);
-    answer(draw_ui(session, input, *state), session, input);
+    answer(draw_ui(session, input, *state), session, input, side);
     gui.draw(palette(session.view.theme).background);
     texture.end_frame();
   }

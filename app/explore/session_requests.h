@@ -1,14 +1,16 @@
-/// Opens and saves sessions, from requests of panels, drops and the file dialog.
+/// Executes the panels' requests; opens and saves sessions, also from drops and the file dialog.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "app/explore/explorer.h"
+#include "app/explore/plot_exporter.h"
 #include "app/link/link.h"
 #include "app/session/session_store.h"
 #include "app/train/train_desk.h"
 #include "app/window/file_dialog.h"
+#include "ui/frame/requests.h"
 
 namespace attoscope {
 
@@ -20,6 +22,10 @@ struct SessionDesk {
   FileDialog& dialog;
   TrainDesk& train;
 };
+
+/// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports pictures. The caller closes
+/// the window.
+void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter);
 
 /// Opens a session file, tensors, a kernel's output, or three .npy that belong together.
 void open_files(const std::vector<std::string>& files, const SessionDesk& desk, bool keeps_format = false);

@@ -1,13 +1,19 @@
 #include "app/explore/side_answers.h"
 
+#include <algorithm>
 #include <exception>
-#include <new>
+#include <tuple>
+#include <utility>
 
+#include "app/explore/found_heads.h"
 #include "app/explore/judging.h"
+#include "app/tensors/tensors.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/questions/attribution.h"
-#include "ui/frame/loaded_output.h"
+#include "kernels/questions/product_sum.h"
+#include "kernels/questions/same_bits.h"
+#include "kernels/questions/scores.h"
+#include "ui/picture/thumbnail.h"
 
 namespace attoscope {
 namespace {
@@ -18,113 +24,117 @@ std::string one_gpu(const std::string& device) {
   return first.starts_with("cuda") ? first : "cuda";
 }
 
+/// Errors and small picture of some rows of the experiment. A failure is a sentence in it; throws Stopped.
+GalleryPicture gallery_picture(const GalleryQuestion& question, const Options& options) {
+  constexpr int most_rows = 128;
+  GalleryPicture picture{.key = question.key};
+  Experiment e = question.experiment;
+  int& rows = e.problem.rows;
+  rows = std::min(rows > 0 ? rows : e.problem.n, most_rows);
+  try {
+    load_tensors(e.problem.input);
+    const Result r = compute(e, {.cancelled = options.cancelled});
+    picture.a_mean = r.a_error.mean_abs;
+    picture.b_mean = r.b_error.mean_abs;
+    picture.thumbnail = thumbnail_of(r);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const std::exception& error) {
+    picture.problem = error.what();
+  }
+  return picture;
+}
+
+using Pictures = std::vector<GalleryPicture>;
+
+/// The pictures that are known, and one after the other those of the questions.
+Pictures gallery_pictures(const std::vector<GalleryQuestion>& questions, const SideRun<Pictures>& run) {
+  Pictures found = run.known ? *run.known : Pictures();
+  for (const GalleryQuestion& q : questions) {
+    if (std::ranges::find(found, q.key, &GalleryPicture::key) != found.end()) continue;
+    found.push_back(gallery_picture(q, run.options));
+    run.publish(found);
+  }
+  return found;
+}
+
 }  // namespace
 
-SideAnswers::SideAnswers(const std::function<void()>& published)
-    : why_(
-          [](const Question& q, const Cancelled& stop) {
-            return Why{q.experiment, attribute(q.experiment, {.cancelled = stop, .device = q.device})};
-          },
-          published),
-      scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
-      sum_([](const ProductSumQuestion& q, const Cancelled& stop) { return product_sum(q, {.cancelled = stop}); }, published),
-      clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); },
-                published),
-      same_bits_([](const Question& q,
-                    const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
-                 published),
-      invariance_([](const Question& q,
-                     const Cancelled& stop) { return invariance(q.experiment, {.cancelled = stop, .device = q.device}); },
-                  published),
-      gpu_check_([](const GpuCheckQuestion& q,
-                    const Cancelled& stop) { return gpu_check(q, checked_gpu(q.device), {.cancelled = stop}); },
-                 published),
-      verdict_([](const Experiment& e, const Cancelled& stop) { return head_verdict(e, {.cancelled = stop}); }, published),
-      slip_output_(slip_output, published),
-      followed_([](const Question& q,
-                   const Cancelled& stop) { return followed_row(q.experiment, {.cancelled = stop, .device = q.device}); },
-                published) {}
+SideAnswers::SideAnswers(const std::function<void()>& published, const std::shared_ptr<KeptHeads>& kept)
+    : questions_{
+          .why = {[](const Experiment& e, const auto& run) { return attribute(e, run.options); }, published},
+          .scores = {[](const ScoreQuestion& q, const auto& run) { return scores(q, run.options); }, published},
+          .sum = {[](const ProductSumQuestion& q, const auto& run) { return product_sum(q, run.options); }, published},
+          .clipping = {[](const Experiment& e, const auto& run) { return clipping(e, clipping_rows, run.options); }, published},
+          .same_bits = {[](const Experiment& e, const auto& run) { return same_bits(e, run.options); }, published},
+          .invariance = {[](const Experiment& e, const auto& run) { return invariance(e, run.options); }, published},
+          .gpu_check = {[](const std::string&, const auto& run) {
+                          const std::string gpu = one_gpu(run.options.device);
+                          return attoscope::gpu_check({.device = gpu}, checked_gpu(gpu), {.cancelled = run.options.cancelled});
+                        },
+                        published},
+          .verdict = {[](const Experiment& e, const auto& run) {
+                        return head_verdict(e, {.cancelled = run.options.cancelled});
+                      },
+                      published},
+          .slip_output = {[](const SlipQuestion& q, const auto& run) {
+                            return SlipOutput{with_slip_output(*q.answer, q.slip, {.cancelled = run.options.cancelled}),
+                                              q.slip.text};
+                          },
+                          published},
+          .followed = {[](const Experiment& e, const auto& run) { return followed_row(e, run.options); }, published},
+          .heads = {found_heads<HeadRow>(kept), published},
+          .kv = {found_heads<KvRow>(kept), published},
+          .judged = {found_heads<JudgedHead>(kept), published},
+          .gallery = {gallery_pictures, published}} {}
 
-SideAnswers::SlipOutput SideAnswers::slip_output(const SlipQuestion& question, const Cancelled& stop) {
-  return {with_slip_output(*question.answer, question.slip, {.cancelled = stop}), question.slip.text};
-}
-
-void SideAnswers::ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete) {
-  if (requests.attribute) why_.ask(question);
-  if (requests.scores) scores_.ask(*requests.scores);
-  if (requests.sum) sum_.ask(*requests.sum);
-  if (requests.clipping) clipping_.ask(question.experiment);
-  if (requests.same_bits) same_bits_.ask(question);
-  if (requests.invariance) invariance_.ask({invariance_question(question.experiment), question.device});
-  if (requests.gpu_check) gpu_check_.ask({.device = one_gpu(question.device)});
-  if (complete) ask_of_loaded(requests, question, complete);
-}
-
-/// Asks questions on a loaded output once its answer is complete.
-void SideAnswers::ask_of_loaded(const SideRequests& requests, const Question& question,
-                                const std::shared_ptr<const Result>& complete) {
-  if (requests.verdict) verdict_.ask(verdict_question(complete->experiment));
-  if (requests.slip_output) slip_output_.ask({complete, *requests.slip_output});
-  if (requests.followed) followed_.ask({followed_beside(question.experiment), question.device});
+void SideAnswers::ask(SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete,
+                      bool computing) {
+  auto [heads, kv, judged] = std::tie(questions_.heads, questions_.kv, questions_.judged);
+  if (requests.stop_heads || requests.kv) heads.forget();
+  if (requests.stop_heads || requests.heads) kv.forget();
+  if (requests.stop_heads) requests.heads.reset(), requests.kv.reset();
+  if (!complete) requests.verdict.reset(), requests.slip_output.reset(), requests.followed.reset();
+  if (requests.slip_output) requests.slip_output->answer = complete;
+  const std::optional<HeadsOfFile> to_judge = std::exchange(requests.judged, std::nullopt);
+  const auto ask = [&](const auto& asked, auto& question) {
+    if (asked) question.ask(*asked, device);
+  };
+  for_each_side(ask, requests, questions_);
+  // Each search takes all threads: verdicts wait for the answer and for tables.
+  const bool waits = computing || heads.busy() || kv.busy();
+  if (requests.stop_heads || waits) return judged.forget();
+  if (to_judge) judged.ask(*to_judge, device);
 }
 
 void SideAnswers::forget() {
-  why_.forget();
-  scores_.forget();
-  sum_.forget();
-  clipping_.forget();
-  same_bits_.forget();
-  invariance_.forget();
-  gpu_check_.forget();
-  verdict_.forget();
-  slip_output_.forget();
-  followed_.forget();
+  for_each_side([](auto& question) { question.forget(); }, questions_);
 }
+
+void SideAnswers::forget_heads() { questions_.heads.clear(), questions_.kv.clear(), questions_.judged.clear(); }
 
 std::string SideAnswers::update() {
   std::string failure;
   const auto take = [&](auto& question) {
-    try {
-      question.update();
-    } catch (const std::bad_alloc&) {
-      failure = "There is not enough memory for this experiment.";
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
+    if (std::string told = failure_of([&] { question.update(); }); !told.empty()) failure = std::move(told);
   };
-  take(why_);
-  take(scores_);
-  take(sum_);
-  take(clipping_);
-  take(same_bits_);
-  take(invariance_);
-  take(gpu_check_);
-  take(verdict_);
-  take(slip_output_);
-  take(followed_);
+  for_each_side(take, questions_);
   return failure;
 }
 
-SideInput SideAnswers::input() const {
-  return {.why = why_.answer(),
-          .attributing = why_.busy(),
-          .scores = scores_.answer(),
-          .clipping = clipping_.answer(),
-          .sum = sum_.answer(),
-          .same_bits = same_bits_.answer(),
-          .checking_bits = same_bits_.busy(),
-          .invariance = invariance_.answer(),
-          .comparing_schedules = invariance_.busy(),
-          .gpu_check = gpu_check_.answer(),
-          .checking_gpu = gpu_check_.busy(),
-          .verdict = verdict_.answer(),
-          .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
-          .slip_text = slip_output_.answer() ? slip_output_.answer()->text : "",
-          .followed = followed_.answer(),
-          .heads = {},
-          .kv = {},
-          .judged = {},
-          .gallery = {}};
+void SideAnswers::tell(PanelInput& input) const {
+  for_each_side(
+      [](const auto& question, auto& answer, bool& answering) {
+        answer = question.answer();
+        answering = question.busy();
+      },
+      questions_, input.side, input.answering);
+}
+
+bool SideAnswers::busy() const {
+  bool busy = false;
+  for_each_side([&](const auto& question) { busy |= question.busy(); }, questions_);
+  return busy;
 }
 
 }  // namespace attoscope

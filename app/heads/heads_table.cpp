@@ -8,7 +8,7 @@
 
 #include "app/session/session.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {

@@ -12,7 +12,7 @@
 #include "app/heads/kept_heads.h"
 #include "app/threads/each_head.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {

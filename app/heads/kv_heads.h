@@ -21,7 +21,7 @@ void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, con
 
 /// A text table of the first `most` heads (0: all): the error of each storage.
 std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, std::size_t by, std::size_t most);
-/// The table of `kernels/questions/kv_rows.h`.
+/// The table of `kernels/questions/kv_cache.h`.
 Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files);
 /// `attoscope.kv/1`.
 Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files);

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "app/words/numbers.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 

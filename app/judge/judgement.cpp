@@ -204,26 +204,6 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   call.derivation = derivation_of(call, question);
 }
 
-/// The share of all heads that is done, from the shares of each.
-class CallProgress {
- public:
-  CallProgress(std::size_t heads, const Progress& told) : shares_(heads), told_(told) {}
-
-  void tell(std::size_t head, double share) {
-    if (!told_) return;
-    const std::lock_guard lock(mutex_);
-    if (share <= shares_[head]) return;
-    sum_ += share - shares_[head], shares_[head] = share;
-    told_(std::min(1.0, sum_ / static_cast<double>(shares_.size())));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<double> shares_;
-  double sum_ = 0;
-  const Progress& told_;
-};
-
 /// Several heads side by side, or one by all threads.
 void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
@@ -231,7 +211,6 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
   const std::vector<std::string> names = files.head_names();
   for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], {}});
   std::mutex mutex;
-  CallProgress progress(heads.size(), options.progress);
   bool any = false;
   const auto take = [&](int head, Judged judged) {
     const std::lock_guard lock(mutex);
@@ -245,16 +224,16 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
     }
     any = true;
   };
-  const auto work = [&](int head, Options own) {
-    const auto i = static_cast<std::size_t>(head - heads.front());
-    own.progress = [&progress, i](double share) { progress.tell(i, share); };
-    take(head, judge_head(files, question, call.claim, head, own));
-    progress.tell(i, 1);
-  };
-  if (heads.size() == 1)
-    work(heads.front(), options);
-  else
+  const auto work = [&](int head, const Options& own) { take(head, judge_head(files, question, call.claim, head, own)); };
+  if (heads.size() > 1)
     each_head(heads, options, work);
+  else {
+    HeadsProgress progress(1, options.progress);
+    Options own = options;
+    own.progress = [&progress](double share) { progress.tell(0, share); };
+    work(heads.front(), own);
+    progress.tell(0, 1);
+  }
   call.output = *files.output(call.worst_row().head);
 }
 

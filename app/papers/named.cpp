@@ -13,7 +13,7 @@
 #include "app/papers/planned_figure.h"
 #include "app/train/train_figures.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {

@@ -5,16 +5,18 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/json/field_reader.h"
-#include "app/json/field_writer.h"
+#include "app/json/settings_json.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/train/plan/train_fields.h"
-#include "ui/session/view_fields.h"
+#include "kernels/train/plan/plan_settings.h"
+#include "ui/session/settings.h"
 
 namespace attoscope {
+
+static Settings settings(WeightDigest& d) { return {{"run", &d.run}, {"weights", HexValue{&d.weights}}}; }
+
 namespace {
 
 const FromTraining* training_of(const AskedFigure& asked) { return std::get_if<FromTraining>(&named_figure(asked.name).made); }
@@ -114,22 +116,16 @@ AskedFigure parse_asked_figure(const std::string& text) {
   check_schema(json, figure_schema);
   AskedFigure asked;
   std::vector<std::string> remarks;
-  FieldReader reader(json, "", remarks);
-  for (const char* const key : {"schema", "version", "caption"}) reader.know(key);
-  reader.text("figure", asked.name);
-  visit_figure_settings(reader, asked.settings);
-  if (json.contains("plan"))
-    reader.object("plan", [&](FieldReader& inner) {
-      TrainPlan& plan = asked.plan.emplace(default_train_plan());
-      plan.with_exact = false;  // an older figure has no such key, and no such run
-      plan.recipe.held_out = 0;
-      visit_train_plan(inner, plan);
-    });
-  reader.list("digests", asked.digests, most_runs, [](FieldReader& inner, WeightDigest& d) {
-    inner.text("run", d.run);
-    inner.hex("weights", d.weights);
-  });
-  reader.remark_unknown();
+  Settings all = settings(asked.settings);
+  all.push_back({"figure", &asked.name});
+  all.push_back({"digests", list_of(asked.digests, most_runs)});
+  if (json.contains("plan")) {
+    TrainPlan& plan = asked.plan.emplace(default_train_plan());
+    plan.with_exact = false;  // an older figure has no such key, and no such run
+    plan.recipe.held_out = 0;
+    all.push_back({"plan", settings(plan)});
+  }
+  read_settings(json, "", all, remarks, {"schema", "version", "caption"});
   if (!remarks.empty()) throw std::runtime_error(remarks[0]);
   return asked;
 }

@@ -17,8 +17,10 @@
 #include "app/words/field_setter.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/scaled_kernels.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
@@ -62,7 +64,7 @@ void set(Experiment& e, const std::string& setting) {
   } else if (key == "kernel") {
     e = with_kernel(std::move(e), kernel_preset(value));
   } else if (key == "rows") {
-    set_field("figure", key, value, [&](FieldSetter& setter) { visit_problem(setter, e.problem); });
+    set_field("figure", settings(e.problem), key, value);
   } else {
     vary(e, key, value);
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/json/field_reader.h"
+#include "app/json/settings_json.h"
 #include "app/sweep/sweep_json.h"
 #include "app/words/numbers.h"
 #include "ui/frame/sweep_heat.h"
@@ -101,11 +101,10 @@ Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style) {
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks) {
   const nlohmann::json json = parse_json(text, 8);
   SweepStyle style;
-  FieldReader reader(json, "", remarks);
-  reader.object("style", [&](FieldReader& inner) {
-    inner.choice("spread", style.spread, sweep_spread_names);
-    inner.flag("heat_map", style.heat_map);
-  });
+  if (json.contains("style"))
+    read_settings({{"style", json["style"]}}, "",
+                  {{"style", Settings{{"spread", named(style.spread, sweep_spread_names)}, {"heat_map", &style.heat_map}}}},
+                  remarks);
   return style;
 }
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "app/figures/bundle.h"
-#include "app/json/field_reader.h"
+#include "app/json/settings_json.h"
 #include "app/session/session.h"
 #include "kernels/train/record.h"
 
@@ -17,18 +17,14 @@ PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks
   if (!json.contains("plot") || !json.contains("session"))
     throw std::runtime_error("session is missing, expected that of a plot");
   PlotBundle bundle;
-  FieldReader reader(json, "", remarks);
-  for (const char* const key : {"schema", "version", "caption", "session"}) reader.know(key);
-  reader.choice("plot", bundle.plot, plot_names);
   Digests digests;
-  reader.object("digests", [&](FieldReader& inner) {
-    inner.hex("golden", digests.golden);
-    inner.hex("a", digests.a);
-    inner.hex("b", digests.b);
-  });
-  reader.integer("steps", bundle.steps, 0, max_train_steps);
-  reader.text("forked", bundle.forked);
-  reader.remark_unknown();
+  read_settings(
+      json, "",
+      {{"plot", named(bundle.plot, plot_names)},
+       {"digests", Settings{{"golden", HexValue{&digests.golden}}, {"a", HexValue{&digests.a}}, {"b", HexValue{&digests.b}}}},
+       {"steps", &bundle.steps, {0, max_train_steps}},
+       {"forked", &bundle.forked}},
+      remarks, {"schema", "version", "caption", "session"});
   if (json.contains("digests")) bundle.digests = digests;
   bundle.session = parse_session(json["session"].dump(), remarks);
   return bundle;

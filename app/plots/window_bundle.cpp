@@ -10,9 +10,9 @@
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {

@@ -14,14 +14,13 @@
 #include "app/train/train_figures.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/judge/shares.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/sweep_heat.h"
 #include "ui/frame/ui_state.h"
-#include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/picture/score_window.h"
@@ -156,9 +155,9 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
     return {"Errors of a and b over the magnitude of golden; of elements that fall on one point the worst",
             scatter_panels(data.result)};
   if (plot == Plot::why) {
-    if (data.why->attribution.steps.empty())
+    if (data.why->steps.empty())
       throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
-    return {"Change of a's mean error if one step were exact", {why_panel(data.why->attribution)}};
+    return {"Change of a's mean error if one step were exact", {why_panel(*data.why)}};
   }
   const Palette& colours = palette(Theme::light);
   const TrafficOfAll all = traffic_of_all(r, colours);
@@ -187,7 +186,7 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
   SweepDrawing drawing;
   refresh(drawing, table, session.sweep);
   const bool two = table->axes.size() > 1;
-  f.panels.push_back(session.sweep.heat_map && two ? sweep_heat_panel(*table) : sweep_panel(drawing));
+  f.panels.push_back(session.sweep.heat_map && two ? sweep_heat_panel(*table) : drawing.panel);
   f.caption = fmt::format("{} over {}{}, {} seeds; attoscope " ATTOSCOPE_VERSION ".", table->measure, table->axes[0].title,
                           two ? " and " + table->axes[1].title : "", table->seeds);
   return f;
@@ -201,9 +200,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   refresh(drawing, record, session.train_look, train.seeds);
   Figure f = figure_of(plot, session);
   const bool of_runs = plot == Plot::train_runs;
-  constexpr double pixels = 2000;  // of print
-  const StepView view{0, drawing.last, pixels};
-  f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look, view));
+  f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look));
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
   f.caption =
       std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
@@ -249,7 +246,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     known.followed = std::make_shared<const FollowedRow>(
         FollowedRow{std::make_shared<const Result>(compute(followed_beside(e), options)), {}});
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
-    known.why = std::make_shared<const Why>(Why{e, attribute(e, options)});
+    known.why = std::make_shared<const Attribution>(attribute(e, options));
   return known;
 }
 

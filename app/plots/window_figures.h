@@ -10,7 +10,6 @@
 #include "kernels/questions/scores.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/sweep_answer.h"
-#include "ui/frame/why.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -23,7 +22,7 @@ struct PlotData {
   std::shared_ptr<const Result> result;
   std::shared_ptr<const ScoreWindow> scores;
   std::shared_ptr<const Clipping> clipping;
-  std::shared_ptr<const Why> why;
+  std::shared_ptr<const Attribution> why;
   std::shared_ptr<const SweepTable> sweep;
   TrainView train{};
   std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it

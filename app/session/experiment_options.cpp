@@ -13,6 +13,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
@@ -36,9 +37,7 @@ bool set_part_of_storage(Scalings& all, const std::string& label, const std::str
 
 /// Sets a field of a method. "order=interleaved:4" and "accumulator=h100" set two, "K.granularity=token" a part of one.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
-  const auto set = [&](const std::string& k, const std::string& v) {
-    set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
-  };
+  const auto set = [&](const std::string& k, const std::string& v) { set_field(label, settings(method), k, v); };
   if (set_part_of_storage(method.scaling, label, key, value)) return;
   if (key == "accumulator") {
     set("accumulator.qk", value);
@@ -55,13 +54,13 @@ void set_of_method(Method& method, const std::string& label, const std::string& 
 constexpr std::array<std::string_view, 11> special{"format", "algorithm", "policy", "block_q", "block_k",   "baseline",
                                                    "input",  "scale",     "mask",   "rows",    "traced_row"};
 
-/// Sets the other typed fields of the problem, or of method a.
-template <class Visit>
-void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
-  for (const ExperimentParameter& p : experiment_parameters) {
+/// Sets the other typed settings of the problem, or of method a: set(option, key, value).
+template <class Set>
+void set_plain(const ExperimentOptions& x, bool of_a, Set set) {
+  for (const Parameter& p : experiment_parameters()) {
     const std::string* const typed = x.find(p.key);
     if (typed == nullptr || is_of_a_method(p) != of_a || std::ranges::find(special, p.key) != special.end()) continue;
-    visit(std::string(p.option), std::string(of_a ? p.path.substr(2) : field_of(p)), *typed);
+    set(std::string(p.option), p.key, *typed);
   }
 }
 
@@ -153,8 +152,8 @@ void set_problem(Problem& p, const ExperimentOptions& x) {
   if (const auto* t = x.find("scale")) p.scale = scale(*t);
   if (const auto* t = x.find("mask")) p.mask = of_option("--mask", [&] { return parse_mask(*t); });
   if (const auto* t = x.find("rows")) p.rows = *t == "all" ? 0 : whole_number("--rows", *t, 1, max_n);
-  set_plain(x, false, [&](const std::string& option, const std::string& field, const std::string& value) {
-    set_field(option, field, value, [&](FieldSetter& s) { visit_problem(s, p); });
+  set_plain(x, false, [&](const std::string& option, const std::string& key, const std::string& value) {
+    set_field(option, settings(p), key, value);
   });
 }
 
@@ -168,8 +167,8 @@ void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
   set_kind_of_a(e.a, x, fresh);
   if (const auto* t = x.find("block_q")) e = with_block_q(e, whole_number("--block-q", *t, 1, max_tile));
   if (const auto* t = x.find("block_k")) e = with_block_k(e, whole_number("--block-k", *t, 1, max_tile));
-  set_plain(x, true, [&](const std::string& option, const std::string& field, const std::string& value) {
-    set_of_method(e.a, option, field, value);
+  set_plain(x, true, [&](const std::string& option, const std::string& key, const std::string& value) {
+    set_of_method(e.a, option, key, value);
   });
   if (const auto* t = x.find("baseline"))
     e = with_baseline(e, of_option("--baseline", [&]() -> const Policy& { return policy(*t); }));

@@ -24,12 +24,13 @@ struct FieldOption {
 
 /// The options as typed.
 struct ExperimentOptions {
-  Typed preset;                                           ///< initial probe; none: the default experiment
-  std::map<std::string, std::string, std::less<>> typed;  ///< by the keys of `experiment_parameters`: "--n 4096" is typed["n"]
-  Typed like;                                             ///< a whole kernel for a
-  Typed layout;                                           ///< layout of the input's tensors
-  std::array<Typed, 4> scales;                            ///< files of the scales of Q, K, V and a judged O
-  Typed kernel;                                           ///< file of a loaded output
+  Typed preset;  ///< initial probe; none: the default experiment
+  std::map<std::string, std::string, std::less<>>
+      typed;                    ///< by the keys of `experiment_parameters()`: "--n 4096" is typed["n"]
+  Typed like;                   ///< a whole kernel for a
+  Typed layout;                 ///< layout of the input's tensors
+  std::array<Typed, 4> scales;  ///< files of the scales of Q, K, V and a judged O
+  Typed kernel;                 ///< file of a loaded output
   std::string kernel_as = "a";
   std::vector<std::string> set{};
 

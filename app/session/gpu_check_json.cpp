@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/session/result_json.h"
-#include "kernels/questions/gpu_check_words.h"
+#include "kernels/questions/gpu_check.h"
 
 namespace attoscope {
 namespace {

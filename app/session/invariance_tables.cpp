@@ -6,7 +6,7 @@
 
 #include "app/session/session.h"
 #include "app/words/numbers.h"
-#include "kernels/questions/invariance_words.h"
+#include "kernels/questions/invariance.h"
 
 namespace attoscope {
 namespace {

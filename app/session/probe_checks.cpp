@@ -9,7 +9,7 @@
 #include "app/session/result_json.h"
 #include "app/words/numbers.h"
 #include "kernels/deviation/fields.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {

@@ -7,8 +7,11 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
-#include "app/json/field_reader.h"
 #include "app/json/json.h"
+#include "app/json/settings_json.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
@@ -16,22 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t largest_probe = 1 << 16;
 
-template <class V>
-void visit_check(V& v, Check& check) {
-  v.text("what", check.what);
-  v.real("at_least", check.at_least, RealRange{});
-  v.real("at_most", check.at_most, RealRange{});
-  v.text("says", check.says);
-}
-
 /// Item `index` of "checks".
 Check check_of(const nlohmann::json& item, std::size_t index, std::vector<std::string>& remarks) {
   const std::string path = "checks." + std::to_string(index);
   if (!item.is_object()) throw std::runtime_error(path + " is no object");
   Check check;
-  FieldReader reader(item, path, remarks);
-  visit_check(reader, check);
-  reader.remark_unknown();
+  read_settings(item, path,
+                {{"what", &check.what}, {"at_least", &check.at_least}, {"at_most", &check.at_most}, {"says", &check.says}},
+                remarks);
   if (check.what.empty() || (!item.contains("at_least") && !item.contains("at_most")))
     throw std::runtime_error(path + " is incomplete, expected 'what' and one of 'at_least' and 'at_most'");
   return check;
@@ -42,14 +37,12 @@ Probe parse_probe(std::string_view text) {
   check_schema(json, "attoscope.preset/1");
   Probe probe{.name = {}, .title = {}, .sentence = {}, .experiment = default_experiment(), .checks = {}};
   std::vector<std::string> remarks;
-  FieldReader reader(json, "", remarks);
-  reader.know("schema");
-  reader.know("checks");
-  reader.text("name", probe.name);
-  reader.text("title", probe.title);
-  reader.text("sentence", probe.sentence);
-  reader.object("experiment", [&](auto& inner) { visit_experiment(inner, probe.experiment); });
-  reader.remark_unknown();
+  read_settings(json, "",
+                {{"name", &probe.name},
+                 {"title", &probe.title},
+                 {"sentence", &probe.sentence},
+                 {"experiment", settings(probe.experiment)}},
+                remarks, {"schema", "checks"});
   const auto checks = json.find("checks");
   if (checks == json.end() || !checks->is_array() || checks->empty()) throw std::runtime_error("has no list of 'checks'");
   for (std::size_t i = 0; i < checks->size(); ++i) probe.checks.push_back(check_of((*checks)[i], i, remarks));

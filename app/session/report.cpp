@@ -16,10 +16,10 @@
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/accumulators.h"
-#include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/shown_number.h"
 #include "kernels/experiment/stored_bytes.h"
 #include "kernels/train/plan/plan.h"
@@ -29,7 +29,7 @@ namespace {
 
 /// True if the field is an option that matters in this method.
 bool is_option_of(const Method& m, const std::string& key) {
-  const ExperimentParameter* const p = parameter_at("a." + key);
+  const Parameter* const p = parameter_at("a." + key);
   return p != nullptr && is_option(*p) && matters(*p, m);
 }
 
@@ -172,7 +172,7 @@ std::string timing(const Result& r) {
   const std::string remark = r.remark.empty() ? "" : "  " + r.remark + "\n";
   return fmt::format("  {:.1f} ms on {}: inputs {:.1f}, golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.total,
                      r.device, t.inputs, t.golden, t.a, t.b, t.deviation) +
-         (r.choice.empty() ? "" : "  " + r.choice + "\n") + remark;
+         remark;
 }
 
 std::string digests(const Digests& d) {

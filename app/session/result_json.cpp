@@ -150,7 +150,6 @@ Json result_json(const Result& r) {
             {"device", r.device},
             {"rows", r.rows.size()}};
   if (!r.remark.empty()) json["remark"] = r.remark;
-  if (!r.choice.empty()) json["choice"] = r.choice;
   json["rows_without_keys"] = r.rows_without_keys;
   if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;
   json["golden"] = {{"rms", r.golden_rms}, {"nonfinite", r.golden_nonfinite}};

@@ -6,17 +6,14 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
-#include "app/json/field_reader.h"
-#include "app/json/field_writer.h"
-#include "app/session/session_fields.h"
+#include "app/json/settings_json.h"
 #include "app/words/numbers.h"
+#include "ui/session/settings.h"
 
 namespace attoscope {
 namespace {
 
 using Parsed = nlohmann::json;
-using Writer = FieldWriter;
-using Reader = FieldReader;
 
 constexpr std::string_view schema = "attoscope.session/1";
 /// Size limit of a session file; a thousand pins need about 6 MB.
@@ -84,12 +81,9 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
     check_schema(json, schema);
   LastSession read;
   Session& session = read.session;
-  Reader reader(json, "", remarks);
-  reader.know("schema");
-  reader.know("version");
-  reader.text("document", read.document);
-  visit_session(reader, session);
-  reader.remark_unknown();
+  Settings all = settings(session);
+  all.insert(all.begin(), {"document", &read.document});
+  read_settings(json, "", all, remarks, {"schema", "version"});
   find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
@@ -117,20 +111,15 @@ Session parse_session(std::string_view text, std::vector<std::string>& remarks) 
 std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
-  Writer writer(json);
-  visit_session(writer, session);
+  json.update(settings_json(settings_to_read(session)));
   return json_text(json);
 }
 
 std::string short_session_text(const Session& session) {
-  Session named = session, fresh;
+  Session named = session;
   name_shipped(named.experiment);
-  Json json = Json::object(), usual = Json::object();
-  Writer writer(json), usual_writer(usual);
-  visit_session(writer, named);
-  visit_session(usual_writer, fresh);
   Json text{{"schema", schema}};
-  text.update(difference(json, usual));
+  text.update(difference(settings_json(settings_to_read(named)), settings_json(settings_to_read(Session()))));
   return json_text(text, -1);
 }
 
@@ -163,18 +152,8 @@ LastSession last_session(const std::string& path, std::vector<std::string>& rema
   }
 }
 
-Json experiment_json(const Experiment& experiment) {
-  Json json = Json::object();
-  Writer writer(json);
-  visit_experiment(writer, experiment);
-  return json;
-}
+Json experiment_json(const Experiment& experiment) { return settings_json(settings_to_read(experiment)); }
 
-Json method_json(const Method& method) {
-  Json json = Json::object();
-  Writer writer(json);
-  visit_method(writer, method);
-  return json;
-}
+Json method_json(const Method& method) { return settings_json(settings_to_read(method)); }
 
 }  // namespace attoscope

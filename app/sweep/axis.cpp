@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "app/session/experiment_options.h"
@@ -10,6 +12,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 
 namespace attoscope {
@@ -19,21 +22,16 @@ using Set = void (*)(Experiment&, std::string_view key, const std::string& value
 
 std::string label_of(std::string_view key) { return "vary " + printable(key); }
 
-/// Sets the field `key` of the problem.
-void set_of_problem(Experiment& e, std::string_view key, const std::string& value) {
-  FieldSetter setter(label_of(key), key, value);
-  visit_problem(setter, e.problem);
-}
-/// Sets the field `key` of method a.
-void set_of_a(Experiment& e, std::string_view key, const std::string& value) {
-  FieldSetter setter(label_of(key), key, value);
-  visit_method(setter, e.a);
+/// Sets the setting at `path`, "problem.alibi" or "a.tau".
+void set_at(Experiment& e, std::string_view path, const std::string& label, const std::string& value) {
+  Experiment changed = e;
+  set_field(label, settings(changed), path, value);
+  e = following(e, changed, path, value);
 }
 int side_of(std::string_view key, std::string_view value) { return whole_number(label_of(key), value, 1, max_tile); }
 void set_block_k(Experiment& e, std::string_view key, const std::string& value) { e = with_block_k(e, side_of(key, value)); }
 void set_block_q(Experiment& e, std::string_view key, const std::string& value) { e = with_block_q(e, side_of(key, value)); }
 
-void set_format(Experiment& e, std::string_view, const std::string& value) { e = with_format(e, parse_format(value)); }
 void set_bits(Experiment& e, std::string_view key, const std::string& value) {
   Format f = e.format;
   const bool mantissa = key == "mantissa_bits";
@@ -51,7 +49,7 @@ void set_head(Experiment& e, std::string_view key, const std::string& value) {
 }
 void set_mask(Experiment& e, std::string_view, const std::string& value) { e.problem.mask = parse_mask(value); }
 void set_scale(Experiment& e, std::string_view key, const std::string& value) {
-  set_of_problem(e, key, value == "auto" ? "0" : value);
+  set_at(e, "problem.scale", label_of(key), value == "auto" ? "0" : value);
 }
 
 /// Sets tiles from "64" or "16x256": rows of queries x keys.
@@ -69,16 +67,9 @@ void set_tile_order(Experiment& e, std::string_view key, const std::string& valu
   if (value == "swapped") e = with_swapped_tiles(e);
 }
 
-void set_algorithm(Experiment& e, std::string_view key, const std::string& value) {
-  Experiment changed = e;
-  set_of_a(changed, key, value);
-  e.a = with_algorithm(e.a, changed.a.algorithm);
+void set_accumulator(Experiment& e, std::string_view key, const std::string& value) {
+  for (const char* const path : {"a.accumulator.qk", "a.accumulator.pv"}) set_at(e, path, label_of(key), value);
 }
-void set_accumulator(Experiment& e, std::string_view, const std::string& value) {
-  set_of_a(e, "accumulator.qk", value);
-  set_of_a(e, "accumulator.pv", value);
-}
-void set_policy(Experiment& e, std::string_view, const std::string& value) { e.a = with_policy(e.a, policy(value)); }
 void set_baseline(Experiment& e, std::string_view, const std::string& value) { e = with_baseline(e, policy(value)); }
 
 /// A key that does more than set the field of its parameter.
@@ -86,8 +77,7 @@ struct Special {
   std::string_view key;
   Set set;
 };
-constexpr std::array<Special, 17> specials{{
-    {"format", set_format},
+constexpr std::array<Special, 14> specials{{
     {"mantissa_bits", set_bits},
     {"exponent_bits", set_bits},
     {"input", set_input},
@@ -100,26 +90,17 @@ constexpr std::array<Special, 17> specials{{
     {"tile_square", set_tile_text},
     {"tile_area", set_tile_area},
     {"tile_order", set_tile_order},
-    {"algorithm", set_algorithm},
     {"accumulator", set_accumulator},
-    {"policy", set_policy},
     {"baseline", set_baseline},
 }};
 
 /// The parameter of this key, if sweeps can vary it; else null.
-const ExperimentParameter* swept(std::string_view key) {
-  const ExperimentParameter* const found = find_parameter(key);
+const Parameter* swept(std::string_view key) {
+  const Parameter* const found = find_parameter(key);
   return found != nullptr && !found->sweep.group.empty() ? found : nullptr;
 }
 
-Set setter_of(const ExperimentParameter& p) {
-  const auto* const special = std::ranges::find(specials, p.key, &Special::key);
-  return special != specials.end() ? special->set : is_of_a_method(p) ? set_of_a : set_of_problem;
-}
-
-AxisKey about(const ExperimentParameter& p) {
-  return {p.key, p.label, p.what, p.sweep.numeric, p.sweep.moves_truth, static_cast<int>(&p - experiment_parameters.data())};
-}
+AxisKey about(const Parameter& p) { return {p.key, p.label, p.what, p.sweep.numeric, p.sweep.moves_truth, p.sweep.rank}; }
 
 bool of_a_method(std::string_view key) { return key.size() > 2 && (key.starts_with("a.") || key.starts_with("b.")); }
 
@@ -171,15 +152,15 @@ std::vector<std::string> range_values(std::string_view key, const std::string& t
 
 std::vector<AxisKey> axis_keys() {
   std::vector<AxisKey> keys;
-  for (const ExperimentParameter& p : experiment_parameters)
+  for (const Parameter& p : experiment_parameters())
     if (!p.sweep.group.empty()) keys.push_back(about(p));
   return keys;
 }
 
 AxisKey axis_key(std::string_view key) {
-  if (const ExperimentParameter* const p = swept(key)) return about(*p);
+  if (const Parameter* const p = swept(key)) return about(*p);
   if (!of_a_method(key)) refuse_key(key);
-  return {key, key, "a field of a method", false, key == "a.input", static_cast<int>(experiment_parameters.size())};
+  return {key, key, "a field of a method", false, key == "a.input", std::numeric_limits<int>::max()};
 }
 
 Axis parse_axis(std::string_view text) {
@@ -210,7 +191,9 @@ std::string axis_text(const Axis& axis) {
 }
 
 void vary(Experiment& experiment, std::string_view key, const std::string& value) {
-  if (const ExperimentParameter* const p = swept(key)) return setter_of(*p)(experiment, key, value);
+  if (const auto* const special = std::ranges::find(specials, key, &Special::key); special != specials.end())
+    return special->set(experiment, key, value);
+  if (const Parameter* const p = swept(key)) return set_at(experiment, p->path, label_of(key), value);
   if (!of_a_method(key)) refuse_key(key);
   apply_setting(experiment, std::string(key) + "=" + value);
 }

@@ -2,8 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/json/field_reader.h"
+#include "app/json/settings_json.h"
 #include "app/session/session.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
@@ -21,12 +22,10 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   const nlohmann::json json = parse_json(text, 8);
   check_schema(json, schema);
   Sweep sweep;
-  FieldReader reader(json, "", remarks);
-  for (const char* const key : {"schema", "version", "vary", "style"}) reader.know(key);
-  reader.integer("seeds", sweep.seeds, 1, max_seeds);
-  reader.text("measure", sweep.measure.name);
-  reader.object("experiment", [&](FieldReader& inner) { visit_experiment(inner, sweep.base); });
-  reader.remark_unknown();
+  read_settings(
+      json, "",
+      {{"seeds", &sweep.seeds, {1, max_seeds}}, {"measure", &sweep.measure.name}, {"experiment", settings(sweep.base)}},
+      remarks, {"schema", "version", "vary", "style"});
   try {
     sweep.measure = parse_measure(sweep.measure.name);
     for (const nlohmann::json& axis : json.at("vary")) sweep.axes.push_back(parse_axis(axis.get<std::string>()));

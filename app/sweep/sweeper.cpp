@@ -11,9 +11,9 @@
 #include "app/sweep/point_cache.h"
 #include "app/sweep/runner.h"
 #include "app/words/devices.h"
-#include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
@@ -120,16 +120,16 @@ auto taken(W& worker, std::string& message) -> decltype(worker.take()) {
 
 std::shared_ptr<const SweepOffer> sweep_offer() {
   auto offer = std::make_shared<SweepOffer>();
-  for (const ExperimentParameter& p : experiment_parameters)
+  for (const Parameter& p : experiment_parameters())
     if (!p.sweep.group.empty())
-      offer->parameters.push_back({std::string(p.key), std::string(p.label), std::string(p.what), std::string(p.sweep.group),
+      offer->parameters.push_back({p.key, std::string(p.label), std::string(p.what), std::string(p.sweep.group),
                                    std::string(p.sweep.example), p.sweep.numeric});
   add_steps(*offer, "a");
   add_steps(*offer, "b");
   for (const DeviationMeasure& m : deviation_measures)
     offer->quantities.push_back({std::string(m.key), std::string(m.title), true, is_divisible(m)});
   for (const std::string_view name : plain_quantities)
-    offer->quantities.push_back({std::string(name), title_of({std::string(name)}), false, false});
+    offer->quantities.push_back({std::string(name), title_of(Measure{std::string(name)}), false, false});
   return offer;
 }
 

@@ -6,8 +6,8 @@
 
 #include "app/tensors/npy.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 

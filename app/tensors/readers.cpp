@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "app/words/numbers.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 

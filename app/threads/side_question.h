@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "app/threads/worker.h"
@@ -13,55 +16,97 @@
 
 namespace attoscope {
 
+/// The sentence of what f throws; "": it throws nothing.
+template <class F>
+std::string failure_of(F f) {
+  try {
+    f();
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "There is not enough memory for this experiment.";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// One run of the work.
+template <class Answer>
+struct SideRun {
+  Options options;                      ///< cancellation, device
+  std::shared_ptr<const Answer> known;  ///< the answer when the question was asked, to any question; null: none
+  std::function<void(Answer)> publish;  ///< publishes a first answer while the work continues
+};
+
 /// Question must have ==. An answer stays until a newer one comes.
 template <class Question, class Answer>
 class SideQuestion {
  public:
-  using Work = std::function<Answer(const Question&, const Cancelled&)>;
+  using Run = SideRun<Answer>;
+  using Work = std::function<Answer(const Question&, const Run&)>;
 
   /// The worker's thread calls `published` whenever `update` has something to take.
   SideQuestion(Work work, std::function<void()> published)
-      : worker_(
-            [this, work = std::move(work)](const Asked& asked, const Cancelled& cancelled) -> Shared {
-              const auto outdated = [&] { return forgotten_ != asked.forgotten; };
-              try {
-                return std::make_shared<const Answer>(work(asked.question, [&] { return outdated() || cancelled(); }));
-              } catch (const Stopped&) {
-                if (!outdated()) throw;
-                return nullptr;
-              }
-            },
-            std::move(published)) {}
+      : worker_([this, work = std::move(work)](const Asked& asked, const auto& cancelled,
+                                               const auto& publish) { return answered(work, asked, cancelled, publish); },
+                std::move(published)) {}
 
-  /// Asks the question unless it is the last one.
-  void ask(const Question& question) {
-    if (asked_ == question) return;
-    asked_ = question;
-    worker_.submit({question, forgotten_});
+  /// Asks the question unless it is the last one on the same device.
+  void ask(const Question& question, const std::string& device = "cpu") {
+    if (asked_ == std::pair{question, device}) return;
+    asked_ = {question, device};
+    worker_.submit({question, device, answer_, forgotten_});
   }
   /// Stops the work; the next question is asked even if it equals the last one.
   void forget() {
     asked_.reset();
     ++forgotten_;
   }
+  /// Drops the answer, too, and those on their way.
+  void clear() {
+    forget();
+    dropped_ = forgotten_;
+    answer_.reset();
+  }
   /// Takes a published answer. Throws the exceptions of the work.
   void update() {
-    if (auto answer = worker_.take(); answer && *answer) answer_ = std::move(*answer);
+    if (auto told = worker_.take(); told && told->answer && told->forgotten >= dropped_) answer_ = std::move(told->answer);
   }
   /// The newest answer, to any question; null: none yet.
   const std::shared_ptr<const Answer>& answer() const { return answer_; }
   bool busy() const { return worker_.busy(); }
 
  private:
-  using Shared = std::shared_ptr<const Answer>;
   struct Asked {
     Question question;
+    std::string device;
+    std::shared_ptr<const Answer> known;
     std::uint64_t forgotten = 0;
   };
-  std::optional<Question> asked_;
+  struct Told {
+    std::shared_ptr<const Answer> answer;  ///< null: the question was forgotten
+    std::uint64_t forgotten = 0;
+  };
+
+  Told answered(const Work& work, const Asked& asked, const Cancelled& cancelled,
+                const std::function<void(Told)>& publish) const {
+    const auto outdated = [&] { return forgotten_ != asked.forgotten; };
+    const auto told = [&](Answer answer) { return Told{std::make_shared<const Answer>(std::move(answer)), asked.forgotten}; };
+    const Run run{.options = {.cancelled = [&] { return outdated() || cancelled(); }, .device = asked.device},
+                  .known = asked.known,
+                  .publish = [&](Answer first) { publish(told(std::move(first))); }};
+    try {
+      return told(work(asked.question, run));
+    } catch (const Stopped&) {
+      if (!outdated()) throw;
+      return {};
+    }
+  }
+
+  std::optional<std::pair<Question, std::string>> asked_;
   std::atomic<std::uint64_t> forgotten_{0};  ///< number of calls of `forget`; earlier questions are outdated
-  Shared answer_;
-  Worker<Asked, Shared> worker_;  ///< last, so that it joins before anything it uses is destroyed
+  std::uint64_t dropped_ = 0;                ///< answers to questions before this one are not taken
+  std::shared_ptr<const Answer> answer_;
+  Worker<Asked, Told> worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -100,7 +100,7 @@ TrainView computed_training(const Session& session, const Cancelled& cancelled) 
 }
 
 TrainDesk::TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
-    : text_([](const TextSource& asked, const Cancelled&) { return read_plan_text(asked); }, published),
+    : text_([](const TextSource& asked, const auto&) { return read_plan_text(asked); }, published),
       thread_(published, std::move(keeping), std::move(make)) {
   std::error_code error;
   const std::string own = thread_.own_checkpoint();

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/json/field_reader.h"
-#include "app/json/field_writer.h"
 #include "app/json/json_place.h"
+#include "app/json/settings_json.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
-#include "kernels/train/plan/train_fields.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/plan_settings.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -184,9 +184,7 @@ TrainPlan plan_of(const JsonPlace& json) {
   plan.recipe.held_out = 0;
   if (!json.json().is_object()) json.refuse("an object");
   std::vector<std::string> remarks;
-  FieldReader reader(json.json(), json.path(), remarks);
-  visit_train_plan(reader, plan);
-  reader.remark_unknown();
+  read_settings(json.json(), json.path(), settings(plan), remarks);
   if (!remarks.empty()) throw std::runtime_error(remarks[0].substr(0, remarks[0].find(';')));
   Parsed whole = json.json();
   // old records lack these keys; such trainings had no exact attention, used all of the text and stored fp32
@@ -208,12 +206,7 @@ TrainPlan plan_of(const JsonPlace& json) {
 
 }  // namespace
 
-Json train_plan_json(const TrainPlan& plan) {
-  Json json = Json::object();
-  FieldWriter writer(json);
-  visit_train_plan(writer, plan);
-  return json;
-}
+Json train_plan_json(const TrainPlan& plan) { return settings_json(settings_to_read(plan)); }
 
 Json train_json(const TrainRecord& record) {
   const int embedding = record.parameters.index("embedding");

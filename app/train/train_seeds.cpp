@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "app/json/field_writer.h"
+#include "app/json/json.h"
 #include "app/train/train_figures.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"

@@ -2,72 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
+#include <stdexcept>
 
 #include "kernels/experiment/accumulators.h"
-#include "kernels/experiment/experiment_fields.h"
-#include "kernels/experiment/text.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 namespace {
-
-/// Checks every field and throws where a value is not allowed.
-class Checker {
- public:
-  explicit Checker(std::string path) : path_(std::move(path)) {}
-
-  template <class T>
-  void integer(std::string_view key, const T& x, T min, T max) const {
-    if (x < min || x > max) refuse(key, std::to_string(x), whole_range_text(min, max));
-  }
-  void real(std::string_view key, double x, const RealRange& range) {
-    if (!contains(range, x)) refuse(key, shortest(x), attoscope::text(range));
-  }
-  void optional_real(std::string_view key, const std::optional<double>& x, const RealRange& range) {
-    if (x) real(key, *x, range);
-  }
-  template <class E, std::size_t N>
-  void choice(std::string_view key, E x, const std::array<std::string_view, N>& names) {
-    const auto index = static_cast<std::size_t>(x);
-    if (index >= N) refuse(key, std::to_string(index), listed(names));
-  }
-  void format(std::string_view key, const Format& f) {
-    const Checker inner(path_of(key));
-    inner.integer("exponent_bits", f.exponent_bits, min_exponent_bits, max_exponent_bits);
-    inner.integer("mantissa_bits", f.mantissa_bits, 0, max_mantissa_bits);
-    if (f.top_code_nan && f.overflow == Overflow::infinity)
-      inner.refuse("overflow", "infinity", "saturate or nan, since the format has no infinity");
-  }
-  void rounding(std::string_view key, const Rounding& x) {
-    if (x.kind == Rounding::Kind::format) format(key, x.format);
-  }
-  void scaling(std::string_view key, const Scaling& x) {
-    if (!x.is_on()) return;
-    const std::string text = scaling_text(x);
-    try {
-      if (parse_scaling(text) == x) return;
-    } catch (const std::invalid_argument&) {
-      // expected: below
-    }
-    refuse(key, text, std::string(scalings_expected));
-  }
-  void flag(std::string_view, bool) {}
-  void text(std::string_view, const std::string&) {}
-  void hex(std::string_view, std::uint64_t) {}
-  void policy(std::string_view, const Precision&) {}
-  template <class F>
-  void object(std::string_view key, F visit) {
-    Checker inner(key == "precision" ? path_ : path_of(key));  // "a.O", as in --set
-    visit(inner);
-  }
-
- private:
-  std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
-  [[noreturn]] void refuse(std::string_view key, const std::string& value, const std::string& expected) const {
-    throw std::invalid_argument(path_of(key) + " is " + value + ", expected " + expected);
-  }
-  std::string path_;
-};
 
 /// Checks that the tensors of a file were read and fit the problem.
 void validate_tensors(const Problem& p) {
@@ -122,22 +63,6 @@ void validate_loaded(const Experiment& e) {
 
 }  // namespace
 
-bool contains(const RealRange& r, double x) {
-  if (x == 0 && !r.zero.empty()) return true;
-  return x >= r.min && x <= r.max && !(r.above_min && x == r.min);
-}
-
-std::string text(const RealRange& r) {
-  const bool bounded = r.max != RealRange{}.max;
-  std::string s = bounded ? "a number" : "a finite number";
-  if (r.above_min) {
-    s += " above " + shortest(r.min) + (bounded ? " and at most " + shortest(r.max) : "");
-  } else if (bounded) {
-    s += " from " + shortest(r.min) + " to " + shortest(r.max);
-  }
-  return r.zero.empty() ? s : s + ", or 0 for " + std::string(r.zero);
-}
-
 bool works_in_double(const Experiment& e) {
   const auto wide = [](const Format& f) { return significand_bits(f) > 24; };
   if (wide(e.format)) return true;
@@ -174,8 +99,7 @@ std::vector<int> computed_rows(const Problem& p) {
 }
 
 void validate(const Experiment& e) {
-  Checker checker("");
-  visit_experiment(checker, e);
+  check(settings_to_read(e));
   for (const Method* m : {&e.a, &e.b}) validate_scalings(e, *m);
   for (const Method* m : {&e.a, &e.b}) validate_accumulators(e, *m);
   if (e.problem.input.kind == InputKind::tensors) validate_tensors(e.problem);

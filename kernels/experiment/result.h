@@ -65,7 +65,6 @@ struct Result {
   Experiment experiment;
   std::string device;                     ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
   std::string remark;                     ///< one sentence that says why it is not the device that was asked for; empty: it is
-  std::string choice;                     ///< of "auto" with a GPU: the device that it took, with the reason; else empty
   std::vector<int> rows;                  ///< row of Q for each row of the matrices
   int rows_without_keys = 0;              ///< of these: they see no key, and their output is 0 in golden, a and b
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for all methods

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 
 namespace attoscope {

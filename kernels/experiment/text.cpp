@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "kernels/experiment/text.h"
-#include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/driver.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/gpu/gpu_code.h"
@@ -38,7 +37,10 @@ std::vector<int> devices_of(std::string_view device) {
   if (device == "cpu" || (device == "auto" && cuda_devices().empty())) return {};
   if (cuda_devices().empty() && device.starts_with("cuda"))
     throw std::invalid_argument("device is " + std::string(device) + ", but: " + why_no_cuda());
-  if (device == "auto") return {preferred_gpu(cuda_devices())};
+  if (device == "auto") {
+    const auto drawing = std::ranges::find_if(cuda_devices(), &DeviceInfo::draws);
+    return {(drawing != cuda_devices().end() ? *drawing : cuda_devices().front()).index};
+  }
   if (device == "cuda") return {cuda_devices().front().index};
   std::vector<int> gpus;
   for (std::size_t at = 0; at <= device.size();) {
@@ -49,6 +51,14 @@ std::vector<int> devices_of(std::string_view device) {
     at = end + 1;
   }
   return gpus;
+}
+
+int rows_at_a_time(const std::vector<int>& gpus) {
+  constexpr int rows_of_a_multiprocessor = 64;  // two thread blocks of 32 rows
+  int rows = 0;
+  for (const int gpu : gpus)
+    rows += std::max(1, std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index)->multiprocessors) * rows_of_a_multiprocessor;
+  return rows;
 }
 
 #ifndef ATTOSCOPE_CUDA

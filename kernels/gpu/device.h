@@ -50,10 +50,12 @@ const std::vector<DeviceInfo>& cuda_devices();
 /// One sentence that says why `cuda_devices()` is empty; empty if it is not.
 const std::string& why_no_cuda();
 
-/// The GPUs that `device` names; empty: the CPU. "auto" is the preferred GPU (see kernels/gpu/device_choice.h), or the CPU if
-/// there is none; `compute` chooses between them by measured times. Throws std::invalid_argument in one sentence if it names
-/// none, or one that does not exist.
+/// The GPUs that `device` names; empty: the CPU. "auto" is the first GPU that draws a screen, since it shows its results
+/// without a copy, else the first, or the CPU if there is none; `compute` leaves its small questions to the CPU. Throws
+/// std::invalid_argument in one sentence if it names none, or one that does not exist.
 std::vector<int> devices_of(std::string_view device);
+/// Number of rows that these GPUs hold at a time. Up to there a run's time grows with its keys alone.
+int rows_at_a_time(const std::vector<int>& gpus);
 
 /// Golden, a and b of a result as they lie on a GPU; freed with the last copy of the result. Opaque outside kernels/*.cu.
 class DeviceMatrices;

@@ -24,7 +24,7 @@ class ErrorSign {
       : o_(*output.values),
         golden_(judged.tolerance.golden),
         variant_(right_softmax(output.problem)),
-        head_(variant_head(*output.problem.input.tensors)),
+        head_(variant_head(output.problem.input.tensors)),
         of_key_(static_cast<std::size_t>(head_.shape.n_k)) {}
 
   bool found() {

@@ -1,9 +1,14 @@
 #include "kernels/judge/fits.h"
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <numbers>
 #include <vector>
@@ -79,7 +84,8 @@ class NumberFits {
   }
   RoundedRow times_of_row(std::function<double(int row)> factor) const {
     return [&wrong = wrong_, factor = std::move(factor)](int row, double* out, double*) {
-      for (int c = 0; c < wrong.golden().cols; ++c) out[c] = factor(row) * wrong.truth(row)[c];
+      const double f = factor(row);
+      for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.truth(row)[c];
     };
   }
 
@@ -163,15 +169,15 @@ class NumberFits {
 
   /// l + x instead of l in every row: O (l + x) = truth l.
   NamedSlip offset_of_l() const {
-    std::vector<double> sums;
-    for (int row = 0; row < wrong_.golden().rows; ++row) sums.push_back(sum_of_exp(*wrong_.head(), right_, row));
-    const auto L = std::make_shared<const std::vector<double>>(std::move(sums));
+    const auto l_of = [this](int row) { return sum_of_exp(*wrong_.head(), right_, row); };
     double along = 0, square = 0;
-    for (const int row : rows_)
+    for (const int row : rows_) {
+      const double l = l_of(row);
       for (int c = 0; c < columns_; ++c) {
-        const double o = wrong_.output(row)[c], slope = o / (*L)[at(row)];
+        const double o = wrong_.output(row)[c], slope = o / l;
         along += slope * (wrong_.truth(row)[c] - o), square += slope * slope;
       }
+    }
     const double x = along / square;
     if (!std::isfinite(x) || x == 0) return {};
     if (right_.sink)
@@ -179,7 +185,10 @@ class NumberFits {
     const std::string text = "l is too " + std::string(x > 0 ? "large" : "small") + " by " + number_text(std::abs(x)) +
                              " exp(0), the same in all rows" +
                              (x > 0 ? ", as so many keys of score 0 and value 0 make it" : "");
-    return wrong_.named(Kind::row_factor, text, times_of_row([L, x](int row) { return (*L)[at(row)] / ((*L)[at(row)] + x); }));
+    return wrong_.named(Kind::row_factor, text, times_of_row([l_of, x](int row) {
+                          const double l = l_of(row);
+                          return l / (l + x);
+                        }));
   }
 
   NamedSlip other_sink(double right, double sink) const {
@@ -259,14 +268,14 @@ NamedSlip NumberFits::columns_of_scores() const {
   const auto groups = at((t.d + width - 1) / width);
   std::vector<double> a(groups, 1);
   const auto scaled = [&](const std::vector<double>& by) {
-    Tensors x = t;
-    for (std::size_t i = 0; i < x.q.size(); ++i) x.q[i] *= by[i % at(t.d) / at(width)];
-    return x;
+    std::vector<double> q = t.q;
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] *= by[i % at(t.d) / at(width)];
+    return wrong_.kernel_with(&Tensors::q, std::move(q));
   };
   const std::vector<int> rows = wrong_.some(t.n_k > 1024 ? 8 : 24);
   for (int step = 0; step < 12; ++step) {
     wrong_.check();
-    const MistakenKernel kernel = wrong_.kernel_of(scaled(a));
+    const MistakenKernel kernel = scaled(a);
     std::vector<double> square(groups * groups), along(groups), out(at(t.d_v));
     for (const int row : rows) {
       const std::vector<double> P = weights(*kernel.head, right_, row);
@@ -309,7 +318,7 @@ NamedSlip NumberFits::columns_of_scores() const {
     g = end;
   }
   if (text.empty() || text.size() > 200) return {};
-  return wrong_.named(Kind::number, text, wrong_.rows_of(wrong_.kernel_of(scaled(a))));
+  return wrong_.named(Kind::number, text, wrong_.rows_of(scaled(a)));
 }
 
 NamedSlip NumberFits::bound() const {
@@ -351,7 +360,10 @@ NamedSlip NumberFits::bound() const {
     double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
     for (int i = 0; i < 24; ++i) {  // golden section
       const double x = high - (high - low) / std::numbers::phi, y = low + (high - low) / std::numbers::phi;
-      (rest(x) < rest(y) ? high : low) = rest(x) < rest(y) ? y : x;
+      if (rest(x) < rest(y))
+        high = y;
+      else
+        low = x;
     }
     for (const double x : rounder((low + high) / 2)) {
       MistakenKernel kernel = wrong_.right_kernel();
@@ -433,9 +445,9 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
     double most = 0;
     for (std::size_t j = 0; j < n; ++j) a[j] += std::clamp(by[j], -0.5 * a[j], 0.5), most = std::max(most, std::abs(by[j]));
     if (!std::isfinite(most)) return {};
-    Tensors scaled = t;
-    for (std::size_t i = 0; i < scaled.k.size(); ++i) scaled.k[i] *= a[i / at(t.d)];
-    kernel = wrong.kernel_of(scaled);
+    std::vector<double> k = t.k;
+    for (std::size_t i = 0; i < k.size(); ++i) k[i] *= a[i / at(t.d)];
+    kernel = wrong.kernel_with(&Tensors::k, std::move(k));
     if (most < 1e-3) break;
   }
   const auto [least, most] = std::ranges::minmax(a);
@@ -470,33 +482,75 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
                      });
 }
 
+namespace {
+
+struct Fit {
+  NamedSlip (*slip)(const WrongOutput&);
+  bool bears_nan = false;
+};
+constexpr std::array<Fit, 12> fits{{{place_fit, true},
+                                    {number_fit},
+                                    {count_fit, true},
+                                    {suspect_fit},
+                                    {mask_fit, true},
+                                    {key_place_fit},
+                                    {loop_fit},
+                                    {rotary_fit},
+                                    {rounding_fit},
+                                    {key_scale_fit},
+                                    {row_factor_fit},
+                                    {foreign_key_fit}}};
+
+/// Tries fits side by side, begun in their order. The first of them that names the mistake, or fails, ends those behind it, so
+/// that the answer is the same on any number of threads.
+class SideBySide {
+ public:
+  SideBySide(const WrongOutput& wrong, const Options& options) : wrong_(wrong), options_(options) {}
+
+  NamedSlip first(int begin, int end, int& fit) {
+    next_ = begin, last_ = end;
+    tbb::parallel_for(0, tbb::this_task_arena::max_concurrency(), [&](int) {
+      tbb::this_task_arena::isolate([&] {
+        for (int i = next_++; i < last_; i = next_++) attempt(i);
+      });
+    });
+    fit = last_;
+    if (fit == end) return {};
+    if (failures_[at(fit)]) std::rethrow_exception(failures_[at(fit)]);
+    return std::move(slips_[at(fit)]);
+  }
+
+ private:
+  void attempt(int i) {
+    if (wrong_.found().nonfinite > 0 && !fits[at(i)].bears_nan) return;
+    Options own = options_;
+    own.cancelled = [this, i] { return i > last_ || (options_.cancelled && options_.cancelled()); };
+    try {
+      const WrongOutput wrong(wrong_, own);
+      wrong.check();
+      slips_[at(i)] = fits[at(i)].slip(wrong);
+      if (!slips_[at(i)]) return;
+    } catch (...) {
+      failures_[at(i)] = std::current_exception();
+    }
+    for (int last = last_; i < last && !last_.compare_exchange_weak(last, i);) continue;
+  }
+
+  const WrongOutput& wrong_;
+  const Options& options_;
+  std::atomic<int> next_{0}, last_{0};  ///< the fit to begin next, and the first that ended the search
+  std::array<NamedSlip, fits.size()> slips_;
+  std::array<std::exception_ptr, fits.size()> failures_;
+};
+
+}  // namespace
+
 std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                                 const Options& options, int& fit) {
-  struct Fit {
-    NamedSlip (*slip)(const WrongOutput&);
-    bool bears_nan = false;
-  };
-  constexpr std::array<Fit, 12> fits{{{place_fit, true},
-                                      {number_fit},
-                                      {count_fit, true},
-                                      {suspect_fit},
-                                      {mask_fit, true},
-                                      {key_place_fit},
-                                      {loop_fit},
-                                      {rotary_fit},
-                                      {rounding_fit},
-                                      {key_scale_fit},
-                                      {row_factor_fit},
-                                      {foreign_key_fit}}};
   const WrongOutput wrong(output, judged, result, heads, options);
   if (wrong.wrong().empty()) return {};
-  const int first = std::max(fit, 0), end = fit < 0 ? static_cast<int>(fits.size()) : fit + 1;
-  for (fit = first; fit < end; ++fit) {
-    wrong.check();
-    if (judged.head.nonfinite > 0 && !fits[at(fit)].bears_nan) continue;
-    if (NamedSlip slip = fits[at(fit)].slip(wrong)) return slip;
-  }
-  return {};
+  const int begin = std::max(fit, 0), end = fit < 0 ? static_cast<int>(fits.size()) : fit + 1;
+  return SideBySide(wrong, options).first(begin, end, fit);
 }
 
 }  // namespace attoscope

@@ -1,9 +1,10 @@
 #include "kernels/judge/judge.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/cpu/simulate.h"
@@ -12,6 +13,7 @@
 #include "kernels/judge/fits.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/error_places.h"
+#include "kernels/slips/seen_tensors.h"
 #include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
@@ -97,34 +99,10 @@ class Judge {
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
 
-  /// True if D has all of these numbers. Most files hold nothing else; of bf16, tf32 and fp32 the bits of a float tell.
-  bool holds(const std::vector<double>& x) const {
-    const Format& f = output_.claim.format;
-    if (f.exponent_bits != 8 || f.mantissa_bits > 23)
-      return std::ranges::all_of(x, [&](double y) { return round(f, y) == y || std::isnan(y); });
-    std::uint64_t lost = 0;
-    std::uint32_t bits = 0;
-    for (const double y : x) {
-      const auto z = static_cast<float>(y);
-      bits |= std::bit_cast<std::uint32_t>(z);
-      lost |= std::bit_cast<std::uint64_t>(y) ^ std::bit_cast<std::uint64_t>(static_cast<double>(z));
-    }
-    return lost == 0 && (bits & ((std::uint32_t{1} << (23 - f.mantissa_bits)) - 1)) == 0;
-  }
-
-  /// Everybody sees the inputs rounded to D, as the kernel's own loads do; most files hold nothing else.
+  /// Everybody sees the inputs rounded to D, as the kernel's own loads do.
   void see_inputs() {
-    const Tensors& given = *p_.input.tensors;
-    inputs_ = p_.input.tensors;
-    if (holds(given.q) && holds(given.k) && holds(given.v)) return;
-    const auto rounded = [&](const std::vector<double>& x) {
-      std::vector<double> y = x;
-      for (double& z : y) z = round(output_.claim.format, z);
-      return y;
-    };
-    given_ = inputs_;
-    inputs_ = std::make_shared<const Tensors>(
-        Tensors{given.n, given.n_k, given.d, given.d_v, rounded(given.q), rounded(given.k), rounded(given.v)});
+    inputs_ = seen_in(output_.claim.format, p_.input.tensors);
+    if (inputs_ != p_.input.tensors) given_ = p_.input.tensors;
   }
 
   /// A row held to what a kernel is expected to give, or to the truth where there is none, or the row sees no key.
@@ -258,6 +236,26 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   return other;
 }
 
+/// The same heads, each read once.
+OtherHeads read_once(const OtherHeads& heads) {
+  if (!heads.read) return heads;
+  struct Kept {
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<const Tensors>> tensors;
+  };
+  OtherHeads once = heads;
+  once.read = [read = heads.read, kept = std::make_shared<Kept>()](int head) {
+    {
+      const std::scoped_lock lock(kept->mutex);
+      if (const auto found = kept->tensors.find(head); found != kept->tensors.end()) return found->second;
+    }
+    const std::shared_ptr<const Tensors> tensors = read(head);
+    const std::scoped_lock lock(kept->mutex);
+    return kept->tensors[head] = tensors;
+  };
+  return once;
+}
+
 /// `fitted_slip` on the inputs as the kernel saw them, rounded.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
@@ -281,8 +279,9 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
-SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {
+  const OtherHeads heads = read_once(all_heads);
   const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
   const Result result = compute(experiment_of(output, known.policy), options);
   SlipSearch search = find_slips(result, heads, options);

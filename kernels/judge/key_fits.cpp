@@ -1,6 +1,7 @@
 // Keys that a row sees and should not, or does not see; K and V of some keys that are those of others.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <set>
@@ -17,50 +18,66 @@ constexpr int most_keys = 4096;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Sums of exp(S - m) and of its products with V over the first keys, for all keys of a kernel, hidden ones too.
+/// Sums of exp(S - m) and of its products with V over the first keys, for all keys of some heads, one behind the other, hidden
+/// ones too.
 class RunningSums {
  public:
-  RunningSums(const MistakenKernel& kernel, int row) : columns_(kernel.head->shape.d_v) {
-    const int n_k = kernel.head->shape.n_k;
-    SoftmaxVariant all = kernel.softmax;
-    all.keys = [n_k](int) { return Keys{0, n_k}; };
-    const std::vector<double> s = scores(*kernel.head, all, row);
-    const double m = *std::ranges::max_element(s);
+  RunningSums(const WrongOutput& wrong, const std::vector<const VariantHead*>& heads, int row)
+      : wrong_(wrong), row_(row), columns_(wrong.golden().cols) {
+    SoftmaxVariant all = wrong.right();
+    for (const VariantHead* head : heads) {
+      all.keys = [n_k = head->shape.n_k](int) { return Keys{0, n_k}; };
+      std::ranges::copy(scores(*head, all, row), std::back_inserter(e_));
+      for (int j = 0; j < head->shape.n_k; ++j) v_.push_back(&head->v[at(j) * at(columns_)]);
+    }
+    const double m = *std::ranges::max_element(e_);
     if (all.sink) sink_ = std::exp(*all.sink - m);
-    l_.push_back(0), o_.resize(at(columns_));
-    for (int j = 0; j < n_k; ++j) {
-      const double e = std::exp(s[at(j)] - m);
-      l_.push_back(l_.back() + e);
-      for (int c = 0; c < columns_; ++c)
-        o_.push_back(o_[at(j) * at(columns_) + at(c)] + e * kernel.head->v[at(j) * at(columns_) + at(c)]);
+    l_.push_back(0), o_.resize(at(columns_) * (e_.size() + 1));
+    double* sum = o_.data();
+    for (std::size_t j = 0; j < e_.size(); ++j, sum += columns_) {
+      e_[j] = std::exp(e_[j] - m);
+      l_.push_back(l_.back() + e_[j]);
+      for (int c = 0; c < columns_; ++c) sum[columns_ + c] = sum[c] + e_[j] * v_[j][c];
     }
   }
 
-  double output(int first, int end, int c) const {
-    const double l = l_[at(end)] - l_[at(first)] + sink_;
-    return (o_[at(end) * at(columns_) + at(c)] - o_[at(first) * at(columns_) + at(c)]) / l;
+  double output(Keys keys, int c) const {
+    return (o_[at(keys.end) * at(columns_) + at(c)] - o_[at(keys.first) * at(columns_) + at(c)]) / l(keys);
   }
 
-  /// The run of keys, of those that begin and end as asked, with which the output is nearest.
-  template <class Allowed>
-  Keys nearest(const double* o, const Allowed& allowed) const {
+  /// True if the row is rounded from what these keys make of it.
+  bool fits(Keys keys) const {
+    return wrong_.fits(row_, [&](int, double* out, double* slack) {
+      std::vector<double> square(at(columns_));
+      for (int j = keys.first; j < keys.end; ++j)
+        for (int c = 0; c < columns_; ++c) square[at(c)] += std::pow(e_[at(j)] / l(keys) * v_[at(j)][c], 2);
+      for (int c = 0; c < columns_; ++c)
+        out[c] = output(keys, c), slack[c] = wrong_.more_tolerated(row_, c, std::sqrt(square[at(c)]));
+    });
+  }
+
+  /// The run of keys, of those that begin at one of `firsts` and end behind one of `lasts`, with which the output is nearest.
+  Keys nearest(Keys firsts, Keys lasts) const {
+    const double* const o = wrong_.output(row_);
     Keys found{};
     double best = std::numeric_limits<double>::infinity();
-    const int n_k = static_cast<int>(l_.size()) - 1;
-    for (int first = 0; first < n_k; ++first)
-      for (int end = first + 1; end <= n_k; ++end) {
-        if (!allowed(first, end)) continue;
+    for (int first = firsts.first; first < firsts.end; ++first)
+      for (int end = std::max(first, lasts.first) + 1; end <= lasts.end; ++end) {
         double distance = 0;
-        for (int c = 0; c < columns_ && distance < best; ++c) distance += std::pow(o[c] - output(first, end, c), 2);
+        for (int c = 0; c < columns_ && distance < best; ++c) distance += std::pow(o[c] - output({first, end}, c), 2);
         if (distance < best) best = distance, found = {first, end};
       }
     return found;
   }
 
  private:
-  int columns_;
+  double l(Keys keys) const { return l_[at(keys.end)] - l_[at(keys.first)] + sink_; }
+
+  const WrongOutput& wrong_;
+  int row_, columns_;
   double sink_ = 0;
-  std::vector<double> l_, o_;
+  std::vector<double> e_, l_, o_;
+  std::vector<const double*> v_;
 };
 
 /// A rule for the first key of a row, or for its end, in words.
@@ -125,7 +142,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
   for (const int row : wrong.some(5)) {
     wrong.check();
     const Keys right = wrong.right().keys(row),
-               found = RunningSums(wrong.right_kernel(), row).nearest(wrong.output(row), [](int, int) { return true; });
+               found = RunningSums(wrong, {wrong.head().get()}, row).nearest({0, n_k}, {0, n_k});
     if (right.empty() || (found.first == right.first && found.end == right.end)) continue;
     for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
       for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end)) {
@@ -258,7 +275,7 @@ class KeyChanges {
         t.k[at(j * t.d + c)] = x.times * (!x.k ? own.k[at(j * t.d + c)] : other < 0 ? 0 : own.k[at(other * t.d + c)]);
       for (int c = 0; x.v && c < t.d_v; ++c) t.v[at(j * t.d_v + c)] = other < 0 ? 0 : own.v[at(other * t.d_v + c)];
     }
-    return wrong_.rows_of(wrong_.kernel_of(t));
+    return wrong_.rows_of(wrong_.kernel_of(std::move(t)));
   }
 
   NamedSlip tried(const KeyChange& x, Kind kind, const std::string& text) const {
@@ -318,17 +335,21 @@ NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
     if (h == wrong.problem().input.index) continue;
     const std::shared_ptr<const Tensors> other = wrong.others().read(h);
     if (!other || !(other->shape() == own.shape())) continue;
+    VariantHead there = variant_head(other);
+    there.q = wrong.head()->q;
     for (const bool behind : {true, false}) {
       wrong.check();
+      const VariantHead &first = behind ? *wrong.head() : there, &last = behind ? there : *wrong.head();
+      const RunningSums sums(wrong, {&first, &last}, row);
+      const Keys found =
+          behind ? sums.nearest({0, 1}, {own.n_k, 2 * own.n_k}) : sums.nearest({0, own.n_k}, {2 * own.n_k - 1, 2 * own.n_k});
+      if (!sums.fits(found)) continue;
       Tensors t = behind ? own : *other;
       const Tensors& second = behind ? *other : own;
       t.q = own.q, t.n_k = 2 * own.n_k;
       t.k.insert(t.k.end(), second.k.begin(), second.k.end());
       t.v.insert(t.v.end(), second.v.begin(), second.v.end());
-      MistakenKernel kernel = wrong.kernel_of(t);
-      const Keys found = RunningSums(kernel, row).nearest(wrong.output(row), [&](int first, int end) {
-        return behind ? first == 0 && end > own.n_k : first < own.n_k && end == t.n_k;
-      });
+      MistakenKernel kernel = wrong.kernel_of(std::move(t));
       kernel.softmax.keys = [found](int) { return found; };
       const int more = found.end - found.first - own.n_k;
       const std::string text =

@@ -42,7 +42,7 @@ RowPrefix nearest_prefix(const Result& r) {
   const Experiment& e = r.experiment;
   RowPrefix nearest{.row = r.trace.row};
   if (!r.inputs || !e.loaded.values || r.trace.tiles.size() < 2) return nearest;
-  const VariantHead head = variant_head(*r.inputs);
+  const VariantHead head = variant_head(r.inputs);
   const SoftmaxVariant right = right_softmax(e.problem);
   const std::vector<double> s = scores(head, right, nearest.row);
   const Keys keys = right.keys(nearest.row);

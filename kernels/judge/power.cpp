@@ -29,7 +29,7 @@ double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
 SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
   const Problem& p = output.problem;
   const Tolerance& t = judged.tolerance;
-  const VariantHead head = variant_head(*p.input.tensors);
+  const VariantHead head = variant_head(p.input.tensors);
   const SoftmaxVariant right = right_softmax(p);
   SoftmaxVariant scaled = right, shorter = right;
   scaled.scale *= 1 + small_change;

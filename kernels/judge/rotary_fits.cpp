@@ -82,13 +82,13 @@ NamedSlip rotary_fit(const WrongOutput& wrong) {
       rotate(back.q, own.d, right, of_query, true), rotate(back.k, own.d, right, of_key, true);
       for (const OtherRotation& other : other_rotations(right, own.d)) {
         wrong.check();
-        Tensors turned = back;
-        other.apply(turned.q, of_query), other.apply(turned.k, of_key);
-        for (const char* which : {"K", "Q", "Q and K"}) {
-          Tensors t = own;
-          if (which[0] == 'Q') t.q = turned.q;
-          if (which[0] == 'K' || which[1] != '\0') t.k = turned.k;
-          MistakenKernel kernel = wrong.kernel_of(t);
+        std::vector<double> q = back.q, k = back.k;
+        other.apply(q, of_query), other.apply(k, of_key);
+        const MistakenKernel of_k = wrong.kernel_with(&Tensors::k, std::move(k));
+        const MistakenKernel of_q = wrong.kernel_with(&Tensors::q, q);
+        MistakenKernel of_both = of_k;
+        of_both.head = std::make_shared<const VariantHead>(with_part(*of_k.head, &Tensors::q, std::move(q)));
+        for (auto [which, kernel] : {std::pair{"K", of_k}, {"Q", of_q}, {"Q and K", of_both}}) {
           kernel.slack = unknown_rounding;
           if (NamedSlip slip = wrong.named_in_rows(Kind::operands, std::string("RoPE of ") + which + " " + other.text,
                                                    wrong.rows_of(std::move(kernel))))

@@ -93,28 +93,51 @@ NamedSlip other_formats(const WrongOutput& wrong) {
   return {};
 }
 
+constexpr int bounds = 64;  ///< of P that are tried, multiples of 1 / 64
+
+/// Adds for each bound of P how far a row of the output is from that of a loop with it: sums of V times P, and times 1, over
+/// the keys whose P lies between two bounds give all of them.
+void add_distances(const WrongOutput& wrong, int tile, int row, std::array<double, bounds>& square) {
+  const VariantHead& head = *wrong.head();
+  const Keys keys = wrong.right().keys(row);
+  if (keys.empty()) return square.fill(std::nan(""));
+  const std::vector<double> s = scores(head, wrong.right(), row);
+  const auto columns = at(head.shape.d_v);
+  const double last = *std::max_element(s.begin() + keys.first, s.begin() + keys.end);
+  double m = -infinity, l = wrong.right().sink ? std::exp(*wrong.right().sink - last) : 0;
+  std::vector<double> of_P(bounds * columns), of_1(bounds * columns), below(columns), beyond(columns);
+  for (int first = keys.first / tile * tile; first < keys.end; first += tile) {
+    const int begin = std::max(first, keys.first), end = std::min(keys.end, first + tile);
+    for (int j = begin; j < end; ++j) m = std::max(m, s[at(j)]);
+    for (int j = begin; j < end; ++j) {
+      const double e = std::exp(s[at(j)] - m), P = round(wrong.claim().format, e), later = std::exp(m - last);
+      l += e * later;
+      if (P == 0) continue;
+      const std::size_t place = (at(static_cast<int>(std::ceil(bounds * P))) - 1) * columns;
+      for (std::size_t c = 0; c < columns; ++c) {
+        const double v = later * head.v[at(j) * columns + c];
+        of_P[place + c] += P * v, of_1[place + c] += v, beyond[c] += v;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < bounds; ++i)  // the bound (i + 1) / 64
+    for (std::size_t c = 0; c < columns; ++c) {
+      below[c] += of_P[i * columns + c], beyond[c] -= of_1[i * columns + c];
+      square[i] += std::pow(wrong.output(row)[c] - (below[c] + static_cast<double>(i + 1) / bounds * beyond[c]) / l, 2);
+    }
+}
+
 /// P that cannot be larger than a number, times its largest value in a tile, in P.V alone.
 NamedSlip saturated_P(const WrongOutput& wrong) {
-  const int n_k = wrong.head()->shape.n_k, columns = wrong.golden().cols;
-  const std::vector<int> rows = wrong.some(16);
-  std::vector<double> out(at(columns));
+  const int n_k = wrong.head()->shape.n_k;
   for (const int tile : tiles_of(n_k)) {
     if (tile == 1) continue;
     wrong.check();
-    RoundedLoop loop{.tile = tile, .P = wrong.claim().format};
-    double best = 1, nearest = infinity;
-    for (int i = 1; i <= 64; ++i) {
-      loop.largest_P = i / 64.0;
-      const RoundedRow row_of = rows_of(wrong, loop);
-      double square = 0;
-      for (const int row : rows) {
-        row_of(row, out.data(), nullptr);
-        for (int c = 0; c < columns; ++c) square += std::pow(wrong.output(row)[c] - out[at(c)], 2);
-      }
-      if (square < nearest) nearest = square, best = loop.largest_P;
-    }
-    if (best == 1) continue;
-    loop.largest_P = best;
+    std::array<double, bounds> square{};
+    for (const int row : wrong.some(16)) add_distances(wrong, tile, row, square);
+    const double best = static_cast<double>(std::ranges::min_element(square) - square.begin() + 1) / bounds;
+    if (best == 1 || std::isnan(square[0])) continue;
+    const RoundedLoop loop{.tile = tile, .P = wrong.claim().format, .largest_P = best};
     char number[32];
     std::snprintf(number, sizeof number, "%.4g", best);
     if (NamedSlip slip = wrong.named(
@@ -148,8 +171,8 @@ class ExponentialFit {
   /// The functions: powers of f, or, for a table, hats around knots, beside the right 2^f.
   double basis(int k, double f) const {
     if (!is_table()) return std::pow(f, k + 1);
-    const double distance = std::abs(f * knots - k);
-    return std::max(0.0, 1 - std::min(distance, knots - distance)) * std::exp2(f);
+    const double distance = std::abs(f * knots - k), height = 1 - std::min(distance, knots - distance);
+    return height > 0 ? height * std::exp2(f) : 0;
   }
   double constant(double f) const { return is_table() ? std::exp2(f) : 1; }
   double g(double f) const {
@@ -182,15 +205,17 @@ class ExponentialFit {
       const Keys keys = wrong_.right().keys(row);
       double m = -infinity, l = 0;
       for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)]);
-      std::vector<double> slopes(n * at(columns)), rest(at(columns));
+      std::vector<double> slopes(n * at(columns)), rest(at(columns)), lever(at(columns));
       for_each_key(row, s, [&](int j, int, double f) {
         const double e = std::exp(s[at(j)] - m) / std::exp2(f), *v = &wrong_.head()->v[at(j) * at(columns)];
         l += e * std::exp2(f);
-        for (int c = 0; c < columns; ++c) {
-          const double lever = v[c] - wrong_.output(row)[c];
-          rest[at(c)] -= e * constant(f) * lever;
-          for (int k = 0; k < unknowns(); ++k) slopes[at(k) * at(columns) + at(c)] += e * basis(k, f) * lever;
-        }
+        for (int c = 0; c < columns; ++c) lever[at(c)] = v[c] - wrong_.output(row)[c];
+        const auto add = [&](double weight, double* sums) {
+          if (weight == 0) return;
+          for (int c = 0; c < columns; ++c) sums[c] += weight * lever[at(c)];
+        };
+        add(-e * constant(f), rest.data());
+        for (int k = 0; k < unknowns(); ++k) add(e * basis(k, f), &slopes[at(k) * at(columns)]);
       });
       for (std::size_t k = 0; k < n; ++k)
         for (int c = 0; c < columns; ++c) {

@@ -97,11 +97,21 @@ WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const
       result_(result),
       heads_(heads),
       options_(options),
-      head_(std::make_shared<const VariantHead>(variant_head(*output.problem.input.tensors))),
+      head_(std::make_shared<const VariantHead>(variant_head(output.problem.input.tensors))),
       right_(right_softmax(output.problem)) {
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[index(i)] > 1) wrong_.push_back(i);
 }
+
+WrongOutput::WrongOutput(const WrongOutput& same, const Options& options)
+    : output_(same.output_),
+      judged_(same.judged_),
+      result_(same.result_),
+      heads_(same.heads_),
+      options_(options),
+      head_(same.head_),
+      right_(same.right_),
+      wrong_(same.wrong_) {}
 
 const double* WrongOutput::output(int row) const { return values().data() + index(row) * index(golden().cols); }
 const double* WrongOutput::truth(int row) const { return golden().values.data() + index(row) * index(golden().cols); }
@@ -139,8 +149,12 @@ bool WrongOutput::fits(int row, const RoundedRow& expected) const {
   return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
 }
 
+double WrongOutput::more_tolerated(int row, int c, double weight) const {
+  return judged_.tolerance.factor[index(row)] * std::max(0.0, weight - judged_.tolerance.weight(row, c));
+}
+
 RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
-  return [kernel = std::move(kernel), &t = judged_.tolerance](int row, double* out, double* slack) {
+  return [kernel = std::move(kernel), this](int row, double* out, double* slack) {
     const int columns = kernel.head->shape.d_v;
     std::fill_n(out, columns, std::numeric_limits<double>::quiet_NaN());
     const Weights w = weights_of(kernel, row);
@@ -155,14 +169,19 @@ RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
       for (int c = 0; c < columns; ++c) out[c] += P * v[c], square[index(c)] += P * P * v[c] * v[c];
     }
     if (!slack) return;
-    for (int c = 0; c < columns; ++c)
-      slack[c] = t.factor[index(row)] *
-                 (std::max(0.0, std::sqrt(square[index(c)]) - t.weight(row, c)) + kernel.slack * std::sqrt(square[index(c)]));
+    for (int c = 0; c < columns; ++c) {
+      const double weight = std::sqrt(square[index(c)]);
+      slack[c] = more_tolerated(row, c, weight) + judged_.tolerance.factor[index(row)] * kernel.slack * weight;
+    }
   };
 }
 
-MistakenKernel WrongOutput::kernel_of(const Tensors& tensors) const {
-  return {.head = std::make_shared<const VariantHead>(variant_head(tensors)), .softmax = right_};
+MistakenKernel WrongOutput::kernel_of(Tensors tensors) const {
+  return {.head = std::make_shared<const VariantHead>(variant_head(std::move(tensors))), .softmax = right_};
+}
+
+MistakenKernel WrongOutput::kernel_with(TensorsPart part, std::vector<double> numbers) const {
+  return {.head = std::make_shared<const VariantHead>(with_part(*head_, part, std::move(numbers))), .softmax = right_};
 }
 
 /// True if what is left in the wrong rows is small against the output, and against the error.
@@ -180,11 +199,14 @@ bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
 std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {
   for (const int row : some(3))
     if (!fits(row, expected)) return {};
-  const double ratio = ratio_to(output_, judged_, as_stored(expected), options_);
-  if (!std::isfinite(ratio)) return {};
   const int columns = golden().cols;
   const auto rows = std::make_shared<std::vector<double>>(values().size());
-  for (int row = 0; row < golden().rows; ++row) expected(row, rows->data() + index(row) * index(columns), nullptr);
+  const RoundedRow kept = [&](int row, double* out, double* slack) {
+    expected(row, out, slack);
+    std::copy_n(out, columns, rows->data() + index(row) * index(columns));
+  };
+  const double ratio = ratio_to(output_, judged_, as_stored(kept), options_);
+  if (!std::isfinite(ratio)) return {};
   if (!leaves_little(*rows)) return {};
   const ExpectedRow rows_of_slip = [rows, columns](int row, double* out) {
     std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);

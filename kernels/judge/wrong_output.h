@@ -36,6 +36,8 @@ class WrongOutput {
   /// All stay in use.
   WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
               const Options& options);
+  /// The same with other options, which stay in use.
+  WrongOutput(const WrongOutput& same, const Options& options);
 
   const Problem& problem() const { return output_.problem; }
   const KernelClaim& claim() const { return output_.claim; }
@@ -59,11 +61,15 @@ class WrongOutput {
 
   /// True if the row is rounded from this.
   bool fits(int row, const RoundedRow& expected) const;
+  /// The error tolerated beyond that of the right weights where sqrt(sum of P^2 V^2) is `weight`.
+  double more_tolerated(int row, int c, double weight) const;
   /// The kernel's rows, with what its weights make the tolerance more than that of the right ones.
   RoundedRow rows_of(MistakenKernel kernel) const;
   MistakenKernel right_kernel() const { return {.head = head_, .softmax = right_}; }
   /// The right kernel on tensors like the problem's.
-  MistakenKernel kernel_of(const Tensors& tensors) const;
+  MistakenKernel kernel_of(Tensors tensors) const;
+  /// The right kernel with other numbers for Q, K or V.
+  MistakenKernel kernel_with(TensorsPart part, std::vector<double> numbers) const;
 
   /// The slip, where every element of the output is rounded from `expected`; or, `in_wrong_rows`, where all wrong rows are, and
   /// then the text says in which rows.

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/experiment/experiment.h"
-
 namespace attoscope {
 namespace {
 
@@ -102,7 +100,12 @@ Attribution attribute(const Experiment& experiment, const Options& options) {
   const std::vector<ErrorSource> steps =
       is_emulated(experiment.a.algorithm) ? sources_of(experiment.a) : std::vector<ErrorSource>{};
   const std::vector<Deviation> errors = errors_of(experiment, variants(experiment.a, steps), options);
-  Attribution a{.total = weighed(errors[0]), .floor = weighed(errors[1]), .steps = {}, .combined_rms = 0, .interaction = 0};
+  Attribution a{.experiment = experiment,
+                .total = weighed(errors[0]),
+                .floor = weighed(errors[1]),
+                .steps = {},
+                .combined_rms = 0,
+                .interaction = 0};
   for (std::size_t i = 0; i < steps.size(); ++i) {
     StepShare share{
         .source = steps[i], .without = weighed(errors[2 + 2 * i]), .alone = weighed(errors[3 + 2 * i]), .relief = 0};
@@ -113,6 +116,30 @@ Attribution attribute(const Experiment& experiment, const Options& options) {
   a.combined_rms = combined(a.floor, a.steps);
   a.interaction = a.total.rms - a.combined_rms;
   return a;
+}
+
+Table attribution_table(const Attribution& all) {
+  using Share = StepShare;
+  const StepError& total = all.total;
+  const auto change = [&total](const Share& s) { return std::round(-1000 * s.relief / total.mean_abs) / 10 + 0.0; };  // no -0
+  const std::vector<TableColumn<Share>> columns{
+      table_column<Share>({.key = "step"}, [](const Share& s) { return name(s.source); }),
+      table_column<Share>({.key = "change",
+                           .title = "change, %",
+                           .meaning = "Change of the mean error if the step alone were exact.",
+                           .shown = ColumnFor::people},
+                          change),
+      table_column<Share>(
+          {.key = "mean_without", .title = "if exact", .digits = 3, .meaning = "The mean error if the step alone were exact."},
+          [](const Share& s) { return s.without.mean_abs; }),
+      table_column<Share>({.key = "mean_alone",
+                           .title = "alone",
+                           .digits = 3,
+                           .meaning = "The mean error if no other step rounded.",
+                           .minor = true},
+                          [](const Share& s) { return s.alone.mean_abs; }),
+      table_column<Share>({.key = "mean_now", .shown = ColumnFor::files}, [&total](const Share&) { return total.mean_abs; })};
+  return table_of(columns, std::span<const Share>(all.steps));
 }
 
 }  // namespace attoscope

@@ -6,11 +6,11 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/method.h"
+#include "kernels/experiment/table.h"
 
 namespace attoscope {
-
-struct Experiment;
 
 /// The parts of a Deviation that an attribution compares.
 struct StepError {
@@ -46,6 +46,7 @@ struct StepShare {
 /// golden value has the same rounded inputs, so it is never part of the error. Flags, algorithm and everything else stay the
 /// same throughout. A method that is not emulated has no steps.
 struct Attribution {
+  Experiment experiment;
   StepError total;               ///< as the experiment has it
   StepError floor;               ///< with every step exact: the cost of the working type alone
   std::vector<StepShare> steps;  ///< those that avoid most NaN and infinities first, then by relief, largest first
@@ -59,5 +60,8 @@ struct Attribution {
 /// Attributes the error of method a. Two runs of a for each step that rounds, and two more; inputs and golden values are
 /// computed once, or taken from `options.cache`. Throws as `compute` does.
 Attribution attribute(const Experiment& experiment, const Options& options = {});
+
+/// A row for each source.
+Table attribution_table(const Attribution& attribution);
 
 }  // namespace attoscope

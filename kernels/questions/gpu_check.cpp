@@ -1,8 +1,11 @@
 #include "kernels/questions/gpu_check.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/experiment/presets.h"
@@ -29,14 +32,6 @@ Experiment small_experiment(Algorithm algorithm, const Format& format, Mask::Kin
 std::string text(const Experiment& e) {
   return std::string(name(e.a.algorithm)) + ", " + name(e.format) + ", mask " +
          std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]);
-}
-
-/// The names of the digests that differ: "golden, a".
-std::string differing(const Digests& x, const Digests& y) {
-  std::string names;
-  for (const auto& [name, same] : {std::pair{"golden", x.golden == y.golden}, {"a", x.a == y.a}, {"b", x.b == y.b}})
-    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
 }
 
 DigestsCheck digests_check(const CheckedGpu& gpu, const GpuCheckWatch& watch) {
@@ -137,6 +132,151 @@ GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, cons
     if (watch.known) watch.known(check);
   }
   return check;
+}
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// "fp16, bf16 and tf32".
+std::string in_a_row(const Names& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+std::string bits_text(float x) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", std::bit_cast<std::uint32_t>(x));
+  return text;
+}
+
+std::string share_text(std::int64_t agree, std::int64_t count) { return grouped(agree) + " of " + grouped(count); }
+
+/// The rules that give every sum, or (`own`) only those for the format itself.
+std::vector<const RuleAgreement*> fitting(const ProductsCheck& check, bool own) {
+  std::vector<const RuleAgreement*> rules = check.fitting();
+  if (own) std::erase_if(rules, [](const RuleAgreement* r) { return r->rule.as_fp16; });
+  return rules;
+}
+
+/// The names of rules, those for the format itself if there are any.
+std::string names_of(const ProductsCheck& check) {
+  std::vector<const RuleAgreement*> rules = fitting(check, true);
+  if (rules.empty()) rules = check.fitting();
+  std::string text;
+  for (const RuleAgreement* r : rules) text += (text.empty() ? "" : ", or ") + name(r->rule);
+  return text;
+}
+
+/// ", the others all in zeros and largest": the cases in which the rule misses sums; "": they are many.
+std::string missed_cases(const RuleAgreement& rule, const CaseCounts& count) {
+  Names names;
+  for (std::size_t i = 0; i < count.size(); ++i)
+    if (rule.agree_of[i] < count[i]) names.emplace_back(product_case_names[i]);
+  return names.size() > 3 ? "" : ", the others all in " + in_a_row(names);
+}
+
+bool has_gpu(const ProductsCheck& check, TensorCore gpu) {
+  const auto rules = check.fitting();
+  return std::ranges::any_of(rules, [&](const RuleAgreement* r) { return std::ranges::count(r->rule.gpus, gpu) > 0; });
+}
+
+/// The kinds that were compared.
+std::vector<const ProductsCheck*> compared(const GpuCheck& check) {
+  std::vector<const ProductsCheck*> kinds;
+  for (const ProductsCheck& k : check.kinds)
+    if (k.left_out.empty() && k.count > 0) kinds.push_back(&k);
+  return kinds;
+}
+
+/// The GPUs with a fitting rule for every one of these kinds.
+Names common_gpus(const std::vector<const ProductsCheck*>& kinds) {
+  Names names;
+  for (std::size_t i = 0; i < tensor_core_texts.size(); ++i) {
+    const auto gpu = static_cast<TensorCore>(i);
+    if (std::ranges::all_of(kinds, [&](const ProductsCheck* k) { return has_gpu(*k, gpu); })) names.emplace_back(name(gpu));
+  }
+  return names;
+}
+
+/// The names of the kinds for which `holds`.
+template <class Holds>
+Names names_where(const std::vector<const ProductsCheck*>& kinds, Holds holds) {
+  Names names;
+  for (const ProductsCheck* k : kinds)
+    if (holds(*k)) names.push_back(name(k->kind));
+  return names;
+}
+
+/// A sentence if a rule gives all sums of every kind.
+std::string fitting_sentence(const std::vector<const ProductsCheck*>& kinds) {
+  if (const Names gpus = common_gpus(kinds); !gpus.empty()) {
+    const Names all = names_where(kinds, [](const ProductsCheck&) { return true; });
+    const Names converted = names_where(kinds, [](const ProductsCheck& k) { return fitting(k, true).empty(); });
+    return "This GPU adds as " + in_a_row(gpus) + ": " + share_text(kinds[0]->count, kinds[0]->count) + " products of " +
+           (all.size() > 1 ? "each of " : "") + in_a_row(all) +
+           (converted.empty() ? "" : "; it multiplies " + in_a_row(converted) + " as fp16") + ".";
+  }
+  Names parts;
+  for (const ProductsCheck* k : kinds) parts.push_back(name(k->kind) + " as " + names_of(*k));
+  return "This GPU adds by written rules, but not by those of one GPU: " + in_a_row(parts) + ".";
+}
+
+std::string products_sentence(const GpuCheck& check) {
+  const std::vector<const ProductsCheck*> kinds = compared(check);
+  if (kinds.empty()) return "No sums of this GPU's tensor cores were compared.";
+  const auto fits = [](const ProductsCheck& k) { return !k.fitting().empty(); };
+  const Names unlike = names_where(kinds, [&](const ProductsCheck& k) { return !fits(k); });
+  if (unlike.empty()) return fitting_sentence(kinds);
+  const Names alike = names_where(kinds, fits);
+  const ProductsCheck& worst = **std::ranges::find_if(kinds, [&](const ProductsCheck* k) { return !fits(*k); });
+  return "No written rule gives this GPU's sums of " + in_a_row(unlike) +
+         (alike.empty() ? "" : ", though one does of " + in_a_row(alike)) + "; nearest of " + name(worst.kind) + " is " +
+         name(worst.best()->rule) + ", " + share_text(worst.best()->agree, worst.count) + ".";
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t x) {
+  const std::string digits = std::to_string(x);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+    if (between) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string digests_line(const DigestsCheck& check) {
+  return "digests: " + share_text(check.agree, check.count) + " experiments have the CPU's bits" +
+         (check.first.empty() ? "" : "; first that differs: " + check.first);
+}
+
+std::string difference_text(const RuleAgreement& rule) {
+  if (!rule.first) return {};
+  const ProductDifference& d = *rule.first;
+  return "sum " + std::to_string(d.sum) + " (" + std::string(name(d.of)) + "): c " + bits_text(d.c) + ", expected " +
+         bits_text(d.expected) + ", got " + bits_text(d.got);
+}
+
+std::string products_line(const ProductsCheck& check) {
+  const std::string kind = name(check.kind) + ": ";
+  if (!check.left_out.empty()) return kind + "left out. " + check.left_out;
+  const RuleAgreement* best = check.best();
+  if (best == nullptr) return kind + "nothing was asked for";
+  if (!check.fitting().empty()) return kind + "adds as " + names_of(check) + ": " + share_text(check.count, check.count);
+  return kind + "no rule gives all; nearest is " + name(best->rule) + ", " + share_text(best->agree, check.count) +
+         missed_cases(*best, check.count_of) + "; " + difference_text(*best);
+}
+
+std::string gpu_check_sentence(const GpuCheck& check) {
+  const DigestsCheck& d = check.digests;
+  const std::string sentence = products_sentence(check);
+  if (d.agree == d.count) return sentence;
+  return sentence + " " + grouped(d.count - d.agree) + " of " + grouped(d.count) +
+         " experiments have other bits on it than on the CPU, first " + d.first + ".";
 }
 
 }  // namespace attoscope

@@ -1,10 +1,12 @@
 #include "kernels/questions/invariance.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/text.h"
 #include "kernels/questions/methods_apart.h"
 #include "kernels/questions/row_parting.h"
 
@@ -120,6 +122,117 @@ Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list
 
 Invariance invariance(const Experiment& experiment, const Options& options) {
   return invariance(experiment, schedules(experiment), options);
+}
+
+namespace {
+
+/// A run beside its group.
+struct GroupedRun {
+  const ScheduleRun* run;
+  std::size_t group;
+};
+using Columns = std::vector<TableColumn<GroupedRun>>;
+
+template <class Get>
+TableColumn<GroupedRun> of_run(ColumnHeading heading, Get get) {
+  return table_column<GroupedRun>(std::move(heading), [get](const GroupedRun& r) { return std::invoke(get, *r.run); });
+}
+template <class Get>
+TableColumn<GroupedRun> of_schedule(ColumnHeading heading, Get get) {
+  return of_run(std::move(heading), [get](const ScheduleRun& run) { return std::invoke(get, run.schedule); });
+}
+/// A column about the tile after which the traced row parts; empty if it does not.
+template <class Get>
+TableColumn<GroupedRun> of_parting(std::string key, Get get) {
+  return of_run({.key = std::move(key), .shown = ColumnFor::files}, [get](const ScheduleRun& run) {
+    return run.parting.parting ? TableCell{table_cell(get(run.parting))} : TableCell{};
+  });
+}
+
+Columns schedule_columns() {
+  constexpr ColumnFor files = ColumnFor::files, people = ColumnFor::people;
+  return {of_schedule({.key = "splits"}, &Schedule::splits),
+          of_schedule({.key = "block_k"}, &Schedule::block_k),
+          of_schedule({.key = "order"}, order_name),
+          of_schedule({.key = "sums", .shown = people}, sums_name),
+          of_schedule({.key = "qk_sums", .shown = files}, [](const Schedule& s) { return name(s.accumulator.qk); }),
+          of_schedule({.key = "pv_sums", .shown = files}, [](const Schedule& s) { return name(s.accumulator.pv); })};
+}
+
+Columns bits_columns(const Invariance& answer) {
+  constexpr ColumnFor files = ColumnFor::files;
+  const std::int64_t numbers = static_cast<std::int64_t>(answer.rows) * answer.columns;
+  const ColumnHeading in_row{.key = "differing_in_row",
+                             .title = "row " + std::to_string(answer.row),
+                             .meaning = "Numbers of O in the traced row with other bits than under the first schedule."};
+  return {
+      table_column<GroupedRun>({.key = "group", .meaning = "Schedules of one group have the same bits.", .minor = true},
+                               &GroupedRun::group),
+      of_run({.key = "same_bits", .shown = files}, &ScheduleRun::same_bits),
+      of_run(in_row, &ScheduleRun::differing_in_row),
+      of_run({.key = "row_numbers", .shown = files}, [n = answer.columns](const ScheduleRun&) { return n; }),
+      of_run({.key = "differing", .title = "all rows", .meaning = "The same in all rows.", .minor = true},
+             &ScheduleRun::differing),
+      of_run({.key = "numbers", .shown = files}, [numbers](const ScheduleRun&) { return numbers; }),
+      of_run({.key = "differing_rows", .shown = files}, &ScheduleRun::differing_rows),
+      of_run(
+          {.key = "max_ulp", .title = "max ulp", .digits = 3, .meaning = "The largest difference in all rows.", .minor = true},
+          &ScheduleRun::max_ulp)};
+}
+
+Columns parting_columns() {
+  constexpr ColumnFor files = ColumnFor::files;
+  return {of_run({.key = "parting", .shown = files}, [](const ScheduleRun& run) { return name(run.place); }),
+          of_parting("tile", [](const RowParting& p) { return p.parting->tile; }),
+          of_parting("quantity", [](const RowParting& p) { return p.parting->quantity; }),
+          of_parting("first_key", [](const RowParting& p) { return p.seen.first; }),
+          of_parting("end_key", [](const RowParting& p) { return p.seen.end; }),
+          of_run({.key = "max_error", .title = "max |error|", .digits = 3, .meaning = "The largest |O - golden| in all rows."},
+                 &ScheduleRun::max_error),
+          of_run({.key = "parts",
+                  .meaning = "The first tile after which the traced row's state has other bits.",
+                  .shown = ColumnFor::people,
+                  .minor = true},
+                 parting_text),
+          of_run({.key = "digest", .shown = files}, [](const ScheduleRun& run) { return hex16(run.digest); })};
+}
+
+}  // namespace
+
+std::string schedule_text(const Schedule& s) {
+  const std::string sums = s.accumulator == Accumulators{} ? "" : " in " + sums_name(s) + " sums";
+  return "splits " + std::to_string(s.splits) + " with block_k " + std::to_string(s.block_k) + " " +
+         std::string(order_name(s)) + sums;
+}
+
+std::string parting_text(const ScheduleRun& run) {
+  switch (run.place) {
+    case PartingPlace::nowhere:
+      return "";
+    case PartingPlace::tile:
+      return std::string(run.parting.parting->quantity) + " after tile " + std::to_string(run.parting.parting->tile) +
+             ", keys " + std::to_string(run.parting.seen.first) + " .. " + std::to_string(run.parting.seen.end - 1);
+    case PartingPlace::merge:
+      return "only in the merge of splits";
+    case PartingPlace::end:
+      return "only after the last tile";
+    case PartingPlace::no_common:
+      return "no state of the same keys";
+  }
+  return "";
+}
+
+std::string invariance_sentence(const Invariance& answer) {
+  return "In the computed rows of these tensors " + std::to_string(answer.groups[0].size()) + " of " +
+         std::to_string(answer.runs.size()) + " schedules give the bits of " + schedule_text(answer.runs[0].schedule) + ".";
+}
+
+Table invariance_table(const Invariance& answer) {
+  std::vector<GroupedRun> runs;
+  for (std::size_t i = 0; i < answer.runs.size(); ++i) runs.push_back({&answer.runs[i], group_of(answer, i)});
+  Columns columns = schedule_columns();
+  for (const Columns& more : {bits_columns(answer), parting_columns()}) columns.insert(columns.end(), more.begin(), more.end());
+  return table_of(columns, std::span<const GroupedRun>(runs));
 }
 
 }  // namespace attoscope

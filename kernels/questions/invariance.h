@@ -2,13 +2,16 @@
 /// the size of the batch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/table.h"
 #include "kernels/questions/parting_tile.h"
 #include "kernels/questions/schedules.h"
 
@@ -58,5 +61,21 @@ Experiment invariance_question(const Experiment& experiment);
 Invariance invariance(const Experiment& experiment, const std::vector<Schedule>& list, const Options& options = {});
 /// The same under the usual schedules. Throws std::invalid_argument, too, if a has none.
 Invariance invariance(const Experiment& experiment, const Options& options = {});
+
+/// Names of `PartingPlace` in files.
+inline constexpr std::array<std::string_view, 5> parting_place_names{"nowhere", "tile", "merge", "end", "no_common"};
+constexpr std::string_view name(PartingPlace p) { return parting_place_names[static_cast<std::size_t>(p)]; }
+
+/// "splits 4 with block_k 64 forward".
+std::string schedule_text(const Schedule& s);
+
+/// "O after tile 1, keys 0 .. 127": the place where the traced row gets other bits; "": it has the same.
+std::string parting_text(const ScheduleRun& run);
+
+/// "In the computed rows of these tensors 2 of 18 schedules give the bits of splits 1 with block_k 64 forward."
+std::string invariance_sentence(const Invariance& answer);
+
+/// A row for each schedule.
+Table invariance_table(const Invariance& answer);
 
 }  // namespace attoscope

@@ -1,11 +1,13 @@
 #include "kernels/questions/same_bits.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 #include "kernels/lanes/job.h"
 #include "kernels/parallel/parallel.h"
@@ -21,68 +23,57 @@ struct Variant {
   std::string skipped{};
 };
 
-void add_instruction_sets(std::vector<Variant>& variants, const Experiment& e, const Options& options) {
+std::vector<Variant> variants_of(const Experiment& e, const Options& options) {
+  std::vector<Variant> variants;
+  const auto add = [&](const std::string& what) -> Variant& {
+    variants.push_back({what, e, options});
+    return variants.back();
+  };
   for (const char* isa : {"sse2", "avx2", "avx512"}) {
-    Variant variant{isa, e, options};
+    Variant& variant = add(isa);
     variant.options.isa = isa;
     variant.options.device = "cpu";
     if (!has_instruction_set(isa)) variant.skipped = "This machine does not run " + variant.what + ".";
-    variants.push_back(std::move(variant));
   }
-}
-
-void add_thread_counts(std::vector<Variant>& variants, const Experiment& e, const Options& options) {
-  std::vector<int> counts{1, 2, default_concurrency()};
-  std::ranges::sort(counts);
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  for (const int count : counts) {
-    Variant variant{std::to_string(count) + (count == 1 ? " thread" : " threads"), e, options};
+  for (const int count : std::set{1, 2, default_concurrency()}) {
+    Variant& variant = add(std::to_string(count) + (count == 1 ? " thread" : " threads"));
     variant.options.threads = count;
     variant.options.device = "cpu";
-    variants.push_back(std::move(variant));
   }
-}
-
-void add_tiles(std::vector<Variant>& variants, const Experiment& e, const Options& options) {
-  for (const int rows : {16, 64, 128}) {
-    Variant variant{"block_q " + std::to_string(rows), e, options};
-    variant.experiment = with_block_q(variant.experiment, rows);
-    variants.push_back(std::move(variant));
-  }
-}
-
-void add_devices(std::vector<Variant>& variants, const Experiment& e, const Options& options) {
-  if (cuda_devices().empty()) variants.push_back({"GPU", e, options, why_no_cuda()});
+  for (const int rows : {16, 64, 128}) add("block_q " + std::to_string(rows)).experiment = with_block_q(e, rows);
+  if (cuda_devices().empty()) add("GPU").skipped = why_no_cuda();
   for (const DeviceInfo& device : cuda_devices()) {
-    Variant variant{"cuda:" + std::to_string(device.index) + " " + device.name, e, options};
-    variant.options.device = "cuda:" + std::to_string(device.index);
-    variants.push_back(std::move(variant));
+    const std::string spec = "cuda:" + std::to_string(device.index);
+    add(spec + " " + device.name).options.device = spec;
   }
-}
-
-SameBitsRun run_of(const Variant& variant, const Answerer& answer) {
-  SameBitsRun run{.what = variant.what, .skipped = variant.skipped};
-  if (!run.skipped.empty()) return run;
-  const Digests digests = answer(variant.experiment, variant.options);
-  return {variant.what, {}, digests.golden, digests.a, digests.b};
+  return variants;
 }
 
 SameBitsRun run_or_skipped(const Variant& variant, const Answerer& answer) {
+  SameBitsRun run{.what = variant.what, .skipped = variant.skipped};
   try {
-    return run_of(variant, answer);
+    if (run.skipped.empty()) run.digests = answer(variant.experiment, variant.options);
   } catch (const std::runtime_error& error) {
-    return {.what = variant.what, .skipped = error.what()};
+    run.skipped = error.what();
   } catch (const std::invalid_argument& error) {
-    return {.what = variant.what, .skipped = error.what()};
+    run.skipped = error.what();
   }
+  return run;
 }
 
 Digests computed(const Experiment& experiment, const Options& options) { return compute(experiment, options).digests; }
 
 }  // namespace
 
+std::string differing(const Digests& x, const Digests& y) {
+  std::string names;
+  for (const auto& [name, same] : {std::pair{"golden", x.golden == y.golden}, {"a", x.a == y.a}, {"b", x.b == y.b}})
+    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
 bool agrees(const SameBitsRun& run, const SameBitsRun& reference) {
-  return !run.skipped.empty() || (run.golden == reference.golden && run.a == reference.a && run.b == reference.b);
+  return !run.skipped.empty() || differing(run.digests, reference.digests).empty();
 }
 
 bool SameBits::agree() const {
@@ -96,13 +87,8 @@ int SameBits::compared() const {
 SameBits same_bits(const Experiment& experiment, const Options& options, const Answerer& answer) {
   Options fresh = options;
   fresh.cache = nullptr;
-  std::vector<Variant> variants;
-  add_instruction_sets(variants, experiment, fresh);
-  add_thread_counts(variants, experiment, fresh);
-  add_tiles(variants, experiment, fresh);
-  add_devices(variants, experiment, fresh);
-  SameBits result{experiment, {run_of({device_name(fresh.threads, fresh.isa), experiment, fresh}, answer)}};
-  for (const Variant& variant : variants) result.runs.push_back(run_or_skipped(variant, answer));
+  SameBits result{experiment, {{device_name(fresh.threads, fresh.isa), "", answer(experiment, fresh)}}};
+  for (const Variant& variant : variants_of(experiment, fresh)) result.runs.push_back(run_or_skipped(variant, answer));
   return result;
 }
 
@@ -110,6 +96,30 @@ SameBits same_bits(const Experiment& experiment, const Options& options) {
   SameBits result = same_bits(experiment, options, computed);
   result.methods = methods_apart(compute(experiment, options), options);
   return result;
+}
+
+Table same_bits_table(const SameBits& bits) {
+  using Run = SameBitsRun;
+  const auto digest = [](std::uint64_t Digests::* of) { return [of](const Run& run) { return hex16(run.digests.*of); }; };
+  const auto skipped = [](const Run& run) {
+    std::string why = run.skipped;
+    std::ranges::replace(why, ',', ';');
+    return why;
+  };
+  const auto told = [&bits](const Run& run) -> std::string {
+    if (!run.skipped.empty()) return "not run";
+    if (&run == &bits.runs[0]) return hex16(run.digests.a);
+    const std::string names = differing(run.digests, bits.runs[0].digests);
+    return names.empty() ? "same bits" : names + " differ";
+  };
+  const std::vector<TableColumn<Run>> columns{
+      table_column<Run>({.key = "run"}, &Run::what),
+      table_column<Run>({.key = "golden", .shown = ColumnFor::files}, digest(&Digests::golden)),
+      table_column<Run>({.key = "a", .shown = ColumnFor::files}, digest(&Digests::a)),
+      table_column<Run>({.key = "b", .shown = ColumnFor::files}, digest(&Digests::b)),
+      table_column<Run>({.key = "skipped", .shown = ColumnFor::files}, skipped),
+      table_column<Run>({.key = "bits", .meaning = "Compared with the first run.", .shown = ColumnFor::people}, told)};
+  return table_of(columns, std::span<const Run>(bits.runs));
 }
 
 }  // namespace attoscope

@@ -9,15 +9,19 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/table.h"
 #include "kernels/questions/methods_apart.h"
 
 namespace attoscope {
 
 struct SameBitsRun {
-  std::string what;                        ///< "avx2", "1 thread", "block_q 16", "cuda:0 NVIDIA H200"
-  std::string skipped;                     ///< one sentence that says why it was not run; empty: it was
-  std::uint64_t golden = 0, a = 0, b = 0;  ///< digests
+  std::string what;     ///< "avx2", "1 thread", "block_q 16", "cuda:0 NVIDIA H200"
+  std::string skipped;  ///< one sentence that says why it was not run; empty: it was
+  Digests digests{};
 };
+
+/// The names of the digests that differ: "golden, a".
+std::string differing(const Digests& x, const Digests& y);
 
 struct SameBits {
   Experiment experiment;
@@ -41,5 +45,8 @@ using Answerer = std::function<Digests(const Experiment&, const Options&)>;
 SameBits same_bits(const Experiment& experiment, const Options& options = {});
 /// The variants alone, computed by `answer`.
 SameBits same_bits(const Experiment& experiment, const Options& options, const Answerer& answer);
+
+/// A row for each run.
+Table same_bits_table(const SameBits& bits);
 
 }  // namespace attoscope

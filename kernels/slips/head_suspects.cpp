@@ -14,60 +14,47 @@ using Kind = Slip::Kind;
 using SharedTensors = std::shared_ptr<const Tensors>;
 constexpr int most_heads = 64;
 
-/// Reads other heads' tensors; keeps the latest, since suspects of one head come after each other.
-class LatestHead {
- public:
-  explicit LatestHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()), inputs_(list.inputs()) {}
-
-  /// The head's tensors as the inputs are; the inputs if it has another shape.
-  SharedTensors operator()(int wanted) {
-    if (head_ != wanted) tensors_ = as_seen_(read_(wanted));
-    head_ = wanted;
-    return tensors_ ? tensors_ : inputs_;
-  }
-
- private:
-  std::function<SharedTensors(int)> read_;
-  SuspectList::AsSeen as_seen_;
-  SharedTensors inputs_;
-  int head_ = -1;
-  SharedTensors tensors_;
-};
-
-/// All heads' tensors, each read when it is first asked for, and kept; may be asked from many threads.
+/// Other heads' tensors, each read when it is first asked for, and kept; may be asked from many threads.
 class EveryHead {
  public:
   explicit EveryHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()) {}
 
+  /// Null if the head has another shape than the inputs.
   SharedTensors tensors(int head) {
-    const std::scoped_lock lock(mutex_);
-    if (!tensors_.contains(head)) tensors_[head] = as_seen_(read_(head));
-    return tensors_[head];
+    Kept& kept = kept_of(head);
+    std::call_once(kept.read, [&] { kept.tensors = as_seen_(read_(head)); });
+    return kept.tensors;
   }
   SharedHead head(int head) {
     const SharedTensors x = tensors(head);
-    const std::scoped_lock lock(mutex_);
-    SharedHead& made = heads_[head];
-    if (x && !made) made = std::make_shared<const VariantHead>(variant_head(*x));
-    return made;
+    if (!x) return nullptr;
+    Kept& kept = kept_of(head);
+    std::call_once(kept.made, [&] { kept.head = std::make_shared<const VariantHead>(variant_head(x)); });
+    return kept.head;
   }
 
  private:
+  struct Kept {
+    std::once_flag read, made;
+    SharedTensors tensors;
+    SharedHead head;
+  };
+  Kept& kept_of(int head) {
+    const std::scoped_lock lock(mutex_);
+    return kept_[head];
+  }
+
   std::function<SharedTensors(int)> read_;
   SuspectList::AsSeen as_seen_;
   std::mutex mutex_;
-  std::map<int, SharedTensors> tensors_;
-  std::map<int, SharedHead> heads_;
+  std::map<int, Kept> kept_;
 };
 
 /// Suspects that take tensors of other heads of the file.
 class HeadSuspects {
  public:
   explicit HeadSuspects(SuspectList& list)
-      : list_(list),
-        own_(list.problem().input.index),
-        latest_(std::make_shared<LatestHead>(list)),
-        every_(std::make_shared<EveryHead>(list)) {}
+      : list_(list), own_(list.problem().input.index), every_(std::make_shared<EveryHead>(list)) {}
 
   void add_others(int head) {
     const std::string other = "head " + std::to_string(head), mine = "head " + std::to_string(own_);
@@ -114,10 +101,14 @@ class HeadSuspects {
 
  private:
   void add(std::string text, int head, bool q, bool k, bool v) {
-    list_.add(Kind::head, std::move(text), list_.right(), [latest = latest_, head, inputs = list_.inputs(), q, k, v] {
-      const SharedTensors x = (*latest)(head);
-      return std::make_shared<const VariantHead>(
-          variant_head(x->shape(), (q ? *x : *inputs).q, (k ? *x : *inputs).k, (v ? *x : *inputs).v));
+    list_.add(Kind::head, std::move(text), list_.right(), [every = every_, head, own = list_.own(), q, k, v] {
+      VariantHead mixed = *own();
+      if (const SharedHead other = every->head(head)) {
+        if (q) mixed.q = other->q;
+        if (k) mixed.k_columns = other->k_columns, mixed.k_length = other->k_length;
+        if (v) mixed.v = other->v;
+      }
+      return std::make_shared<const VariantHead>(std::move(mixed));
     });
   }
 
@@ -130,24 +121,24 @@ class HeadSuspects {
     return is_forward ? std::pair{rest, quotient} : std::pair{quotient, rest};
   }
 
-  void add_layout(std::string text, bool is_forward, std::vector<double> Tensors::* part) {
+  void add_layout(std::string text, bool is_forward, TensorsPart part) {
     list_.add(Kind::head, std::move(text), list_.right(),
-              [=, this_own = own_, heads = list_.heads().count, every = every_, inputs = list_.inputs()] {
-                Tensors t = *inputs;
-                const int rows = part == &Tensors::q ? t.n : t.n_k, columns = part == &Tensors::v ? t.d_v : t.d;
+              [=, this_own = own_, heads = list_.heads().count, every = every_, inputs = list_.inputs(), own = list_.own()] {
+                const int rows = part == &Tensors::q ? inputs->n : inputs->n_k,
+                          columns = part == &Tensors::v ? inputs->d_v : inputs->d;
+                std::vector<double> changed = (*inputs).*part;
                 for (int i = 0; i < rows; ++i) {
                   const auto [head, there] = read_at(is_forward, this_own, i, rows, heads);
                   if (const SharedTensors x = every->tensors(head))
                     std::copy_n(((*x).*part).begin() + static_cast<std::ptrdiff_t>(there) * columns, columns,
-                                (t.*part).begin() + static_cast<std::ptrdiff_t>(i) * columns);
+                                changed.begin() + static_cast<std::ptrdiff_t>(i) * columns);
                 }
-                return std::make_shared<const VariantHead>(variant_head(t));
+                return std::make_shared<const VariantHead>(with_part(*own(), part, std::move(changed)));
               });
   }
 
   SuspectList& list_;
   int own_;
-  std::shared_ptr<LatestHead> latest_;
   std::shared_ptr<EveryHead> every_;
 };
 

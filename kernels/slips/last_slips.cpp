@@ -126,7 +126,7 @@ std::optional<Slip> tail_slip(const Experiment& e, const OutputErrors& errors) {
 }
 
 std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
-  const VariantHead head = variant_head(*r.inputs);
+  const VariantHead head = variant_head(r.inputs);
   const SoftmaxVariant right = right_softmax(r.experiment.problem);
   struct Guess {
     const char* text = nullptr;

@@ -8,7 +8,6 @@ namespace attoscope {
 namespace {
 
 using Kind = Slip::Kind;
-using Part = std::vector<double> Tensors::*;
 
 /// A rows x columns matrix whose numbers are read as columns x rows.
 std::vector<double> read_across(const std::vector<double>& x, int rows, int columns) {
@@ -20,23 +19,28 @@ std::vector<double> read_across(const std::vector<double>& x, int rows, int colu
 }
 
 /// A head made of the inputs in other roles.
-void add_roles(SuspectList& list, const char* text, Part q, Part k, Part v) {
+void add_roles(SuspectList& list, const char* text, TensorsPart q, TensorsPart k, TensorsPart v) {
   list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), q, k, v] {
     const Tensors& t = *inputs;
-    return std::make_shared<const VariantHead>(variant_head(t.shape(), t.*q, t.*k, t.*v));
+    return std::make_shared<const VariantHead>(variant_head(Tensors{t.n, t.n_k, t.d, t.d_v, t.*q, t.*k, t.*v, {}}));
+  });
+}
+
+/// A change of one of the inputs, rows x columns.
+using Change = std::function<void(std::vector<double>& x, int rows, int columns)>;
+
+void add_changed(SuspectList& list, std::string text, TensorsPart part, const Change& change) {
+  list.add(Kind::operands, std::move(text), list.right(), [inputs = list.inputs(), own = list.own(), part, change] {
+    const Tensors& t = *inputs;
+    std::vector<double> x = t.*part;
+    change(x, part == &Tensors::q ? t.n : t.n_k, part == &Tensors::v ? t.d_v : t.d);
+    return std::make_shared<const VariantHead>(with_part(*own(), part, std::move(x)));
   });
 }
 
 /// One of the inputs read across.
-void add_across(SuspectList& list, const char* text, Part part) {
-  list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), part] {
-    const Tensors& t = *inputs;
-    const auto as_read = [&](Part which, int rows, int columns) {
-      return which == part ? read_across(t.*which, rows, columns) : t.*which;
-    };
-    return std::make_shared<const VariantHead>(variant_head(
-        t.shape(), as_read(&Tensors::q, t.n, t.d), as_read(&Tensors::k, t.n_k, t.d), as_read(&Tensors::v, t.n_k, t.d_v)));
-  });
+void add_across(SuspectList& list, const char* text, TensorsPart part) {
+  add_changed(list, text, part, [](auto& x, int rows, int columns) { x = read_across(x, rows, columns); });
 }
 
 void add_roles(SuspectList& list) {
@@ -69,17 +73,6 @@ void add_rows_of_V(SuspectList& list) {
   list.add(Kind::tail, "the last row of K and V counted twice", v);
 }
 
-/// A change of one of the inputs, rows x columns.
-using Change = std::function<void(std::vector<double>& x, int rows, int columns)>;
-
-void add_changed(SuspectList& list, std::string text, Part part, const Change& change) {
-  list.add(Kind::operands, std::move(text), list.right(), [inputs = list.inputs(), part, change] {
-    Tensors t = *inputs;
-    change(t.*part, part == &Tensors::q ? t.n : t.n_k, part == &Tensors::v ? t.d_v : t.d);
-    return std::make_shared<const VariantHead>(variant_head(t));
-  });
-}
-
 /// A change that takes each element from another place, from(i, c).
 Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows, int columns)>& from) {
   return [from](std::vector<double>& x, int rows, int columns) {
@@ -94,7 +87,7 @@ Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows
 
 /// Adds fragments of tensor cores, transposed, and columns in the places of others.
 void add_fragments(SuspectList& list) {
-  constexpr std::pair<const char*, Part> parts[]{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V", &Tensors::v}};
+  constexpr std::pair<const char*, TensorsPart> parts[]{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V", &Tensors::v}};
   for (const int size : {8, 16})
     for (const auto& [name, part] : parts)
       add_changed(
@@ -142,7 +135,7 @@ void add_padded_columns(SuspectList& list) {
                  return y;
                };
                t.q = padded(inputs->q, t.n), t.k = padded(inputs->k, t.n_k), t.d = width;
-               return std::make_shared<const VariantHead>(variant_head(t));
+               return std::make_shared<const VariantHead>(variant_head(std::move(t)));
              });
   }
 }
@@ -153,7 +146,7 @@ void add_readings(SuspectList& list) {
   for (const OtherReading& reading : list.heads().readings(list.problem().input.index))
     list.add(Kind::operands, reading.text, list.right(), [read = reading.read, as_seen = list.as_seen(), own = list.inputs()] {
       const std::shared_ptr<const Tensors> x = as_seen(read());
-      return std::make_shared<const VariantHead>(variant_head(x ? *x : *own));
+      return std::make_shared<const VariantHead>(variant_head(x ? x : own));
     });
 }
 

@@ -26,31 +26,23 @@ struct Prescaled {
 class Collection {
  public:
   Collection(const Problem& p, SharedTensors inputs, const Format& format, const Format& stored)
-      : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored), right_(right_softmax(p)), own_(once([t = inputs_] {
-          return variant_head(*t);
-        })) {}
+      : p_(p),
+        inputs_(std::move(inputs)),
+        format_(format),
+        stored_(stored),
+        right_(right_softmax(p)),
+        own_(made_once([t = inputs_] { return variant_head(t); })) {}
 
   std::vector<OtherRounding> take(SharedTensors given) {
     const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide the stored numbers
     if (narrow) add_stored_scores();
     add_stored_operands(narrow);
-    if (given) add("its Q, K, V are used as they are, not" + to_, right_, once([given] { return variant_head(*given); }));
+    if (given) add("its Q, K, V are used as they are, not" + to_, right_, made_once([given] { return variant_head(given); }));
     if (narrow) add_stored_outputs();
     return std::move(all_);
   }
 
  private:
-  using Head = std::shared_ptr<const VariantHead>;
-  using MakeHead = std::function<Head()>;
-
-  /// Makes a head when it is first asked for, once for all variants over it.
-  static MakeHead once(std::function<VariantHead()> make) {
-    return [make = std::move(make), made = std::make_shared<Head>()] {
-      if (!*made) *made = std::make_shared<const VariantHead>(make());
-      return *made;
-    };
-  }
-
   void add_stored_scores() {
     SoftmaxVariant v = right_;
     v.scores = format_;
@@ -164,16 +156,15 @@ class Collection {
     const auto multiply = [format = format_](std::vector<double>& x, double factor) {
       for (double& y : x) y = round(format, y * factor);
     };
-    return once([by, multiply, own = own_, t = inputs_] {
-      if (by.k == 1) {
-        VariantHead head = *own();
-        multiply(head.q, by.q);
-        return head;
-      }
-      Tensors scaled = *t;
-      if (by.q != 1) multiply(scaled.q, by.q);
-      multiply(scaled.k, by.k);
-      return variant_head(scaled);
+    return made_once([by, multiply, own = own_, t = inputs_] {
+      VariantHead head = *own();
+      for (const auto& [part, factor] : {std::pair{&Tensors::q, by.q}, {&Tensors::k, by.k}})
+        if (factor != 1) {
+          std::vector<double> scaled = (*t).*part;
+          multiply(scaled, factor);
+          head = with_part(std::move(head), part, std::move(scaled));
+        }
+      return head;
     });
   }
   void add_prescaled(std::string text, Prescaled by, MakeHead head, SoftmaxVariant variant) {

@@ -122,7 +122,26 @@ std::vector<int> OutputErrors::chosen(int count) const {
   return {picked.begin(), picked.end()};
 }
 
+std::optional<Fit> OutputErrors::fit_within(double most, const Fit& nothing, const ExpectedRow& expected,
+                                            const std::vector<int>& indices) const {
+  constexpr std::ptrdiff_t together = 4;
+  Fit sum;
+  for (auto first = indices.begin(); first != indices.end();) {
+    const auto end = first + std::min(together, indices.end() - first);
+    for (const Fit& f : fits(expected, {first, end})) sum.add(f);
+    if (sum.left_square > most * nothing.error_square && 16 * sum.left_square > nothing.output_square) return {};
+    first = end;
+  }
+  return sum;
+}
+
 Fit OutputErrors::fit(const ExpectedRow& expected, const std::vector<int>& indices) const {
+  Fit sum;
+  for (const Fit& f : fits(expected, indices)) sum.add(f);
+  return sum;
+}
+
+std::vector<Fit> OutputErrors::fits(const ExpectedRow& expected, std::span<const int> indices) const {
   std::vector<Fit> fits(indices.size());
   const auto row_of = [cols = o_.cols](const Matrix& m, int index) {
     return m.values.data() + static_cast<std::ptrdiff_t>(index) * cols;
@@ -135,9 +154,7 @@ Fit OutputErrors::fit(const ExpectedRow& expected, const std::vector<int>& indic
       fits[i] = fit_of_row(row_of(o_, index), row.data(), row_of(*r_.golden, index), o_.cols,
                            tight_rms_[static_cast<std::size_t>(index)]);
   });
-  Fit sum;
-  for (const Fit& f : fits) sum.add(f);
-  return sum;
+  return fits;
 }
 
 double OutputErrors::rival_error(Experiment e) const {

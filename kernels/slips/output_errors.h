@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,10 @@ class OutputErrors {
   std::vector<int> chosen(int count) const;
   /// Fit of an expectation to these rows. Throws Stopped.
   Fit fit(const ExpectedRow& expected, const std::vector<int>& indices) const;
+  /// The same, where `nothing` is the golden value's fit to these rows; none where the expectation is too far off for a look at
+  /// the rest: it leaves more than `most` of the error's square, and is not near the output either.
+  std::optional<Fit> fit_within(double most, const Fit& nothing, const ExpectedRow& expected,
+                                const std::vector<int>& indices) const;
   /// The largest error of the other method, or of the usual one, on a problem.
   double rival_error(Experiment e) const;
   /// Throws Stopped when cancelled.
@@ -62,6 +67,7 @@ class OutputErrors {
 
  private:
   double excess(int index) const;
+  std::vector<Fit> fits(const ExpectedRow& expected, std::span<const int> indices) const;
 
   const Result& r_;
   const Experiment& e_;

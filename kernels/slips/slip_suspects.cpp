@@ -103,7 +103,7 @@ void add_formats(SuspectList& list) {
         "inputs in " + name(f) + ", where the truth saw them " + (is_exact ? "as they are" : "in " + name(seen));
     Suspect suspect{Kind::format, text, {}};
     suspect.begin = [e, variant = list.right()]() -> ExpectedRow {
-      const auto made = std::make_shared<const VariantHead>(variant_head(*compute(e).inputs));
+      const auto made = std::make_shared<const VariantHead>(variant_head(compute(e).inputs));
       return [variant, made](int row, double* out) {
         attend(*made, variant, row, out);
         return true;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_ranked = 8;
+constexpr double most_left = 0.9;  ///< of the error by a suspect that is ranked
 
 class SlipFinder {
  public:
@@ -89,28 +90,49 @@ class SlipFinder {
 
   /// Keeps the suspect if it is among the best.
   static void rank(std::vector<RankedSlip>& ranked, RankedSlip slip) {
-    if (!(slip.left < 0.9)) return;
+    if (!(slip.left < most_left)) return;
     ranked.insert(std::ranges::upper_bound(ranked, slip.left, {}, &RankedSlip::left), std::move(slip));
     if (ranked.size() > most_ranked) ranked.pop_back();
+  }
+
+  /// A suspect that was tried; its output is kept where it is needed.
+  struct Tried {
+    RankedSlip ranked{};
+    std::optional<Slip> slip{};
+    double left = infinity;  ///< of the error in many rows, where there is a slip
+  };
+  Tried tried(const Suspect& s, const std::vector<int>& some, const std::vector<int>& many, const Fit& nothing) const {
+    errors_.check();
+    Tried t;
+    const ExpectedRow expected = s.begin();
+    const std::optional<Fit> f = errors_.fit_within(most_left, nothing, expected, some);
+    if (!f) return t;
+    t.ranked.left = left_by(*f, nothing);
+    if (t.ranked.left < most_left) t.ranked.slip = {s.kind, s.text, 0, expected};
+    t.slip = accepted(s, expected, *f, many, t.left);
+    return t;
   }
 
   /// Returns the first slip that fits as well as the best.
   SlipSearch search() const {
     const std::vector<int> some = some_rows(), many = many_rows();
     const Fit nothing = errors_.fit([this](int row, double* out) { return golden_row(row, out); }, some);
+    const std::vector<Suspect> all = suspects(many);
+    std::vector<Tried> tries(all.size());
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, all.size(), 1),
+        [&](const auto& part) {
+          for (std::size_t i = part.begin(); i < part.end(); ++i) tries[i] = tried(all[i], some, many, nothing);
+        },
+        tbb::simple_partitioner{});
     SlipSearch search;
     std::vector<std::pair<Slip, double>> found;
     double best = infinity;
-    for (const Suspect& s : suspects(many)) {
-      errors_.check();
-      const ExpectedRow expected = s.begin();
-      const Fit f = errors_.fit(expected, some);
-      rank(search.ranked, {{s.kind, s.text, 0, expected}, left_by(f, nothing)});
-      double left = 0;
-      if (std::optional<Slip> slip = accepted(s, expected, f, many, left)) {
-        found.emplace_back(std::move(*slip), left);
-        best = std::min(best, left);
-      }
+    for (Tried& t : tries) {
+      rank(search.ranked, std::move(t.ranked));
+      if (!t.slip) continue;
+      found.emplace_back(std::move(*t.slip), t.left);
+      best = std::min(best, t.left);
     }
     const double elements = static_cast<double>(many.size()) * errors_.output().cols;
     for (auto& [slip, left] : found)

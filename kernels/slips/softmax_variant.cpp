@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numbers>
 #include <utility>
 
@@ -64,6 +65,19 @@ double length_of(const double* x, int count) {
   double square = 0;
   for (int c = 0; c < count; ++c) square += x[c] * x[c];
   return std::sqrt(square);
+}
+
+/// Adds `rows` rows of x, each times its factor, one after the other, to the numbers of `out`.
+void add_times(const double* x, const double* factor, int rows, int columns, double* out) {
+  constexpr int together = 4;  // so that the sums stay in registers
+  int i = 0;
+  for (; i + together <= rows; i += together, x += static_cast<std::ptrdiff_t>(together) * columns) {
+    const double *a = x, *b = a + columns, *c = b + columns, *d = c + columns;
+    const double f = factor[i], g = factor[i + 1], h = factor[i + 2], l = factor[i + 3];
+    for (int j = 0; j < columns; ++j) out[j] = out[j] + f * a[j] + g * b[j] + h * c[j] + l * d[j];
+  }
+  for (; i < rows; ++i, x += columns)
+    for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
 }
 
 const double* query_of(const VariantHead& head, int row) {
@@ -172,13 +186,14 @@ double sum_of(const std::vector<double>& e, Keys keys) {
 
 void add_values(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, Keys keys, double factor,
                 double* out) {
-  for (int j = keys.first; j < keys.end; ++j) {
-    const double weight = e[static_cast<std::size_t>(j)] * factor;
-    const int from = variant.value_row ? variant.value_row(j) : j;
-    if (from < 0) continue;
-    const double* v = head.v.data() + static_cast<std::ptrdiff_t>(from) * head.shape.d_v;
-    for (int c = 0; c < head.shape.d_v; ++c) out[c] += weight * v[c];
-  }
+  const int columns = head.shape.d_v;
+  std::vector<double> weights(e.begin() + keys.first, e.begin() + keys.end);
+  for (double& x : weights) x *= factor;
+  const auto row_of = [&](int j) { return head.v.data() + static_cast<std::ptrdiff_t>(j) * columns; };
+  if (!variant.value_row) return add_times(row_of(keys.first), weights.data(), keys.end - keys.first, columns, out);
+  for (int j = keys.first; j < keys.end; ++j)
+    if (const int from = variant.value_row(j); from >= 0)
+      add_times(row_of(from), &weights[static_cast<std::size_t>(j - keys.first)], 1, columns, out);
 }
 
 /// The runs' outputs, each over its own sum, merged; `sink` is its weight beside those in `e`.
@@ -260,27 +275,54 @@ void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, d
 
 }  // namespace
 
-VariantHead variant_head(const AttentionShape& shape, const std::vector<double>& q, const std::vector<double>& k,
-                         const std::vector<double>& v) {
-  VariantHead head{shape, q, std::vector<double>(k.size()), v, {}};
+void VariantHead::set_k(const std::vector<double>& k) {
+  constexpr std::size_t block = 8;  // of keys, whose columns are written side by side
   const auto rows = static_cast<std::size_t>(shape.n_k), columns = static_cast<std::size_t>(shape.d);
-  for (std::size_t j = 0; j < rows; ++j) {
-    for (std::size_t c = 0; c < columns; ++c) head.k_columns[c * rows + j] = k[j * columns + c];
-    head.k_length.push_back(length_of(k.data() + j * columns, shape.d));
+  std::vector<double> by_columns(k.size()), length;
+  for (std::size_t first = 0; first < rows; first += block) {
+    const std::size_t end = std::min(rows, first + block);
+    for (std::size_t c = 0; c < columns; ++c)
+      for (std::size_t j = first; j < end; ++j) by_columns[c * rows + j] = k[j * columns + c];
+    for (std::size_t j = first; j < end; ++j) length.push_back(length_of(k.data() + j * columns, shape.d));
   }
+  k_columns = std::move(by_columns), k_length = std::move(length);
+}
+
+VariantHead variant_head(Tensors t) {
+  VariantHead head{.shape = t.shape(), .q = std::move(t.q), .k_columns = {}, .v = std::move(t.v), .k_length = {}};
+  head.set_k(t.k);
   return head;
 }
-VariantHead variant_head(const Tensors& t) { return variant_head(t.shape(), t.q, t.k, t.v); }
+VariantHead variant_head(const std::shared_ptr<const Tensors>& t) {
+  const auto shared = [&t](const std::vector<double>& part) { return std::shared_ptr<const std::vector<double>>(t, &part); };
+  VariantHead head{.shape = t->shape(), .q = shared(t->q), .k_columns = {}, .v = shared(t->v), .k_length = {}};
+  head.set_k(t->k);
+  return head;
+}
+
+VariantHead with_part(VariantHead head, TensorsPart part, std::vector<double> numbers) {
+  if (part == &Tensors::k)
+    head.set_k(numbers);
+  else
+    (part == &Tensors::q ? head.q : head.v) = std::move(numbers);
+  return head;
+}
+
+MakeHead made_once(std::function<VariantHead()> make) {
+  struct Made {
+    std::once_flag once;
+    SharedHead head;
+  };
+  return [make = std::move(make), made = std::make_shared<Made>()] {
+    std::call_once(made->once, [&] { made->head = std::make_shared<const VariantHead>(make()); });
+    return made->head;
+  };
+}
 
 void products(const VariantHead& head, int row, std::vector<double>& out) {
   const int n_k = head.shape.n_k;
   out.assign(static_cast<std::size_t>(n_k), 0);
-  const double* q = query_of(head, row);
-  for (int c = 0; c < head.shape.d; ++c) {
-    const double* k = head.k_columns.data() + static_cast<std::ptrdiff_t>(c) * n_k;
-    const double x = q[c];
-    for (int j = 0; j < n_k; ++j) out[static_cast<std::size_t>(j)] += x * k[j];
-  }
+  add_times(head.k_columns.data(), query_of(head, row), head.shape.d, n_k, out.data());
 }
 
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {

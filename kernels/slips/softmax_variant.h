@@ -3,22 +3,48 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
 
+/// Numbers that several heads share.
+class SharedNumbers {
+ public:
+  SharedNumbers() = default;
+  SharedNumbers(std::vector<double> x) : x_(std::make_shared<const std::vector<double>>(std::move(x))) {}
+  SharedNumbers(std::shared_ptr<const std::vector<double>> x) : x_(std::move(x)) {}
+  const double* data() const { return x_->data(); }
+  const double& operator[](std::size_t i) const { return (*x_)[i]; }
+
+ private:
+  std::shared_ptr<const std::vector<double>> x_;
+};
+
 /// Q, K, V of one head, K by columns.
 struct VariantHead {
   AttentionShape shape;
-  std::vector<double> q, k_columns, v;  ///< n x d, d x n_k, n_k x d_v
-  std::vector<double> k_length;         ///< n_k: the Euclidean norm of each key
+  SharedNumbers q, k_columns, v;  ///< n x d, d x n_k, n_k x d_v
+  SharedNumbers k_length;         ///< n_k: the Euclidean norm of each key
+
+  /// Takes K by rows, n_k x d.
+  void set_k(const std::vector<double>& k);
 };
-VariantHead variant_head(const AttentionShape& shape, const std::vector<double>& q, const std::vector<double>& k,
-                         const std::vector<double>& v);
-VariantHead variant_head(const Tensors& t);
+VariantHead variant_head(Tensors t);
+/// The head with other numbers for Q, K or V, by rows.
+using TensorsPart = std::vector<double> Tensors::*;
+VariantHead with_part(VariantHead head, TensorsPart part, std::vector<double> numbers);
+/// The same, which shares Q and V with the tensors.
+VariantHead variant_head(const std::shared_ptr<const Tensors>& t);
+
+/// Makes a head when it is first asked for, once, by any thread.
+using SharedHead = std::shared_ptr<const VariantHead>;
+using MakeHead = std::function<SharedHead()>;
+MakeHead made_once(std::function<VariantHead()> make);
 
 /// Runs of keys that are computed apart and merged with weights exp(power * log-sum-exp): right for power 1, a mean for 0.
 struct MergedRuns {

@@ -12,9 +12,6 @@
 
 namespace attoscope {
 
-using SharedHead = std::shared_ptr<const VariantHead>;
-using MakeHead = std::function<SharedHead()>;
-
 /// The problem's right output, and the suspects in the order in which they were added.
 class SuspectList {
  public:
@@ -37,7 +34,7 @@ class SuspectList {
   const SoftmaxVariant& right() const { return right_; }
   const MakeHead& own() const { return own_; }
   /// Rounds other tensors like the inputs, with as many rows; null if they have other shapes. The function may outlive the
-  /// list.
+  /// list and be called from many threads.
   using AsSeen = std::function<std::shared_ptr<const Tensors>(const std::shared_ptr<const Tensors>&)>;
   AsSeen as_seen() const;
 

@@ -10,13 +10,14 @@
 #include <thread>
 
 #include "app/files/zip.h"
-#include "app/json/field_reader.h"
 #include "app/json/json.h"
+#include "app/json/settings_json.h"
 #include "app/papers/named_bundle.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
+#include "app/words/numbers.h"
 #include "tests/app/outcome.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"

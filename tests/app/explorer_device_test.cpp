@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
-#include "app/explore/first_rows.h"
+#include "app/explore/main_answer.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
@@ -104,13 +104,13 @@ TEST_F(ExplorerDevices, TheCheckOfAGpuIsAnsweredOrRefusedInASentence) {
   Session session = small_session("auto");
   settled(session);
   Requests requests;
-  requests.side.gpu_check = true;
+  requests.side.gpu_check = "auto";
   explorer_.ask_beside(requests, session);
   const auto refused = [&] { return explorer_.panel_input().messages.error.find(why_no_cuda()) != std::string::npos; };
   EXPECT_TRUE(testing::eventually([&] {
     explorer_.update(session);
     const PanelInput input = explorer_.panel_input();
-    return !input.side.checking_gpu && (cuda_devices().empty() ? refused() : input.side.gpu_check != nullptr);
+    return !input.answering.gpu_check && (cuda_devices().empty() ? refused() : input.side.gpu_check != nullptr);
   })) << explorer_.panel_input().messages.error;
 }
 

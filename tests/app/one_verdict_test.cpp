@@ -19,6 +19,7 @@
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 #include "ui/frame/head_verdict.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope::testing {
 namespace {
@@ -170,9 +171,12 @@ class Window {
       verdict_ = input.side.verdict;
       return of_head ? found : nullptr;
     };
-    Requests requests;
-    requests.side.verdict = true;
-    EXPECT_TRUE(eventually([&] { return shown() != nullptr; }, [&] { explorer_.ask_beside(requests, session_); }));
+    const auto ask = [&] {
+      Requests requests;
+      requests.side.verdict = verdict_question(session_.experiment);
+      explorer_.ask_beside(requests, session_);
+    };
+    EXPECT_TRUE(eventually([&] { return shown() != nullptr; }, ask));
     const JudgedRow& row = verdict_->call.worst_row();
     const json slip =
         row.slip ? json{{"kind", name(row.slip->kind)}, {"text", row.slip->text}, {"ratio", number_json(row.slip->ratio)}}

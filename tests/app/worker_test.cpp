@@ -16,6 +16,7 @@
 #include "app/threads/job_queue.h"
 #include "app/threads/side_question.h"
 #include "tests/support/eventually.h"
+#include "ui/frame/side_list.h"
 
 namespace attoscope {
 namespace {
@@ -287,7 +288,7 @@ void work_until_stopped(const Poll& cancelled) {
 
 TEST(SideQuestion, AnswersEachQuestionOnceAndAgainWhenForgotten) {
   std::atomic<int> asked{0};
-  SideQuestion<int, int> square([&](int x, const Poll&) { return ++asked, x * x; }, {});
+  SideQuestion<int, int> square([&](int x, const auto&) { return ++asked, x * x; }, {});
   const auto shows = [&](int answer) {
     return eventually([&] {
       square.update();
@@ -309,9 +310,9 @@ TEST(SideQuestion, AnswersEachQuestionOnceAndAgainWhenForgotten) {
 TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
   std::atomic<int> working{0};
   SideQuestion<int, int> question(
-      [&](int x, const Poll& cancelled) {
+      [&](int x, const SideRun<int>& run) {
         working = x;
-        if (x % 2 == 1) work_until_stopped(cancelled);
+        if (x % 2 == 1) work_until_stopped(run.options.cancelled);
         return x;
       },
       {});
@@ -325,6 +326,47 @@ TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
       return question.answer() && *question.answer() == x + 1;
     }));
   }
+}
+
+/// Counts up from what is known, and publishes each number.
+TEST(SideQuestion, GoesOnFromWhatIsKnownUntilItIsCleared) {
+  std::atomic<int> started_at{-1};
+  SideQuestion<int, int> count(
+      [&](int to, const SideRun<int>& run) {
+        int now = started_at = run.known ? *run.known : 0;
+        while (now < to) run.publish(++now);
+        return now;
+      },
+      {});
+  const auto shows = [&](int answer) {
+    return eventually([&] {
+      count.update();
+      return !count.busy() && count.answer() && *count.answer() == answer;
+    });
+  };
+  count.ask(3);
+  EXPECT_TRUE(shows(3));
+  count.ask(5);
+  EXPECT_TRUE(shows(5));
+  EXPECT_EQ(started_at, 3);
+  count.ask(5, "cuda");
+  EXPECT_TRUE(eventually([&] { return started_at == 5; })) << "another device is another question";
+  count.clear();
+  count.update();
+  EXPECT_EQ(count.answer(), nullptr) << "nothing from before is taken";
+  count.ask(2);
+  EXPECT_TRUE(shows(2));
+  EXPECT_EQ(started_at, 0);
+}
+
+template <class, class>
+using OneByte = char;
+
+TEST(SideList, EveryQuestionIsVisitedOnce) {
+  SideList<OneByte> list{};
+  for_each_side([](char& visits) { ++visits; }, list);
+  const auto* const bytes = reinterpret_cast<const char*>(&list);
+  EXPECT_EQ(std::string(bytes, sizeof list), std::string(sizeof list, 1));
 }
 
 /// Outcome of the oldest job.

@@ -104,9 +104,9 @@ class Scene {
     input.learn.answers = std::make_shared<const LessonAnswers>(std::move(answers));
     if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
     if (requests.side.clipping) input.side.clipping = std::make_shared<const Clipping>(clipping(e, 256));
-    if (requests.side.attribute) input.side.why = std::make_shared<const Why>(Why{e, attribute(e)});
+    if (requests.side.why) input.side.why = std::make_shared<const Attribution>(attribute(e));
     if (requests.side.same_bits)
-      input.side.same_bits = std::make_shared<const SameBits>(SameBits{e, {{"avx2", "", 1, 1, 1}, {"sse2", "", 1, 1, 1}}});
+      input.side.same_bits = std::make_shared<const SameBits>(SameBits{e, {{"avx2", "", {1, 1, 1}}, {"sse2", "", {1, 1, 1}}}});
   }
 };
 

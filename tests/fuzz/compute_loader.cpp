@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "kernels/compute.h"
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/settings.h"
 #include "tests/fuzz/loaders.h"
 #include "tests/support/support.h"
 
@@ -34,67 +34,64 @@ class Bytes {
   std::string_view left_;
 };
 
-/// The visitor that fills every field of an experiment from bytes, within its range.
-class ByteFields {
- public:
-  explicit ByteFields(Bytes& bytes) : bytes_(bytes) {}
-  template <class T>
-  void integer(std::string_view, T& x, T min, T max) {
-    const T small = static_cast<T>(bytes_.bits(2) % 300);
-    x = std::clamp(min < 0 && bytes_.flag() ? static_cast<T>(-small) : small, min, max);
-  }
-  void real(std::string_view, double& x, const RealRange& range) {
-    if (const double read = bytes_.number(); contains(range, read)) x = read;
-  }
-  void optional_real(std::string_view key, std::optional<double>& x, const RealRange& range) {
-    if (bytes_.flag()) real(key, x.emplace(0), range);
-  }
-  void flag(std::string_view, bool& x) { x = bytes_.flag(); }
-  template <class E, std::size_t N>
-  void choice(std::string_view, E& x, const std::array<std::string_view, N>&) {
-    x = static_cast<E>(bytes_.bits(1) % N);
-  }
-  void format(std::string_view, Format& x) {
-    constexpr Format usual[] = {fp64, fp32, tf32, bf16, fp16, e4m3, e5m2};
-    const auto kind = static_cast<std::size_t>(bytes_.bits(1));
-    x = kind % 2 == 0 ? usual[kind / 2 % std::size(usual)]
-                      : Format{bytes_.between(min_exponent_bits, max_exponent_bits), bytes_.between(0, max_mantissa_bits),
-                               static_cast<Overflow>(bytes_.bits(1) % 3), bytes_.flag()};
-  }
-  void rounding(std::string_view key, Rounding& x) {
-    const std::uint64_t kind = bytes_.bits(1);
-    x = kind % 4 == 1 ? to_main : exact;
-    if (kind % 4 == 2) format(key, (x = to_format(bf16)).format);
-    x.stochastic = x.kind != Rounding::Kind::exact && kind > 192;
-  }
-  void scaling(std::string_view, Scaling& x) {
-    const std::uint64_t kind = bytes_.bits(1);
-    if (kind % 4 != 0) return;
-    x.element = named_elements[kind / 4 % named_elements.size()].element;
-    x.granularity = static_cast<Granularity>(bytes_.bits(1) % granularity_names.size());
-    x.block = has_block(x.granularity) ? 1 << bytes_.bits(1) % 8 : 0;
-    x.scale = static_cast<ScaleFormat>(bytes_.bits(1) % scale_format_names.size());
-    x.rule = static_cast<ScaleRule>(bytes_.bits(1) % 3);
-    x.quotient = static_cast<Quotient>(bytes_.bits(1) % quotient_names.size());
-    const std::uint64_t flags = bytes_.bits(1);
-    if ((flags & 1) != 0) x.factor = 448, x.rule = x.granularity == Granularity::head ? ScaleRule::fixed : x.rule;
-    if (x.granularity != Granularity::head && x.granularity != Granularity::block) x.factor = 1;
-    x.tie = (flags & 2) != 0 && x.element.kind == Element::Kind::integer ? Tie::away : Tie::even;
-    x.shifts = (flags & 4) != 0;
-    x.in_operand = (flags & 8) != 0;
-    x.operand = x.in_operand && (flags & 16) != 0 ? to_main : exact;
-  }
-  void policy(std::string_view, Precision& x) { x = policies()[bytes_.bits(1) % policies().size()].precision; }
-  void text(std::string_view, const std::string&) {}
-  void hex(std::string_view, std::uint64_t) {}
-  template <class F>
-  void object(std::string_view key, F visit) {
-    if (key != "precision" || bytes_.flag()) visit(*this);
-  }
+/// Values from bytes, within their ranges.
+void fill(Bytes& bytes, int& x, const RealRange& range) {
+  const int small = static_cast<int>(bytes.bits(2) % 300), min = static_cast<int>(range.min);
+  x = std::clamp(min < 0 && bytes.flag() ? -small : small, min, static_cast<int>(range.max));
+}
+void fill(Bytes& bytes, double& x, const RealRange& range) {
+  if (const double read = bytes.number(); contains(range, read)) x = read;
+}
+void fill(Bytes& bytes, Format& x) {
+  constexpr Format usual[] = {fp64, fp32, tf32, bf16, fp16, e4m3, e5m2};
+  const auto kind = static_cast<std::size_t>(bytes.bits(1));
+  x = kind % 2 == 0 ? usual[kind / 2 % std::size(usual)]
+                    : Format{bytes.between(min_exponent_bits, max_exponent_bits), bytes.between(0, max_mantissa_bits),
+                             static_cast<Overflow>(bytes.bits(1) % 3), bytes.flag()};
+}
+void fill(Bytes& bytes, Rounding& x) {
+  const std::uint64_t kind = bytes.bits(1);
+  x = kind % 4 == 1 ? to_main : exact;
+  if (kind % 4 == 2) fill(bytes, (x = to_format(bf16)).format);
+  x.stochastic = x.kind != Rounding::Kind::exact && kind > 192;
+}
+void fill(Bytes& bytes, Scaling& x) {
+  const std::uint64_t kind = bytes.bits(1);
+  if (kind % 4 != 0) return;
+  x.element = named_elements[kind / 4 % named_elements.size()].element;
+  x.granularity = static_cast<Granularity>(bytes.bits(1) % granularity_names.size());
+  x.block = has_block(x.granularity) ? 1 << bytes.bits(1) % 8 : 0;
+  x.scale = static_cast<ScaleFormat>(bytes.bits(1) % scale_format_names.size());
+  x.rule = static_cast<ScaleRule>(bytes.bits(1) % 3);
+  x.quotient = static_cast<Quotient>(bytes.bits(1) % quotient_names.size());
+  const std::uint64_t flags = bytes.bits(1);
+  if ((flags & 1) != 0) x.factor = 448, x.rule = x.granularity == Granularity::head ? ScaleRule::fixed : x.rule;
+  if (x.granularity != Granularity::head && x.granularity != Granularity::block) x.factor = 1;
+  x.tie = (flags & 2) != 0 && x.element.kind == Element::Kind::integer ? Tie::away : Tie::even;
+  x.shifts = (flags & 4) != 0;
+  x.in_operand = (flags & 8) != 0;
+  x.operand = x.in_operand && (flags & 16) != 0 ? to_main : exact;
+}
 
- private:
-  Bytes& bytes_;
-};
+/// Fills every setting of an experiment but files and digests.
+void fill(Bytes& bytes, const Settings& settings) {
+  for (const Setting& s : settings) {
+    if (auto* const* x = std::get_if<int*>(&s.value)) fill(bytes, **x, s.range);
+    if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) **x = bytes.bits(2) % 300;
+    if (auto* const* x = std::get_if<double*>(&s.value)) fill(bytes, **x, s.range);
+    if (auto* const* x = std::get_if<std::optional<double>*>(&s.value); x != nullptr && bytes.flag())
+      fill(bytes, (*x)->emplace(0), s.range);
+    if (auto* const* x = std::get_if<bool*>(&s.value)) **x = bytes.flag();
+    if (const auto* x = std::get_if<NamedValue>(&s.value))
+      *x->value = static_cast<std::uint8_t>(bytes.bits(1) % x->names.size());
+    if (auto* const* x = std::get_if<Format*>(&s.value)) fill(bytes, **x);
+    if (auto* const* x = std::get_if<Rounding*>(&s.value)) fill(bytes, **x);
+    if (auto* const* x = std::get_if<Scaling*>(&s.value)) fill(bytes, **x);
+    if (const auto* x = std::get_if<PolicyValue>(&s.value)) *x->value = policies()[bytes.bits(1) % policies().size()].precision;
+    if (const auto* x = std::get_if<Settings>(&s.value); x != nullptr && (s.key != "precision" || bytes.flag()))
+      fill(bytes, *x);
+  }
+}
 
 Tensors tensors_of(Bytes& bytes, const AttentionShape& shape) {
   Tensors t = Tensors::shaped(shape);
@@ -108,8 +105,7 @@ Tensors tensors_of(Bytes& bytes, const AttentionShape& shape) {
 /// An experiment small enough for a thousand a second, without files and GPUs.
 Experiment experiment_of(Bytes& bytes) {
   Experiment e = default_experiment();
-  ByteFields fields(bytes);
-  visit_experiment(fields, e);
+  fill(bytes, settings(e));
   e.problem.n = 1 + e.problem.n % 20;
   e.problem.n_k = e.problem.n_k % 20;
   e.problem.d = 1 + e.problem.d % 6;

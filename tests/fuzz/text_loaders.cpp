@@ -18,8 +18,8 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
-#include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 #include "kernels/questions/expression.h"
 #include "kernels/train/plan/plan.h"
@@ -176,8 +176,7 @@ std::vector<std::string> command_texts() {
                                  "a.tau=4"};
   for (const Policy& p : policies()) texts.emplace_back(p.name);
   for (const GradPolicy& p : grad_policies()) texts.emplace_back(p.name);
-  for (const ExperimentParameter& p : experiment_parameters)
-    texts.push_back(std::string(p.key) + "=" + std::string(p.sweep.example));
+  for (const Parameter& p : experiment_parameters()) texts.push_back(p.key + "=" + std::string(p.sweep.example));
   return texts;
 }
 

@@ -28,7 +28,6 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/gpu/compare.h"
@@ -295,9 +294,7 @@ void print_digests(const std::string& device) {
 
 /// Prints the growth of an update's time with its rows, small until the GPU is full. Explore's first rows follow it.
 void print_growth_with_rows(const std::string& device) {
-  std::vector<DeviceInfo> gpus;
-  for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
-  const int held = rows_at_a_time(gpus);
+  const int held = rows_at_a_time(devices_of(device));
   std::printf("an update at N = 65,536, where the GPU is taken to hold %d rows:\n", held);
   for (const int rows : {64, std::min(held, 65536) / 4, std::min(held, 65536), 65536}) {
     Experiment e = default_experiment();

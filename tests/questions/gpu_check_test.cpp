@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/questions/gpu_check_words.h"
 #include "kernels/tensor_core/product_words.h"
 #include "tests/reference/plain_tensor_core.h"
 #include "tests/support/recorded_products.h"

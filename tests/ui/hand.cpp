@@ -10,6 +10,8 @@
 #include "imgui_internal.h"
 #include "imgui_te_context.h"
 #include "imgui_te_engine.h"
+#include "implot.h"
+#include "implot_internal.h"
 #include "tests/support/eventually.h"
 
 namespace attoscope::testing {
@@ -180,6 +182,12 @@ bool Hand::tooltip_after(const std::function<void()>& rest) {
 ImVec2 Hand::place(const std::string& path, float x, float y) {
   const ImRect rect = context_.ItemInfo(path.c_str()).RectFull;
   return {rect.Min.x + x * rect.GetWidth(), rect.Min.y + y * rect.GetHeight()};
+}
+
+ImVec2 Hand::on_plot(const std::string& path, double x, float y) {
+  ImPlotPlot* const plot = ImPlot::GetCurrentContext()->Plots.GetByKey(id(path));
+  if (!check(plot != nullptr, path + " is a plot")) return {};
+  return {plot->Axes[ImAxis_X1].PlotToPixels(x), plot->PlotRect.Min.y + y * plot->PlotRect.GetHeight()};
 }
 
 void Hand::move(ImVec2 to) {

@@ -88,6 +88,8 @@ class Hand {
 
   /// A place of a widget: (0, 0) is its top left, (1, 1) its bottom right.
   ImVec2 place(const std::string& path, float x, float y = 0.5f);
+  /// A place of a plot: x on its axis, y as above.
+  ImVec2 on_plot(const std::string& plot, double x, float y = 0.5f);
   void move(ImVec2 to);
   void press(ImVec2 at, int clicks = 1);
   void drag(ImVec2 from, ImVec2 to);

@@ -1,6 +1,5 @@
 #include "tests/ui/stage.h"
 
-#include "app/explore/requests.h"
 #include "app/files/paths.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"

@@ -295,9 +295,7 @@ void draw_status_bar(const Session& session, const PanelInput& input, const Pale
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours.line);
     StatusItems items(height);
-    const std::string choice = input.answer.result ? input.answer.result->choice : "";
-    items.add(Face::small, colours.secondary, shown_device(session, input), 0,
-              choice.empty() ? "The device that computes." : choice.c_str());
+    items.add(Face::small, colours.secondary, shown_device(session, input), 0, "The device that computes.");
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
-#include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 #include "ui/commands/offers.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -35,12 +35,12 @@ constexpr Alias alias_table[] = {
 std::string_view alias(std::string_view path) {
   for (const Alias& a : alias_table)
     if (a.path == path) return a.words;
-  if (const ExperimentParameter* const p = parameter_at(path)) return p->alias;
+  if (const Parameter* const p = parameter_at(path)) return p->alias;
   return {};
 }
 
 /// Fields that the palette leaves out: another control sets them, or only a file can.
-bool is_internal(const Setting& s) {
+bool is_internal(const SettingText& s) {
   constexpr std::string_view own[] = {
       "problem.input.file",       "loaded.file",     "loaded.index",      "view.workspace",         "view.hidden_curves",
       "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs", "train_look.step"};
@@ -76,8 +76,8 @@ void set(KeyTarget& t, const std::string& path, const std::string& value) {
   t.state.popups.palette.complaint = set_setting(t.session, path, value);
 }
 
-void add_settings(const std::vector<Setting>& list, std::vector<Command>& all) {
-  for (const Setting& s : list) {
+void add_settings(const std::vector<SettingText>& list, std::vector<Command>& all) {
+  for (const SettingText& s : list) {
     if (is_internal(s)) continue;
     for (const std::string& choice : s.choices) {
       std::string words = s.path + " " + std::string(alias(s.path)) + (choice == s.text ? " (now)" : "");
@@ -214,11 +214,7 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
   for (const char* side : {"block_k", "block_q"})
     add(side, side, target.session.view.square_tiles ? "square tiles of both methods" : "tiles of both methods",
         [which = std::string(side), value = asked->value](KeyTarget& t) { set_tile(t, which, value); });
-  std::vector<Setting> all = settings(target.session.experiment);
-  for (Setting& s : settings(target.session.view)) all.push_back(std::move(s));
-  if (target.session.view.workspace == Workspace::train)
-    for (Setting& s : settings(target.session.train, target.session.train_look)) all.push_back(std::move(s));
-  for (const Setting& s : all)
+  for (const SettingText& s : setting_texts(target.session))
     if (!is_internal(s) && !s.expected.empty())
       add(s.path + " " + short_path(s.path), title(s.path),
           s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
@@ -249,10 +245,7 @@ std::vector<Command> commands(const KeyTarget& target) {
   add_kernels("b", with_kernel_as_b, all);
   add_sums(target.session.experiment, &Experiment::a, "a", all);
   add_sums(target.session.experiment, &Experiment::b, "b", all);
-  add_settings(settings(target.session.experiment), all);
-  add_settings(settings(target.session.view), all);
-  if (target.session.view.workspace == Workspace::train)
-    add_settings(settings(target.session.train, target.session.train_look), all);
+  add_settings(setting_texts(target.session), all);
   return all;
 }
 

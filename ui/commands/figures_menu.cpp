@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "imgui.h"
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/setting.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

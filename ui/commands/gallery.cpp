@@ -58,10 +58,12 @@ double fitness_of(const GalleryEntry& e, const std::string& query) {
   return fit < least * words ? -1 : fit;
 }
 
-const GalleryPicture* picture_of(const GalleryView& gallery, const GalleryEntry& entry) {
-  if (!gallery.pictures) return nullptr;
-  const auto found = std::ranges::find(*gallery.pictures, entry.question.key, &GalleryPicture::key);
-  return found == gallery.pictures->end() ? nullptr : &*found;
+using Pictures = std::shared_ptr<const std::vector<GalleryPicture>>;
+
+const GalleryPicture* picture_of(const Pictures& pictures, const GalleryEntry& entry) {
+  if (!pictures) return nullptr;
+  const auto found = std::ranges::find(*pictures, entry.question.key, &GalleryPicture::key);
+  return found == pictures->end() ? nullptr : &*found;
 }
 
 /// Mean errors beside the picture, or the reason why there are none.
@@ -96,7 +98,7 @@ void draw_sentence(ImVec2 at, float width, int count, std::string_view text, con
 }
 
 /// Title, picture, numbers, sentence; true if the card was clicked.
-bool draw_card(const GalleryEntry& entry, const GalleryView& gallery, ImVec2 size, const ThumbnailShades& shades,
+bool draw_card(const GalleryEntry& entry, const Pictures& pictures, ImVec2 size, const ThumbnailShades& shades,
                const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float pad = px(10), inner = size.x - 2 * pad, picture = px(pin_width * picture_side);
@@ -110,7 +112,7 @@ bool draw_card(const GalleryEntry& entry, const GalleryView& gallery, ImVec2 siz
   const float aside = kind.empty() ? 0 : text_width(Face::small, kind) + px(8);
   draw_text({at.x + pad, at.y + px(6)}, Face::label, colours.text, fitted(Face::label, entry.title, inner - aside));
   draw_text({at.x + size.x - pad, at.y + px(7)}, Face::small, colours.faint, kind, 1);
-  const GalleryPicture* const found = picture_of(gallery, entry);
+  const GalleryPicture* const found = picture_of(pictures, entry);
   const ImVec2 image{at.x + pad, at.y + px(28)};
   draw_thumbnail(image, picture_side,
                  found != nullptr ? std::span<const std::int8_t>(found->thumbnail) : std::span<const std::int8_t>(), shades,
@@ -212,7 +214,8 @@ void draw_gallery(Session& session, const PanelInput& input, UiState& all, const
   ImGui::PopStyleVar();
   if (!open) return;
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  for (const GalleryEntry& e : state.entries) requests.side.gallery.push_back(e.question);
+  requests.side.gallery.emplace();
+  for (const GalleryEntry& e : state.entries) requests.side.gallery->push_back(e.question);
   const bool entered = draw_search(state, colours);
   ImGui::Dummy({0, px(4)});
   const std::vector<const GalleryEntry*> shown = found_entries(state);

@@ -177,7 +177,7 @@ constexpr std::array table{
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.requests.quit = true; }},
     Key{"wheel", "zoom around the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
-    Key{"Shift+drag", "strip: zoom to tiles; the wheel zooms, right drag moves"},
+    Key{"wheel, drag, double click", "in plots: zoom, move, show all"},
     Key{"click", "pin a cell and trace its row"},
     Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
 };

@@ -21,7 +21,7 @@ bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
 /// Entries of the list: auto, each device, and all usable GPUs together if there are several.
 std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
   std::vector<DeviceEntry> all{
-      {"auto", "the GPU that draws, or the first, or the processor: whichever took less time for such a question", ""}};
+      {"auto", "the GPU that draws, or the first; the processor for fewer than 512 rows, and where there is no GPU", ""}};
   std::string together;
   int gpus = 0;
   if (devices.empty()) all.push_back({"cpu", "the processor", ""});
@@ -49,11 +49,9 @@ std::string reason_against(const std::string& device, const std::vector<DeviceEn
   return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
 }
 
-/// "the answer on screen: cpu avx512, 2 threads; auto: the CPU, 1.2 ms instead of 3.4 ms on the GPU"
+/// "the answer on screen: cpu avx512, 2 threads"
 std::string answered_by(const AnswerInput& answer) {
-  if (answer.device.empty()) return "";
-  const std::string choice = answer.result ? answer.result->choice : "";
-  return "the answer on screen: " + answer.device + (choice.empty() ? "" : "; " + choice);
+  return answer.device.empty() ? "" : "the answer on screen: " + answer.device;
 }
 
 bool choose(std::string& device, const std::vector<DeviceEntry>& choices, const Palette& colours) {

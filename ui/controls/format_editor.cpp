@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kernels/arithmetic/named_formats.h"
-#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/bit_boxes.h"
 #include "ui/widgets/widgets.h"

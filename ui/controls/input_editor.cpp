@@ -8,8 +8,8 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"

@@ -8,11 +8,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "imgui.h"
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
@@ -34,107 +33,33 @@ constexpr std::array<Choice, 3> orders{{
     {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
 }};
 
-/// True if the popup shows the parameter. `edit_sums` shows accumulator and flush, `edit_scales` the scales.
-bool is_in_popup(const ExperimentParameter& p) { return is_option(p) && p.key != "flush" && !p.key.starts_with("scaling."); }
-
-/// The option at field `key` of a method; null: not in this popup.
-const ExperimentParameter* option_of(std::string_view key) {
-  const ExperimentParameter* const p = parameter_at("a." + std::string(key));
-  return p != nullptr && is_in_popup(*p) ? p : nullptr;
+/// True if the popup shows this setting of a method. Other editors show the algorithm, tiles, roundings, sums and scales.
+bool is_in_popup(const Setting& s, const Method& m) {
+  constexpr std::array<std::string_view, 5> elsewhere{"algorithm", "block_q", "block_k", "flush", "policy"};
+  return is_typed(s) && std::ranges::find(elsewhere, s.key) == elsewhere.end() && matters(s, m);
 }
 
-/// Keys and values of a method's options.
-class OptionValues {
- public:
-  explicit OptionValues(const Method& m) { visit_method(*this, m); }
-  /// True if both have the option and it differs.
-  bool differs(const OptionValues& other, std::string_view key) const {
-    const auto at = std::ranges::find(keys_, key);
-    const auto i = at - keys_.begin();
-    return at != keys_.end() && values_[static_cast<std::size_t>(i)] != other.values_[static_cast<std::size_t>(i)];
-  }
-
-  template <class T>
-  void integer(std::string_view key, T x, T, T) {
-    add(key, x);
-  }
-  void real(std::string_view key, double x, const RealRange&) { add(key, x); }
-  void flag(std::string_view key, bool x) { add(key, x); }
-  template <class E, std::size_t N>
-  void choice(std::string_view key, E x, const std::array<std::string_view, N>&) {
-    add(key, static_cast<int>(x));
-  }
-  void policy(std::string_view, const Precision&) {}
-  template <class F>
-  void object(std::string_view, F) {}
-
- private:
-  void add(std::string_view key, double x) {
-    keys_.push_back(key);
-    values_.push_back(x);
-  }
-  std::vector<std::string_view> keys_;
-  std::vector<double> values_;
-};
-
-/// Draws a control with a tooltip for every option that matters in a method.
-class OptionFields {
- public:
-  OptionFields(Method& method, const Format& main, const Palette& colours)
-      : method_(method), now_(method), usual_(with_usual_options(method, main)), colours_(colours) {
-    visit_method(*this, method);
-  }
-  bool changed() const { return changed_; }
-
-  template <class T>
-  void integer(std::string_view key, T& x, T min, T max) {
-    field(key, [&](const char* id) { return whole_field(id, x, min, max); });
-  }
-  void real(std::string_view key, double& x, const RealRange& range) {
-    field(key, [&](const char* id) { return real_field(id, x, range, range.zero.empty() ? 1 : 0); });
-  }
-  void flag(std::string_view key, bool& x) {
-    field(key, [&](const char*) {
-      return toggle(key == "kahan_l" ? "compensated" : "last to first", colours_, x, px(option_field_width));
-    });
-  }
-  template <class E, std::size_t N>
-  void choice(std::string_view key, E& x, const std::array<std::string_view, N>&) {
-    const auto choices = key == "order" ? std::span<const Choice>(orders) : std::span<const Choice>(exponentials);
-    field(key, [&](const char*) { return segmented(std::string(key).c_str(), colours_, choices, x, px(option_field_width)); });
-  }
-  void policy(std::string_view, const Precision&) {}
-  template <class F>
-  void object(std::string_view, F) {}
-
- private:
-  template <class Control>
-  void field(std::string_view key, Control control) {
-    const ExperimentParameter* const p = option_of(key);
-    if (p == nullptr || !matters(*p, method_)) return;
-    ImGui::BeginGroup();
-    begin_option(std::string(p->label).c_str(), now_.differs(usual_, key), colours_);
-    changed_ |= control(("##" + std::string(key)).c_str());
-    ImGui::EndGroup();
-    explain(p->sentence, p->formula);
-  }
-
-  const Method& method_;
-  OptionValues now_, usual_;
-  const Palette& colours_;
-  bool changed_ = false;
-};
+bool differs(const Setting& s, const Settings& usual) { return text(s) != text(*find(usual, s.key)); }
 
 bool edit_options(Method& m, const Format& main, const Palette& colours) {
   label(Face::section, colours.faint, std::string("OPTIONS OF ").append(name(m.algorithm)));
-  bool changed = OptionFields(m, main, colours).changed();
+  bool changed = false;
+  Method usual = with_usual_options(m, main);
+  const Settings usual_options = settings(usual);
+  for (const Setting& s : settings(m))
+    if (is_in_popup(s, m))
+      changed |=
+          edit_setting(s, differs(s, usual_options), colours,
+                       {.step = s.key == "tau" ? 1.0 : 0.0,
+                        .on = s.key == "kahan_l" ? "compensated" : "last to first",
+                        .choices = s.key == "order" ? std::span<const Choice>(orders) : std::span<const Choice>(exponentials)});
   ImGui::BeginDisabled(options_changed(m, main) == 0);
   if (push_button("as it comes###defaults", colours)) {
-    const Method before = m;
-    m = with_usual_options(m, main);
-    m.accumulator = before.accumulator;
-    m.flush = before.flush;
-    m.scaling = before.scaling;
+    usual = with_usual_options(m, main);
+    usual.accumulator = m.accumulator;
+    usual.flush = m.flush;
+    usual.scaling = m.scaling;
+    m = usual;
     changed = true;
   }
   ImGui::EndDisabled();
@@ -142,67 +67,46 @@ bool edit_options(Method& m, const Format& main, const Palette& colours) {
   return changed;
 }
 
-/// Name and tooltip of an option of the scores; `edit` draws its control.
-template <class Edit>
-bool score_option(const ExperimentParameter& p, bool differs, const Palette& colours, Edit edit) {
-  begin_option(std::string(p.label).c_str(), differs, colours);
-  const bool changed = edit();
-  explain(p.sentence, p.formula);
-  return changed;
-}
-
-bool edit_sink(Problem& p, const Palette& colours) {
+bool edit_sink(Problem& p, const Setting& about, const Palette& colours) {
   bool on = p.sink.has_value();
-  const bool toggled = score_option(parameter("sink"), on, colours, [&] { return toggle("sink", colours, on, px(72)); });
-  bool changed = toggled;
+  begin_option(std::string(about.label).c_str(), on, colours);
+  const bool toggled = toggle("sink", colours, on, px(72));
+  explain(about.sentence, about.formula);
   if (toggled) p.sink = on ? std::optional<double>(0.0) : std::nullopt;
-  if (!p.sink) return changed;
+  if (!p.sink) return toggled;
   ImGui::SameLine();
-  const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(px(option_field_width - 72 - 8));
-  double value = *p.sink;
-  if (ImGui::InputDouble("##sink value", &value, 0, 0, "%.6g") && contains(RealRange{}, value) && value != *p.sink) {
-    p.sink = value;
-    changed = true;
-  }
+  const bool typed = real_field("##sink value", *p.sink, about.range, 0, option_field_width - 72 - 8);
   explain("The sink's logit, in units of S.");
-  return changed;
+  return toggled || typed;
 }
 
 /// A typed whole number; 0: unset, the number follows another one.
-bool edit_count(const ExperimentParameter& about, int& value, const Palette& colours) {
-  return score_option(about, value != 0, colours, [&] {
-    const WithField f(Face::mono);
-    ImGui::SetNextItemWidth(px(option_field_width));
-    int typed = value;
-    const bool entered =
-        ImGui::InputInt(("##" + std::string(about.key)).c_str(), &typed, 0, 0, ImGuiInputTextFlags_EnterReturnsTrue);
-    typed = std::clamp(typed, 0, static_cast<int>(about.range.max));
-    return entered && std::exchange(value, typed) != typed;
-  });
+bool edit_count(const Setting& about, int& value, const Palette& colours) {
+  begin_option(std::string(about.label).c_str(), value != 0, colours);
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(px(option_field_width));
+  int typed = value;
+  const bool entered =
+      ImGui::InputInt(("##" + std::string(about.key)).c_str(), &typed, 0, 0, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain(about.sentence, about.formula);
+  typed = std::clamp(typed, 0, static_cast<int>(about.range.max));
+  return entered && std::exchange(value, typed) != typed;
 }
 
-/// n_k and d_v, and the alignment of masks where n_k is not N.
-bool edit_rectangle(Problem& p, const Palette& colours) {
+bool edit_scores(Problem& p, const Palette& colours) {
+  const Settings all = settings(p);
+  label(Face::section, colours.faint, "OPTIONS OF THE SCORES");
+  bool changed = edit_sink(p, *find(all, "sink"), colours);
+  changed |= edit_setting(*find(all, "softcap"), p.softcap != 0, colours);
+  changed |= edit_setting(*find(all, "alibi"), p.alibi != 0, colours);
   label(Face::section, colours.faint, "KEYS AND VALUES");
-  bool changed = edit_count(parameter("n_k"), p.n_k, colours);
+  changed |= edit_count(*find(all, "n_k"), p.n_k, colours);
   ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file sets it
-  changed |= edit_count(parameter("d_v"), p.d_v, colours);
+  changed |= edit_count(*find(all, "d_v"), p.d_v, colours);
   ImGui::EndDisabled();
   ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);
-  changed |= score_option(parameter("top_left"), p.mask.top_left, colours,
-                          [&] { return toggle("top-left", colours, p.mask.top_left, px(84)); });
+  changed |= edit_setting(*find(all, "mask.top_left"), p.mask.top_left, colours, {.on = "top-left"});
   ImGui::EndDisabled();
-  return changed;
-}
-
-bool edit_bias(Problem& p, const Palette& colours) {
-  label(Face::section, colours.faint, "OPTIONS OF THE SCORES");
-  bool changed = edit_sink(p, colours);
-  for (const auto& [about, value] : {std::pair{&parameter("softcap"), &p.softcap}, std::pair{&parameter("alibi"), &p.alibi}})
-    changed |= score_option(*about, *value != 0, colours, [&, about = about, value = value] {
-      return real_field(("##" + std::string(about->key)).c_str(), *value, about->range, 0);
-    });
   return changed;
 }
 
@@ -221,10 +125,9 @@ bool popup_button(const std::string& text, const char* popup, const Palette& col
 }  // namespace
 
 int options_changed(const Method& m, const Format& main) {
-  const OptionValues now(m), usual(with_usual_options(m, main));
-  return static_cast<int>(std::ranges::count_if(experiment_parameters, [&](const ExperimentParameter& p) {
-    return is_in_popup(p) && matters(p, m) && now.differs(usual, field_of(p));
-  }));
+  const Method of_default = with_usual_options(m, main);
+  const Settings now = settings_to_read(m), usual = settings_to_read(of_default);
+  return static_cast<int>(std::ranges::count_if(now, [&](const Setting& s) { return is_in_popup(s, m) && differs(s, usual); }));
 }
 
 bool edit_method_options(Method& m, const Format& main, const Palette& colours, float width, float height) {
@@ -242,10 +145,7 @@ bool edit_problem_options(Problem& p, const Palette& colours, float width) {
       count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours, {width, 0},
       "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they are "
       "counted apart. The number is how many are on.",
-      [&] {
-        const bool bias = edit_bias(p, colours);
-        return edit_rectangle(p, colours) || bias;
-      });
+      [&] { return edit_scores(p, colours); });
 }
 
 }  // namespace attoscope

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "imgui.h"
-#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/rounding_cell.h"

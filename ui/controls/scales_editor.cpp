@@ -9,7 +9,7 @@
 
 #include "imgui.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/option_fields.h"
@@ -31,9 +31,7 @@ struct Target {
 constexpr std::array all_tensors{ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P};
 std::string_view title(ScaledTensor t) { return scaled_tensor_names[static_cast<std::size_t>(t)]; }
 
-constexpr std::array<const ExperimentParameter*, 4> storage_parameters{&parameter("scaling.Q"), &parameter("scaling.K"),
-                                                                       &parameter("scaling.V"), &parameter("scaling.P")};
-const ExperimentParameter& about(ScaledTensor t) { return *storage_parameters[static_cast<std::size_t>(t)]; }
+const Parameter& about(ScaledTensor t) { return parameter("scaling." + std::string(title(t))); }
 
 // --- usual choices ----------------------------------------------------------------------------------------------------
 
@@ -370,7 +368,7 @@ bool edit_parts(const Parts& p) {
 
 // --- transforms -------------------------------------------------------------------------------------------------------
 
-bool edit_transform(const Target& t, const ExperimentParameter& p, bool Scalings::* flag, const char* text) {
+bool edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, const char* text) {
   bool on = t.m.scaling.*flag;
   begin_option(text, on, t.colours);
   Method chosen = t.m;
@@ -384,7 +382,7 @@ bool edit_transform(const Target& t, const ExperimentParameter& p, bool Scalings
 }
 
 bool edit_smooth_Q(const Target& t) {
-  constexpr const ExperimentParameter& p = parameter("scaling.smooth_Q");
+  const Parameter& p = parameter("scaling.smooth_Q");
   begin_option("smooth Q over", t.m.scaling.smooth_Q > 0, t.colours);
   Method chosen = t.m;
   const bool changed = whole_field("##smooth Q", chosen.scaling.smooth_Q, 0, max_tile);

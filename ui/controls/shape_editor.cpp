@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
@@ -15,58 +15,60 @@ namespace attoscope {
 
 namespace {
 
-/// Meaning of a number, and the largest value that can be typed.
-std::string typable(const ExperimentParameter& p) {
-  return std::string(p.sentence) + fmt::format(" Click the number to type any value up to {:.0f}.", p.range.max);
+/// A size: its track without a file, the file's own size, and the words for what the file sets.
+struct Size {
+  const char* key;
+  int from, to;
+  int Problem::* value;
+  int Tensors::* given;
+  const char* of_file;
+};
+constexpr std::array<Size, 4> problem_sizes{{
+    {"n", 16, 65536, &Problem::n, &Tensors::n, "Tokens: the first N of the {} in the file."},
+    {"n_k", 16, 131072, &Problem::n_k, &Tensors::n_k, "Keys: the first of the {} in the file."},
+    {"d", 8, 256, &Problem::d, nullptr, "Head dimension: given by the tensors."},
+    {"d_v", 8, 256, &Problem::d_v, nullptr, "Columns of V: given by the tensors."},
+}};
+
+/// A slider of a size. A file of tensors limits n and n_k, and sets d and d_v.
+bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
+  const Parameter& p = parameter(size.key);
+  const bool from_file = problem.input.kind == InputKind::tensors, limited = size.given != nullptr;
+  const Tensors* const tensors = from_file && limited ? problem.input.tensors.get() : nullptr;
+  const int most = tensors != nullptr ? tensors->*size.given : static_cast<int>(p.range.max);
+  const std::string name(p.label);
+  const Slider spec = tensors != nullptr ? Slider{name.c_str(), 1, most, 1, most, true}
+                                         : Slider{name.c_str(), size.from, size.to, 1, most, true};
+  ImGui::BeginDisabled(from_file && !limited);
+  const bool changed = slider(spec, colours, problem.*size.value);
+  ImGui::EndDisabled();
+  const std::string typable = fmt::format("{} Click the number to type any value up to {}.", p.sentence, most);
+  explain(tensors != nullptr ? fmt::format(fmt::runtime(size.of_file), most) + " Click the number to type any value from 1."
+          : from_file && !limited ? std::string(size.of_file)
+                                  : typable,
+          p.formula);
+  return changed;
 }
 
+/// The sizes; n_k and d_v where they are set apart.
 bool edit_sizes(Problem& problem, const Palette& colours) {
-  const bool fixed = problem.input.kind == InputKind::tensors;
-  const Tensors* given = fixed ? problem.input.tensors.get() : nullptr;
-  const Slider tokens = given != nullptr ? Slider{"N", 1, given->n, 1, given->n, true} : Slider{"N", 16, 65536, 1, max_n, true};
-  bool changed = slider(tokens, colours, problem.n);
-  constexpr const ExperimentParameter& n = parameter("n");
-  explain(given != nullptr
-              ? fmt::format("Tokens: the first N of the {} in the file. Click the number to type any value from 1.", given->n)
-              : typable(n),
-          n.formula);
-  if (problem.n_k != 0) {  // n_k is set apart
-    const Slider keys =
-        given != nullptr ? Slider{"keys", 1, given->n_k, 1, given->n_k, true} : Slider{"keys", 16, 131072, 1, max_n, true};
-    changed |= slider(keys, colours, problem.n_k);
-    constexpr const ExperimentParameter& n_k = parameter("n_k");
-    explain(given != nullptr
-                ? fmt::format("Keys: the first of the {} in the file. Click the number to type any value from 1.", given->n_k)
-                : typable(n_k),
-            n_k.formula);
-  }
-  ImGui::BeginDisabled(fixed);
-  changed |= slider({"d", 8, 256, 1, max_d, true}, colours, problem.d);
-  constexpr const ExperimentParameter& d = parameter("d");
-  explain(fixed ? std::string("Head dimension: given by the tensors.") : typable(d), d.formula);
-  if (problem.d_v != 0) {
-    changed |= slider({"d_v", 8, 256, 1, max_d, true}, colours, problem.d_v);
-    constexpr const ExperimentParameter& d_v = parameter("d_v");
-    explain(fixed ? std::string("Columns of V: given by the tensors.") : typable(d_v), d_v.formula);
-  }
-  ImGui::EndDisabled();
+  bool changed = false;
+  for (const Size& size : problem_sizes)
+    if (problem.*size.value != 0) changed |= edit_size(problem, size, colours);
   return changed;
 }
 
 bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
   bool changed = false;
-  TileSizes tiles = tiles_of(e.a);
-  if (slider({"block_k", 1, 2048, 1, max_n, true}, colours, tiles.block_k)) {
-    e = square ? with_tiles(e, {tiles.block_k, tiles.block_k}) : with_block_k(e, tiles.block_k);
-    changed = true;
+  for (const bool of_keys : {true, false}) {
+    const Parameter& p = parameter(of_keys ? "block_k" : "block_q");
+    int side = of_keys ? e.a.block_k : e.a.block_q;
+    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, colours, side)) {
+      e = square ? with_tiles(e, {side, side}) : of_keys ? with_block_k(e, side) : with_block_q(e, side);
+      changed = true;
+    }
+    explain(std::string(p.sentence) + (of_keys ? " Click the number to type any value." : ""), p.formula);
   }
-  explain(fmt::format("{} Click the number to type any value.", parameter("block_k").sentence), parameter("block_k").formula);
-  tiles = tiles_of(e.a);
-  if (slider({"block_q", 1, 2048, 1, max_n, true}, colours, tiles.block_q)) {
-    e = square ? with_tiles(e, {tiles.block_q, tiles.block_q}) : with_block_q(e, tiles.block_q);
-    changed = true;
-  }
-  explain(parameter("block_q").sentence, parameter("block_q").formula);
   return changed;
 }
 

@@ -6,7 +6,7 @@
 
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
@@ -136,7 +136,7 @@ constexpr std::array<Choice, 3> flushes{{
 }};
 
 bool edit_flush(Method& m, const Palette& colours) {
-  constexpr const ExperimentParameter& about = parameter("flush");
+  const Parameter& about = parameter("flush");
   if (!matters(about, m)) return false;
   begin_option("flush", m.flush != flush_of_policy, colours);
   int chosen = m.flush == flush_of_policy ? 0 : m.flush == 0 ? 1 : 2;
@@ -187,7 +187,7 @@ bool edit_sums(const Experiment& e, Method& m, const Palette& colours, Colour co
   if (open) ImGui::EndCombo();
   ImGui::EndDisabled();
   if (open) return changed;
-  constexpr const ExperimentParameter& about = parameter("accumulator");
+  const Parameter& about = parameter("accumulator");
   if (!is_emulated(m.algorithm))
     explain("This method is not emulated: it adds up in its own way.");
   else

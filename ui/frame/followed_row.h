@@ -1,10 +1,12 @@
-/// The row that is followed tile by tile beside a loaded output.
+/// Answers beside a loaded output: the row that is followed tile by tile, and a slip's output.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "kernels/experiment/result.h"
 #include "kernels/judge/parting.h"
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 
@@ -12,6 +14,22 @@ namespace attoscope {
 struct FollowedRow {
   std::shared_ptr<const Result> answer;
   RowPrefix prefix;
+};
+
+/// A slip whose output is asked for.
+struct SlipQuestion {
+  std::shared_ptr<const Result> answer;  ///< with the loaded output; the app sets it
+  Slip slip;
+
+  friend bool operator==(const SlipQuestion& x, const SlipQuestion& y) {
+    return x.answer == y.answer && x.slip.kind == y.slip.kind && x.slip.text == y.slip.text;
+  }
+};
+
+/// The answer with a slip's output in the place of the loaded one.
+struct SlipOutput {
+  std::shared_ptr<const Result> answer;
+  std::string text;  ///< names the slip
 };
 
 }  // namespace attoscope

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,11 +23,6 @@ struct GalleryPicture {
   double a_mean = 0, b_mean = 0;         ///< mean |error| against golden; may be NaN
   std::vector<std::int8_t> thumbnail{};  ///< format of `Pin::thumbnail`
   std::string problem{};                 ///< one sentence why there is none, or empty
-};
-
-struct GalleryView {
-  std::shared_ptr<const std::vector<GalleryPicture>> pictures;  ///< found so far, in any order; null: none
-  bool computing = false;
 };
 
 }  // namespace attoscope

@@ -7,12 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/shape.h"
-#include "kernels/questions/kv_rows.h"
+#include "kernels/questions/kv_cache.h"
 
 namespace attoscope {
 
@@ -81,15 +82,45 @@ struct JudgedHead {
   bool wrong() const { return !rounded && !incomparable; }
 };
 
+/// The question for all heads of a file under an experiment, the same whichever of them is open.
+struct HeadsOfFile {
+  Experiment base;    ///< its input names the file, without the open head
+  bool whole = true;  ///< all tokens of each head; else at most the base's n
+
+  friend bool operator==(const HeadsOfFile&, const HeadsOfFile&) = default;
+};
+/// Those of the experiment's file; none: its tensors are not read yet.
+inline std::optional<HeadsOfFile> heads_of_file(const Experiment& experiment) {
+  HeadsOfFile heads{experiment};
+  Input& input = heads.base.problem.input;
+  KernelOutput& output = heads.base.loaded;
+  if (!input.tensors) return std::nullopt;
+  heads.whole = experiment.problem.n >= input.tensors->n;
+  if (heads.whole) heads.base.problem.n = Problem{}.n;
+  heads.base.problem.d = Problem{}.d;
+  heads.base.problem.traced_row = 0;
+  input.index = output.index = 0;
+  input.digest = output.digest = 0;
+  input.tensors.reset();
+  output.values.reset();
+  return heads;
+}
+
 /// Results of the heads so far.
 template <class Row>
 struct FoundHeads {
+  HeadsOfFile question;
   std::shared_ptr<const std::vector<Row>> rows;  ///< in any order; null: not asked
   int all = 0;                                   ///< number of heads asked for
-  bool computing = false;
-  double seconds_left = -1;  ///< negative: unknown
-  std::string file;          ///< file of the heads
+  double seconds_left = -1;                      ///< negative: unknown
 };
+/// The heads of the experiment's file, as far as they are found; empty where `found` answers another question.
+template <class Row>
+FoundHeads<Row> found_of(const std::shared_ptr<const FoundHeads<Row>>& found, const Experiment& experiment) {
+  const Input& input = experiment.problem.input;
+  if (!found || found->question.base.problem.input.file != input.file) return {};
+  return !input.tensors || found->question == heads_of_file(experiment) ? *found : FoundHeads<Row>{};
+}
 using HeadsView = FoundHeads<HeadRow>;
 using KvView = FoundHeads<KvRow>;
 using JudgedView = FoundHeads<JudgedHead>;

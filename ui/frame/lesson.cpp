@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/experiment/text.h"
 
 namespace attoscope {

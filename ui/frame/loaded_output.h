@@ -48,7 +48,8 @@ inline bool has_several_outputs(const Experiment& e, const ChoicesInput& choices
 
 /// Verdicts on the heads of the loaded output of an experiment, as far as known.
 inline HeadVerdicts shown_verdicts(const Experiment& e, const PanelInput& input) {
-  HeadVerdicts found = input.side.judged.file == e.problem.input.file ? verdicts_of(input.side.judged) : HeadVerdicts{};
+  const JudgedView heads = found_of(input.side.judged, verdict_question(e));
+  HeadVerdicts found = verdicts_of(heads);
   if (found.all == 0) found.all = input.choices.tensors.heads;
   return found;
 }
@@ -67,9 +68,10 @@ inline bool compares_with_slip(const View& view, const PanelInput& input) {
 /// The answer with the slip's output; null: not known yet.
 inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelInput& input) {
   const Slip* const slip = compared_slip(view, input);
-  const bool known = slip != nullptr && input.side.slip_output && input.side.slip_text == slip->text &&
-                     input.side.slip_output->experiment == input.answer.result->experiment;
-  return known ? input.side.slip_output : nullptr;
+  const SlipOutput* const found = input.side.slip_output.get();
+  const bool known = slip != nullptr && found != nullptr && found->text == slip->text &&
+                     found->answer->experiment == input.answer.result->experiment;
+  return known ? found->answer : nullptr;
 }
 
 /// True if a method runs over tiles of keys with a running max.

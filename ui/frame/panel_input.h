@@ -12,6 +12,7 @@
 #include "ui/frame/entries.h"
 #include "ui/frame/gallery_answer.h"
 #include "ui/frame/heads_answer.h"
+#include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
 
@@ -20,22 +21,13 @@ struct ImVec2;
 
 namespace attoscope {
 
-struct Clipping;
 struct Colouring;
 struct Experiment;
-struct FollowedRow;
-struct GpuCheck;
-struct HeadVerdict;
-struct Invariance;
 struct Lesson;
 struct LessonAnswer;
 struct PixelImage;
 struct ProbeEntry;
-struct ProductSum;
 struct Result;
-struct SameBits;
-struct ScoreWindow;
-struct Why;
 
 /// Sets a parameter of an experiment as `attoscope sweep --vary` does. Returns one sentence on failure, else "".
 using Vary = std::function<std::string(Experiment& experiment, std::string_view key, const std::string& value)>;
@@ -55,29 +47,13 @@ struct AnswerInput {
   std::string device;                    ///< "cpu avx512, 2 threads"
 };
 
-/// Answers to further questions, on request. Each value names the question that it answers; null: not known yet.
-struct SideInput {
-  std::shared_ptr<const Why> why;
-  bool attributing = false;  ///< `why` is on its way
-  std::shared_ptr<const ScoreWindow> scores;
-  std::shared_ptr<const Clipping> clipping;
-  std::shared_ptr<const ProductSum> sum;  ///< of the pinned cell
-  std::shared_ptr<const SameBits> same_bits;
-  bool checking_bits = false;                    ///< `same_bits` is on its way
-  std::shared_ptr<const Invariance> invariance;  ///< invariance of a, for any b
-  bool comparing_schedules = false;              ///< `invariance` is on its way
-  std::shared_ptr<const GpuCheck> gpu_check;     ///< of this machine's GPU, for any experiment
-  bool checking_gpu = false;                     ///< `gpu_check` is on its way
-  std::shared_ptr<const HeadVerdict> verdict;    ///< of a loaded output
-  /// The answer with the output of the slip `SideRequests::slip_output` in the place of the loaded one.
-  std::shared_ptr<const Result> slip_output;
-  std::string slip_text;                        ///< which slip that is
-  std::shared_ptr<const FollowedRow> followed;  ///< the row followed tile by tile beside a loaded output
-  HeadsView heads;                              ///< of the input's file, as far as they are found
-  KvView kv;                                    ///< the same heads with K and V in fewer bits
-  JudgedView judged;                            ///< the verdicts on the heads of a loaded output, as far as they are found
-  GalleryView gallery;
-};
+/// The newest answers to the questions beside it. Each names the question that it answers; null: not known yet.
+template <class, class Answer>
+using SideAnswer = std::shared_ptr<const Answer>;
+using SideInput = SideList<SideAnswer>;
+/// True while an answer is on its way.
+template <class, class>
+using SideBusy = bool;
 
 /// Choices of the controls.
 struct ChoicesInput {
@@ -119,6 +95,7 @@ struct FiguresInput {
 struct PanelInput {
   AnswerInput answer;
   SideInput side;
+  SideList<SideBusy> answering{};
   ChoicesInput choices;
   MessagesInput messages;
   SessionFiles sessions;

@@ -9,9 +9,11 @@
 #include "kernels/experiment/wanted.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
-#include "kernels/slips/slips.h"
+#include "ui/frame/followed_row.h"
 #include "ui/frame/gallery_answer.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/frame/lesson.h"
+#include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
 #include "ui/session/figure_choice.h"
@@ -34,23 +36,11 @@ struct ExportRequest {
   float taller = 0;                      ///< added to the window's height for the picture, to include content below its edge
 };
 
-/// Additional computations that panels ask for.
-struct SideRequests {
-  bool attribute = false;                 ///< `SideInput::why`
-  std::optional<ScoreQuestion> scores;    ///< `SideInput::scores` of this window
-  std::optional<ProductSumQuestion> sum;  ///< `SideInput::sum` of this cell
-  bool clipping = false;                  ///< `SideInput::clipping`
-  bool same_bits = false;                 ///< `SideInput::same_bits`
-  bool invariance = false;                ///< `SideInput::invariance`
-  bool gpu_check = false;                 ///< `SideInput::gpu_check`
-  bool verdict = false;                   ///< `SideInput::verdict` of the answer on screen
-  std::optional<Slip> slip_output;        ///< `SideInput::slip_output` of this slip
-  bool followed = false;                  ///< `SideInput::followed`
-  bool heads = false;                     ///< `SideInput::heads`
-  bool kv = false;                        ///< `SideInput::kv`
-  bool judged = false;                    ///< `SideInput::judged`
-  std::vector<GalleryQuestion> gallery;   ///< `SideInput::gallery` of all of these
-  bool stop_heads = false;                ///< stop the heads in progress; finished ones stay
+template <class Question, class>
+using SideAsked = std::optional<Question>;
+/// Questions beside the main answer that are asked in this frame.
+struct SideRequests : SideList<SideAsked> {
+  bool stop_heads = false;  ///< stop the heads in progress; finished ones stay
 };
 
 /// Files to be opened or saved.

@@ -131,7 +131,7 @@ struct StripRows {
 
 /// Axes of the strip's plots.
 struct StripAxes {
-  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
+  double error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
   double first = -0.5, last = 0.5;  ///< range of tiles, shared by all plots
 };
 
@@ -160,14 +160,6 @@ struct StripState {
   unsigned hidden = 0;             ///< the curves that the axes leave out
   StripAxes axes;
   bool has_axes = false;  ///< the axes belong to `result`
-};
-
-/// Mouse gestures on the plots over tiles.
-struct StripMouse {
-  bool selects = false, pans = false;  ///< while the button is held: selects a range, or moves the tiles
-  bool is_done = false;                ///< after a double click, until the button is released
-  double from = 0, to = 0;             ///< selected range
-  int scrubbed_before = -1;            ///< scrubbed tile before the last click, restored by a double click
 };
 
 /// Automatic play of the scrubber.
@@ -284,7 +276,6 @@ struct UiState {
   CellSumState sum;
   ProfileState profiles, second_profiles;
   StripState strip;
-  StripMouse strip_mouse;
   std::shared_ptr<KernelRows> kernel_rows;  ///< errors of a loaded output by rows; null until drawn
   Playback playback;
   ScatterState scatter;

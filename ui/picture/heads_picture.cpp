@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/experiment/rules.h"
+#include "kernels/questions/kv_cache.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/kv_table.h"
 #include "ui/picture/picture_frame.h"
@@ -232,14 +233,8 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m, 
   if (clicked != nullptr) open_head(session, *clicked);
 }
 
-/// Finished heads of the file on show.
-template <class Row>
-FoundHeads<Row> of_the_file(const Session& session, const FoundHeads<Row>& heads) {
-  return heads.file == session.experiment.problem.input.file ? heads : FoundHeads<Row>{};
-}
-
 void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
-  const HeadsView heads = of_the_file(session, input.side.heads);
+  const HeadsView heads = found_of(input.side.heads, session.experiment);
   if (refresh(m.outputs, heads.rows, m.layer)) m.largest = heads.rows ? largest_error(*heads.rows) : 0;
   sort_combo(m.outputs.sort);
   layer_combo(m, input.choices.tensors);
@@ -249,7 +244,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, cons
 }
 
 void draw_kv(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
-  const KvView heads = of_the_file(session, input.side.kv);
+  const KvView heads = found_of(input.side.kv, kv_question(session.experiment));
   if (refresh(m.kv, heads.rows, m.layer)) measure_kv(m);
   layer_combo(m, input.choices.tensors);
   progress(m, heads, colours, requests);
@@ -264,9 +259,14 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, con
   label(Face::label, heads_tone(found, colours), heads_words(found));
   if (!found.complete()) ImGui::SameLine();
   judging_button(found, session.experiment, m, px(56), colours, requests);
+  if (!found.complete() && !judging_stopped(m, session.experiment)) {
+    ImGui::SameLine();
+    label(Face::mono_small, colours.secondary, time_left(of_the_file(session, input.side.judged).seconds_left));
+  }
   const Problem& p = session.experiment.problem;
   const TensorFileInfo& info = input.choices.tensors;
-  const int head = draw_verdict_grid(of_the_file(session, input.side.judged), info, p.input.index, session.view.theme, colours);
+  const int head = draw_verdict_grid(found_of(input.side.judged, verdict_question(session.experiment)), info, p.input.index,
+                                     session.view.theme, colours);
   for (const LayerEntry& layer : info.layers)
     if (head >= layer.first && head < layer.first + layer.heads)
       open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
@@ -280,8 +280,8 @@ void draw_heads(Session& session, const PanelInput& input, UiState& all, const P
   const std::string why = why_no_heads(session, input);
   if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why, colours);
   const HeadsShow shown = shown_of(session, input);
-  requests.side.kv = shown == HeadsShow::kv_cache && !m.stopped;
-  requests.side.heads = shown == HeadsShow::outputs && !m.stopped;
+  if (shown == HeadsShow::kv_cache && !m.stopped) requests.side.kv = heads_of_file(kv_question(session.experiment));
+  if (shown == HeadsShow::outputs && !m.stopped) requests.side.heads = heads_of_file(session.experiment);
   show_switch(session, input, colours);
   switch (shown) {
     case HeadsShow::outputs:

@@ -398,7 +398,7 @@ void draw_output(Session& session, const PanelInput& input, UiState& all, const 
                  const Box& room) {
   View& view = session.view;
   const std::shared_ptr<const Result> slip = compares_with_slip(view, input) ? slip_answer(view, input) : nullptr;
-  if (compares_with_slip(view, input) && !slip) requests.side.slip_output = *compared_slip(view, input);
+  if (compares_with_slip(view, input) && !slip) requests.side.slip_output = SlipQuestion{nullptr, *compared_slip(view, input)};
   if (compares(view)) refresh_values(all.second, slip ? slip : all.heat.result, view.second_field);
   Output o{session, input, all, colours};
   o.one_bar = !compares(view) ||

@@ -153,8 +153,8 @@ void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, c
   const Places p = places(room.min, room.max, {.side = 0, .below = 0, .bars = 1});
   const bool counts = shows_counts(view.rescale_show);
   const bool current = input.side.clipping && same_counts(input.side.clipping->experiment, session.experiment);
-  requests.side.clipping |=
-      counts && !current && input.answer.result && !input.answer.computing && is_emulated(session.experiment.a.algorithm);
+  if (counts && !current && input.answer.result && !input.answer.computing && is_emulated(session.experiment.a.algorithm))
+    requests.side.clipping = session.experiment;
   if (const std::string why = why_no_map(input, view); !why.empty()) return draw_instead(p, why, colours);
   refresh_map(m, input.answer.result, input.side.clipping, view.rescale_show);
   if (m.rows <= 0 || m.cols <= 0) return draw_instead(p, "no answer yet", colours);

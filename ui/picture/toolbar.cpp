@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <initializer_list>
-#include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
@@ -48,50 +46,13 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
 /// Widths of the controls, and their distance, at UI scale 1.
 constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
                 curves_width = 72, whole_width = 46, apart = 5;
-/// Widths of the field combos: field_width fits "three-pass − golden", least_field_width "b − golden" to keep one line.
-constexpr float most_kind_width = 264, field_width = 184, least_field_width = 124;
+/// Widths of the field combos: the first fits "b − golden", the second "three-pass − golden"; and of all other controls.
+constexpr float least_field_width = 124, field_width = 184, others_width = 655;
 
 /// Puts the next item beside the last one, or on a new line if it does not fit.
 void flow(float width) {
   ImGui::SameLine(0, px(apart));
   if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
-}
-
-/// Total width of controls in a row, at scale 1.
-float together(std::initializer_list<float> widths) {
-  float sum = -apart;
-  for (const float width : widths) sum += width + apart;
-  return sum;
-}
-
-/// Layout of the toolbar: controls of the content at the left, of its appearance at the right end of the last line. Lines and
-/// widths always allow for a comparison, so that the picture does not move, except in narrow windows.
-struct ToolbarLayout {
-  int lines = 1;
-  float field = field_width, kind = kind_width;  ///< at scale 1
-};
-ToolbarLayout layout_in(float room, bool compares) {
-  constexpr float gap = 8;
-  const float how = together({scale_width, range_width, tiles_width, curves_width, whole_width});
-  const auto on_one_line = [&](float field) { return together({kind_width, field, comparison_width, field}) + gap + how; };
-  if (on_one_line(least_field_width) <= room) {
-    const float field = std::min(field_width, least_field_width + std::floor((room - on_one_line(least_field_width)) / 2));
-    return {1, field, std::min(most_kind_width, kind_width + room - on_one_line(field))};
-  }
-  const bool narrow = room < 480;
-  const float field = narrow ? 172 : field_width;
-  std::vector<float> what{field, comparison_width};
-  if (compares || !narrow) what.push_back(field);
-  int lines = 1;
-  const float spare = room - together({kind_width, field, comparison_width});  // of the first line
-  const float kind = narrow ? kind_width : std::clamp(kind_width + spare, kind_width, most_kind_width);
-  float end = kind;
-  for (const float width : what) {
-    const bool fits = end + apart + width <= room;
-    lines += !fits;
-    end = fits ? end + apart + width : width;
-  }
-  return {end + gap + how <= room ? lines : lines + 1, field, kind};
 }
 
 void kind_switch(View& view, float width, const Palette& colours) {
@@ -282,9 +243,9 @@ void profiles_toggle(View& view, const Palette& colours) {
                                                 "field of both methods. Key X.");
 }
 
-/// Controls of the content: kind (of the given width), field, comparison.
-void draw_what(View& view, const PanelInput& input, float kind, const FieldChoice& fields, const Palette& colours) {
-  kind_switch(view, kind, colours);
+/// Controls of the content: kind, field, comparison.
+void draw_what(View& view, const PanelInput& input, const FieldChoice& fields, const Palette& colours) {
+  kind_switch(view, kind_width, colours);
   if (view.picture == PictureKind::heads) return;
   flow(fields.width);
   if (view.picture == PictureKind::rescales) return rescale_combo(view);
@@ -297,13 +258,6 @@ void draw_what(View& view, const PanelInput& input, float kind, const FieldChoic
   second_field_combo(view, input, fields, colours);
 }
 
-/// Width of the controls of appearance (colours, lines, curves, zoom) at scale 1.
-float how_width(const View& view) {
-  if (view.picture == PictureKind::rescales)
-    return view.rescale_show == RescaleShow::moved ? together({tiles_width, whole_width})
-                                                   : together({scale_width, range_width, tiles_width, whole_width});
-  return together({scale_width, range_width, tiles_width, curves_width, whole_width});
-}
 void draw_how(const UiState& state, View& view, const Palette& colours) {
   if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
     scale_button(view, colours);
@@ -327,17 +281,19 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
   const MethodNames names = method_names(shown);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, line = px(control_height) + ImGui::GetStyle().ItemSpacing.y;
-  const ToolbarLayout layout =
-      layout_in(room / px(1), view.picture == PictureKind::output && view.comparison != Comparison::none);
-  draw_what(view, input, layout.kind, {names, {"a", "b", "b"}, state.heat.result.get(), true, px(layout.field)}, colours);
+  const float room = ImGui::GetContentRegionAvail().x,
+              field = std::clamp((room - px(others_width)) / 2, px(least_field_width), px(field_width));
+  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field}, colours);
   if (view.picture == PictureKind::heads) return;
-  const float last = at.y + static_cast<float>(layout.lines - 1) * line,
-              left = at.x + std::max(0.0f, room - px(how_width(view)));
-  ImGui::SetCursorScreenPos({std::floor(left), last});
+  const auto next_line = [&, left = at.x] {  // of one height, whatever stands on it
+    ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
+  };
+  if (room >= px(others_width + 2 * least_field_width))
+    flow(px(scale_width));
+  else
+    next_line();
   draw_how(state, view, colours);
-  const bool fits = px(how_width(view)) <= room;
-  ImGui::SetCursorScreenPos({at.x, fits ? last + line : ImGui::GetCursorScreenPos().y});
+  next_line();
 }
 
 }  // namespace attoscope

@@ -173,7 +173,7 @@ float draw_recurrence(Session& session, const PanelInput& input, UiState& state,
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   const bool of_b = shown != input.answer.result, loaded = input.answer.result && has_loaded(input.answer.result->experiment);
   const FollowedRow* const followed = shown_followed(input);
-  requests.side.followed |= loaded && followed == nullptr;
+  if (loaded && followed == nullptr) requests.side.followed = followed_beside(session.experiment);
   refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
   const CallJudgement* const call = shown_verdict(input);
   const Parting parting = call != nullptr && followed != nullptr ? parting_of(*call, *shown, followed->prefix) : Parting{};
@@ -196,7 +196,7 @@ float draw_recurrence(Session& session, const PanelInput& input, UiState& state,
   }
   show_axes(state.strip, shown_tiles(*shown, session.view));
   ImGui::SetCursorScreenPos(at);
-  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs, &state.strip_mouse);
+  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs, true);
   draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs, true);
   if (loaded) draw_whose(input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56), theirs);
   dim_if_stale(input, colours);

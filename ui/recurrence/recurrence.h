@@ -58,10 +58,10 @@ WorkedStep worked_step(const Result& result, int index);
 enum class StripPlot { running_max, rescales, row_sum, largest_P, error };
 /// Plots of the recurrence strip.
 std::span<const StripPlot> strip_plots(const View& view);
-/// The plots in a row; a click or drag scrubs, a click on a name toggles its curve. With `mouse` the wheel zooms, the right
-/// button pans, Shift selects a range to zoom to, and a double click shows all tiles.
+/// The plots in a row; a click scrubs, a click on a name toggles its curve. With `zooms` the wheel zooms, a drag moves the
+/// tiles, and a double click shows all.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           const Palette& colours, StripMouse* mouse = nullptr);
+                           const Palette& colours, bool zooms = false);
 /// Name of a curve in a legend, with its mark; a click toggles the curve.
 struct LegendEntry {
   using Mark = CurveMark;

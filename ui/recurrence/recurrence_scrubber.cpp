@@ -81,9 +81,7 @@ void draw_all_button(View& view, const Result& r, const Palette& colours) {
   ImGui::BeginDisabled(shows_all_tiles(r, view));
   if (push_button("all###all tiles", colours, false, {px(34), px(control_height)})) view.tiles = {};
   ImGui::EndDisabled();
-  explain(
-      "Shows all tiles. In the plots the wheel zooms, Shift and a drag select what to zoom to, the right button moves the "
-      "tiles, and a double click shows all.");
+  explain("Shows all tiles. In the plots the wheel zooms, a drag moves the tiles, and a double click shows all.");
   ImGui::SameLine();
 }
 

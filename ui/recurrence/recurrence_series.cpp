@@ -23,20 +23,6 @@ std::span<const double> shown_part(const std::vector<double>& x, const std::vect
   return std::span(values).subspan(first, std::max(first, end) - first);
 }
 
-/// Smallest and largest finite values, with a small margin.
-void span_of(std::initializer_list<std::span<const double>> series, double& low, double& high) {
-  low = std::numeric_limits<double>::infinity();
-  high = -low;
-  for (const std::span<const double> values : series)
-    for (const double v : values)
-      if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
-  if (!(low <= high)) low = 0, high = 1;
-  const double pad = std::max({0.08 * high - 0.08 * low, 1e-3 * std::abs(high), 1e-30});
-  low = std::max(low - pad, -beyond);
-  high = std::min(high + pad, beyond);
-  if (!(low < high)) low = std::min(low, beyond) - 0.5 * beyond, high = low + beyond;
-}
-
 /// Three to eight whole decades around the positive finite values.
 void decades_of(std::initializer_list<double> more, std::span<const double> values, double& low, double& high) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -114,28 +100,7 @@ std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
 
 bool shows(unsigned hidden, Curve c) { return (hidden & bit(c)) == 0; }
 
-/// Fits the axes to the shown curves in these tiles; a plot without shown curves to all of them.
-void fit_maxima(StripState& m, TileRange tiles) {
-  const auto is_shown = [&](Curve c) { return shows(m.hidden, c); };
-  const bool any = is_shown(Curve::m) || is_shown(Curve::max_true) || is_shown(Curve::rows);
-  const auto shown = [&](Curve c, const std::vector<double>& x, const std::vector<double>& values) {
-    return any && !is_shown(c) ? std::span<const double>() : shown_part(x, values, tiles);
-  };
-  span_of({shown(Curve::max_true, m.row.tile, m.row.max_true), shown(Curve::m, m.row.tile, m.row.max_used),
-           shown(Curve::rows, m.rows.tile, m.rows.quantiles[0]), shown(Curve::rows, m.rows.tile, m.rows.quantiles[4])},
-          m.axes.m_low, m.axes.m_high);
-}
-void fit_rescales(StripState& m, TileRange tiles) {
-  const bool any = shows(m.hidden, Curve::rescales) || shows(m.hidden, Curve::expected);
-  double most = 0;
-  const auto take = [&](Curve c, const std::vector<double>& counts) {
-    if (!any || shows(m.hidden, c))
-      for (const double count : shown_part(m.rows.tile, counts, tiles)) most = std::max(most, count);
-  };
-  take(Curve::rescales, m.rows.rescales);
-  take(Curve::expected, m.rows.expected);
-  m.axes.rescales_high = most > 0 ? most : 1;
-}
+/// Fits an axis to the shown curves in these tiles; a plot without shown curves to all of them.
 void fit_errors(StripState& m, TileRange tiles) {
   const bool a = shows(m.hidden, Curve::error), b = shows(m.hidden, Curve::b_error) && m.b_error > 0, any = a || b;
   const std::span<const double> of_a = any && !a ? std::span<const double>() : shown_part(m.row.error_tile, m.row.error, tiles);
@@ -209,8 +174,6 @@ void show_axes(StripState& m, TileRange tiles) {
   m.axes = {};
   m.axes.first = tiles.from;
   m.axes.last = tiles.to;
-  fit_maxima(m, tiles);
-  fit_rescales(m, tiles);
   fit_errors(m, tiles);
   fit_P(m, tiles);
 }

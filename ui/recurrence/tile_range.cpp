@@ -38,21 +38,10 @@ void show_tiles(View& view, const Result& r, TileRange wanted) {
   view.tiles = is_all ? TileRange{} : TileRange{from, from + count};
 }
 
-void zoom_tiles(View& view, const Result& r, double about, double factor) {
-  const TileRange now = shown_tiles(r, view);
-  const double count = std::max(least_tiles, (now.to - now.from) * factor), share = (about - now.from) / (now.to - now.from),
-               from = about - share * count;
-  show_tiles(view, r, {from, from + count});
-}
-
-void pan_tiles(View& view, const Result& r, double by) {
-  const TileRange now = shown_tiles(r, view);
-  show_tiles(view, r, {now.from + by, now.to + by});
-}
-
 void reveal_tile(View& view, const Result& r, int tile) {
   const TileRange now = shown_tiles(r, view);
-  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) pan_tiles(view, r, tile - (now.from + now.to) / 2);
+  const double half = (now.to - now.from) / 2;
+  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) show_tiles(view, r, {tile - half, tile + half});
 }
 
 bool meets_limit(const Experiment& e, const TraceTile& t) {

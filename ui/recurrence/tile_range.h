@@ -17,10 +17,6 @@ bool shows_all_tiles(const Result& result, const View& view);
 
 /// Shows these tiles, limited to existing ones and to at least one.
 void show_tiles(View& view, const Result& result, TileRange wanted);
-/// Scales the number of shown tiles by `factor`; `about` keeps its place.
-void zoom_tiles(View& view, const Result& result, double about, double factor);
-/// Moves the shown range by `by` tiles.
-void pan_tiles(View& view, const Result& result, double by);
 /// Centres the range on the tile if the tile is outside.
 void reveal_tile(View& view, const Result& result, int tile);
 

@@ -161,7 +161,7 @@ struct WindowView {
   friend bool operator==(const WindowView&, const WindowView&) = default;
 };
 
-/// View of an answer; changes no number. view_fields.h lists the fields for session files.
+/// View of an answer; changes no number.
 struct View : PictureView, NumbersView, WindowView {
   friend bool operator==(const View&, const View&) = default;
 };

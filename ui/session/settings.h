@@ -1,32 +1,32 @@
-/// Every field of an experiment and of a view as text, for the palette and for comparing pins.
+/// The settings of a session: for its files, as texts for the palette, and for comparing pins.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/settings.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
 
-/// A field: its path as in session files, its value as text, and its possible values.
-struct Setting {
-  std::string path;                    ///< "a.block_k"
+Settings settings(Session& session);
+Settings settings(FigureSettings& figure);
+
+/// A setting as text: its path, its value, and its possible values.
+struct SettingText {
+  std::string path;                    ///< "a.block_k", "view.theme", "train.recipe.rate"
   std::string text;                    ///< "64"
   std::vector<std::string> choices{};  ///< values to offer: all of a choice, or common ones
   std::string expected{};              ///< "a whole number from 1 to 64"; empty: `choices` lists all
 };
+/// The settings of the experiment and of the view, and in the Train workspace those of the training.
+std::vector<SettingText> setting_texts(const Session& session);
 
-std::vector<Setting> settings(const Experiment& experiment);
-/// Fields of a view; their paths begin with "view.".
-std::vector<Setting> settings(const View& view);
-/// Fields of a training; their paths begin with "train." and "train_look.".
-std::vector<Setting> settings(const TrainPlan& plan, const TrainLook& look);
-
-/// Parses `value` into the field at `path`. Returns "", or one sentence on failure; the session is then unchanged.
+/// Parses `value` into the setting at `path`. Returns "", or one sentence on failure; the session is then unchanged.
 std::string set_setting(Session& session, std::string_view path, std::string_view value);
 
-/// A field in which two experiments differ, with both values; traced row and digests are ignored.
+/// A setting in which two experiments differ, with both values; traced row and digests are ignored.
 struct Difference {
   std::string path, x, y;
 };

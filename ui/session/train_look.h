@@ -21,6 +21,8 @@ inline constexpr std::array<std::string_view, 7> run_measure_names{"loss", "grad
 enum class WeightPicture : std::uint8_t { over_steps, matrix };
 inline constexpr std::array<std::string_view, 2> weight_picture_names{"over_steps", "matrix"};
 
+inline constexpr int max_train_seeds = 1000;
+
 struct TrainLook {
   TrainMeasure measure = TrainMeasure::rel_l2;
   RunMeasure of_runs = RunMeasure::loss;

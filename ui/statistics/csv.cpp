@@ -7,10 +7,9 @@
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/questions/attribution.h"
-#include "kernels/questions/invariance_words.h"
+#include "kernels/questions/invariance.h"
 #include "kernels/questions/same_bits.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/suspects.h"
 
@@ -104,23 +103,6 @@ std::string scatter_csv(const Result& r) {
   return csv.take();
 }
 
-std::string why_csv(const Attribution& all) {
-  CsvText csv("step,mean_without,mean_alone,mean_now");
-  for (const StepShare& s : all.steps)
-    csv.add(name(s.source)).add(s.without.mean_abs).add(s.alone.mean_abs).add(all.total.mean_abs).end_line();
-  return csv.take();
-}
-
-std::string bits_csv(const SameBits& bits) {
-  CsvText csv("run,golden,a,b,skipped");
-  for (const SameBitsRun& run : bits.runs) {
-    std::string why = run.skipped;
-    std::ranges::replace(why, ',', ';');
-    csv.add(run.what).add(hex16(run.golden)).add(hex16(run.a)).add(hex16(run.b)).add(why).end_line();
-  }
-  return csv.take();
-}
-
 std::string traffic_csv(const Traffic& t) {
   CsvText csv("algorithm,bytes");
   csv.add("algorithm 0").add(t.algorithm0).end_line();
@@ -168,11 +150,11 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input) {
     case Detail::why:
       if (const CallJudgement* const call = shown_verdict(input); call != nullptr && is_a_loaded(input))
         return suspects_csv(*call);
-      return input.side.why ? why_csv(input.side.why->attribution) : std::string();
+      return input.side.why ? csv_text(attribution_table(*input.side.why)) : std::string();
     case Detail::same_bits:
       if (view.bits_show == BitsShow::schedules)
         return input.side.invariance ? csv_text(invariance_table(*input.side.invariance)) : std::string();
-      return input.side.same_bits ? bits_csv(*input.side.same_bits) : std::string();
+      return input.side.same_bits ? csv_text(same_bits_table(*input.side.same_bits)) : std::string();
     case Detail::traffic:
       return traffic_csv(input.answer.result->traffic);
     case Detail::ulps:

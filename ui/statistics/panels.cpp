@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/arithmetic/format.h"
-#include "ui/frame/why.h"
+#include "kernels/questions/attribution.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope {

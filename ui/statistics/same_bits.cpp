@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "kernels/experiment/result.h"
-#include "kernels/questions/gpu_check_words.h"
+#include "kernels/questions/gpu_check.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/statistics/statistics.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -38,51 +38,24 @@ Badge badge(const PanelInput& input, const Experiment& asked, const Palette& col
   if (bits != nullptr && bits->agree())
     return {"same bits", colours.good, fmt::format("{} runs gave the same bits.", bits->compared())};
   if (bits != nullptr) return {"bits differ", colours.bad, "A run gave different bits."};
-  if (input.side.checking_bits)
+  if (input.answering.same_bits)
     return {"checking bits", colours.accent, "The same experiment is being computed in every other way."};
   return {"bits not checked", colours.faint, "Not checked yet: does every way to compute this give the same bits?"};
 }
 
-/// "golden, a" if their bits differ from the reference's.
-std::string differing(const SameBitsRun& run, const SameBitsRun& reference) {
-  std::string names;
-  for (const auto& [name, same] : {std::pair{"golden", run.golden == reference.golden}, std::pair{"a", run.a == reference.a},
-                                   std::pair{"b", run.b == reference.b}})
-    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
-
-void draw_run(const SameBitsRun& run, const SameBitsRun& reference, float width, float height, const Palette& colours) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({width, height});
-  const bool skipped = !run.skipped.empty(), first = &run == &reference, same = agrees(run, reference);
-  const Colour dot = skipped ? colours.faint : same ? colours.good : colours.bad;
-  const float y = at.y + (height - line_height(Face::mono_small)) / 2;
-  ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + height / 2}, px(3), skipped ? faded(dot, 0.5f) : dot);
-  const float used = px(14) + draw_text({at.x + px(14), y}, Face::mono_small, skipped ? colours.faint : colours.text,
-                                        fitted(Face::mono_small, run.what, width * 0.62f));
-  const std::string right = skipped ? run.skipped
-                            : first ? hex16(run.a)
-                            : same  ? "same bits"
-                                    : differing(run, reference) + " differ";
-  draw_text({at.x + width, y}, skipped ? Face::small : Face::mono_small,
-            skipped ? colours.faint
-            : same  ? colours.secondary
-                    : colours.bad,
-            fitted(skipped ? Face::small : Face::mono_small, right, width - used - px(10)), 1);
-  explain(skipped ? run.skipped
-          : first ? "As the window computes it; every other run is compared with this one."
-                  : "The digests of this run.",
-          skipped ? "" : "golden " + hex16(run.golden) + "\na      " + hex16(run.a) + "\nb      " + hex16(run.b));
-}
-
 void draw_runs(const SameBits& bits, const Palette& colours) {
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  const float count = std::max(1.0f, static_cast<float>(bits.runs.size()));
-  const float height = std::floor(std::clamp(room.y / count, px(15), px(18)));
-  ImGui::BeginChild("runs", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
-  for (const SameBitsRun& run : bits.runs) draw_run(run, bits.runs[0], room.x, height, colours);
-  ImGui::EndChild();
+  const auto row = [&](std::size_t i) {
+    const SameBitsRun& run = bits.runs[i];
+    const Digests& d = run.digests;
+    TableRow shown{.id = "run " + std::to_string(i), .meaning = run.skipped, .mark = colours.faint};
+    if (!run.skipped.empty()) return shown;
+    shown.meaning =
+        i == 0 ? "As the window computes it; every other run is compared with this one." : "The digests of this run.";
+    shown.formula = "golden " + hex16(d.golden) + "\na      " + hex16(d.a) + "\nb      " + hex16(d.b);
+    shown.mark = agrees(run, bits.runs[0]) ? colours.good : colours.bad;
+    return shown;
+  };
+  draw_table("runs", same_bits_table(bits), {.row = row}, colours);
 }
 
 /// Methods a and b compared: differing numbers of O, and the tile from which a row differs.
@@ -90,29 +63,26 @@ void draw_methods(const SameBits& bits, float width, const Palette& colours) {
   const MethodsApart& apart = bits.methods;
   if (apart.numbers == 0) return;
   const std::vector<std::string> lines = apart_lines(apart, bits.experiment);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float line = px(16);
-  ImGui::Dummy({width, static_cast<float>(lines.size()) * line + px(4)});
+  ImGui::BeginGroup();
+  for (const std::string& line : lines)
+    label(Face::small, line == lines[0] ? colours.text : colours.secondary, fitted(Face::small, line, width));
+  ImGui::EndGroup();
   const std::string tiles = apart.parting ? fmt::format("It sees keys of {} tiles. ", apart.parting->tiles) : "";
   explain("The two methods of this experiment against each other, number by number. " + tiles + apart.why_no_tile,
           "bits of a and b at the same place;\nS, m, P, l, O of one row, tile by tile");
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    draw_text({at.x, at.y + static_cast<float>(i) * line}, Face::small, i == 0 ? colours.text : colours.secondary,
-              fitted(Face::small, lines[i], width));
 }
 
 /// A real kernel compared with its second run and its emulation; nothing without one.
 void draw_hardware(const PanelInput& input, float width, const Palette& colours) {
   const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
   if (words.runs.empty()) return;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float line = px(16);
-  ImGui::Dummy({width, 2 * line + px(4)});
+  ImGui::BeginGroup();
+  label(Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
+  label(Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
+  ImGui::EndGroup();
   explain(words.runs + "; " + words.emulation +
               ". The kernel ran twice on the same inputs; its emulation is flash2 hw with the same tile and exp2.",
           "ulp = |kernel - emulation| / ulp(|emulation|),\nno ulp finer than at 1 % of its RMS");
-  draw_text(at, Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
-  draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
 }
 
 /// Reason why no GPU can be checked; "": one can.
@@ -123,10 +93,10 @@ std::string why_no_gpu(const PanelInput& input) {
 }
 
 /// Button that checks this machine's GPU.
-void draw_gpu_button(const PanelInput& input, float width, const Palette& colours, Requests& requests) {
+void draw_gpu_button(const Session& session, const PanelInput& input, float width, const Palette& colours, Requests& requests) {
   const std::string why = why_no_gpu(input);
-  ImGui::BeginDisabled(!why.empty() || input.side.checking_gpu);
-  if (push_button("check GPU###check gpu", colours, false, {width, px(21)})) requests.side.gpu_check = true;
+  ImGui::BeginDisabled(!why.empty() || input.answering.gpu_check);
+  if (push_button("check GPU###check gpu", colours, false, {width, px(21)})) requests.side.gpu_check = session.device;
   ImGui::EndDisabled();
   explain(
       why.empty()
@@ -139,23 +109,15 @@ void draw_gpu_button(const PanelInput& input, float width, const Palette& colour
 /// Result of the check of this machine's GPU.
 void draw_gpu_check(const PanelInput& input, float width, const Palette& colours) {
   const GpuCheck* const known = input.side.gpu_check.get();
-  if (known == nullptr && !input.side.checking_gpu) return;
-  const std::string text = input.side.checking_gpu ? "computing on the GPU and on the CPU ..." : gpu_check_sentence(*known);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = wrapped_height(Face::small, text, width) + px(6);
-  ImGui::Dummy({width, height});
+  if (known == nullptr && !input.answering.gpu_check) return;
+  const std::string text = input.answering.gpu_check ? "computing on the GPU and on the CPU ..." : gpu_check_sentence(*known);
   std::string lines = known != nullptr ? digests_line(known->digests) : "";
   if (known != nullptr)
     for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
+  ImGui::BeginGroup();
+  wrapped(Face::small, known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad, text, width);
+  ImGui::EndGroup();
   explain(text, lines);
-  const Colour colour = known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad;
-  ImGui::SetCursorScreenPos({at.x, at.y + px(2)});
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  wrapped(Face::small, text, width);
-  ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
 void draw_checked_runs(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
@@ -170,10 +132,10 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
       "digest = hash of the bit patterns, row-major");
   draw_text({at.x, at.y + px(8)}, Face::label, colours.text, fitted(Face::label, "Bits of all runs; a against b", words));
   ImGui::SetCursorScreenPos({at.x + width - button - px(8) - gpu_button, at.y + px(5)});
-  draw_gpu_button(input, gpu_button, colours, requests);
+  draw_gpu_button(session, input, gpu_button, colours, requests);
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
-  ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
-  if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
+  ImGui::BeginDisabled(input.answering.same_bits || input.answer.computing);
+  if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = session.experiment;
   ImGui::EndDisabled();
   explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
@@ -181,10 +143,11 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
   draw_gpu_check(input, width, colours);
   if (bits != nullptr) {
     draw_methods(*bits, width, colours);
+    ImGui::Dummy({0, px(4)});
     return draw_runs(*bits, colours);
   }
   label(Face::label, colours.secondary,
-        input.side.checking_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
+        input.answering.same_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }
 
 /// Choice between runs and schedules, with room for the save button.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/questions/invariance_words.h"
+#include "kernels/questions/invariance.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/statistics/statistics.h"
@@ -28,17 +28,10 @@ std::string numbers_text(const Invariance& answer, const ScheduleRun& run) {
       scientific(run.max_error), hex16(run.digest));
 }
 
-/// The sentence; where there is little room, as much of it as one line holds.
-void draw_sentence(const std::string& sentence, ImVec2 room, const Palette& colours) {
-  if (room.y > wrapped_height(Face::small, sentence, room.x) + px(126)) return wrapped(Face::small, sentence, room.x);
-  label(Face::small, colours.text, fitted(Face::small, sentence, room.x));
-  explain(sentence);
-}
-
-/// The sentence above the table.
 void draw_answer(Session& session, const Invariance& answer, const Palette& colours) {
-  draw_sentence(invariance_sentence(answer), ImGui::GetContentRegionAvail(), colours);
-  ImGui::Dummy({0, px(4)});
+  const std::string sentence = invariance_sentence(answer);
+  label(Face::small, colours.text, fitted(Face::small, sentence, ImGui::GetContentRegionAvail().x));
+  explain(sentence);
   const Method a = session.experiment.a;
   const auto method = [&](std::size_t i) { return with_schedule(a, answer.runs[i].schedule); };
   const auto row = [&](std::size_t i) {
@@ -72,7 +65,7 @@ void draw_schedules(Session& session, const PanelInput& input, const Palette& co
     return wrapped(Face::label, "There are no schedules: " + why + ".", width);
   if (const Invariance* const answer = known_answer(input, session.experiment)) return draw_answer(session, *answer, colours);
   label(Face::label, colours.secondary, "computing a under every schedule ...");
-  requests.side.invariance = !input.answer.computing && !input.side.comparing_schedules && !ImGui::IsAnyMouseDown();
+  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = invariance_question(session.experiment);
 }
 
 }  // namespace attoscope

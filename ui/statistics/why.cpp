@@ -1,6 +1,4 @@
 // Cost of each rounding step: the mean error if that step alone were exact; or the suspects of a loaded output.
-#include "ui/frame/why.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,9 @@
 #include "kernels/questions/attribution.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
-#include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/statistics/suspects.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -32,58 +30,26 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling) {
                      scaling_text(scaling[*source.stored]));
 }
 
-/// Common parameters of all lines.
-struct Shares {
-  const StepError& total;
-  const Scalings& scaling;
-  double largest;  ///< largest change
-  float width, height;
-};
-
-/// A source: name, bar, change of the mean error in percent. True if it was clicked.
-bool draw_share(const StepShare& s, double change, const Shares& all, const Palette& colours) {
-  const auto& [total, scaling, largest, width, height] = all;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float left = px(84), right = px(62), bar = std::floor(px(9));
-  const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.source))).c_str(), {width, height});
-  const bool known = std::isfinite(change);
-  const float y = at.y + (height - bar) / 2, room = width - left - right - px(8);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x + left, y}, {at.x + left + room, y + bar}, colours.raised, px(2));
-  if (known && largest > 0) {
-    const float length = std::max(px(2), room * static_cast<float>(std::min(1.0, std::abs(change) / largest)));
-    const Colour fill = change > 0 ? colours.bad : colours.a;
-    list->AddRectFilled({at.x + left, y}, {at.x + left + length, y + bar},
-                        ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.2f) : fill, px(2));
-  }
-  const float text_y = at.y + (height - line_height(Face::mono)) / 2;
-  draw_text({at.x, text_y}, Face::mono, colours.text, name(s.source));
-  const double tenths = std::round(10 * change) / 10 + 0.0;  // -0 becomes 0
-  const std::string shown = !known ? "–" : tenths == 0 ? "0.0 %" : fmt::format("{:+.1f} %", tenths);
-  draw_text({at.x + width, text_y}, Face::mono, colours.secondary, shown, 1);
-  explain(explanation(s.source, scaling), "now            " + scientific(total.mean_abs) + "\nif exact       " +
-                                              scientific(s.without.mean_abs) + "\nthis one alone " +
-                                              scientific(s.alone.mean_abs));
-  return pressed;
-}
-
 void draw_shares(Session& session, const Attribution& all, const Palette& colours) {
-  const FigurePanel panel = why_panel(all);
-  const std::vector<double>& changes = panel.series.front().y;
+  if (all.steps.empty()) return label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
+  const Table table = attribution_table(all);
+  const auto change = [&](std::size_t i) { return std::get<double>(table.rows[i][1]); };
   double largest = 0;
-  for (const double change : changes)
-    if (std::isfinite(change)) largest = std::max(largest, std::abs(change));
-  if (all.steps.empty()) label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  const float count = std::max(1.0f, static_cast<float>(all.steps.size()));
-  const float height = std::floor(std::clamp(room.y / count, px(15), px(19)));
-  ImGui::BeginChild("steps", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
-  const Scalings scaling = session.experiment.a.scaling;
-  const Shares shares{all.total, scaling, largest, room.x, height};
-  for (std::size_t i = 0; i < changes.size(); ++i)
-    if (draw_share(all.steps[i], changes[i], shares, colours))
-      session.experiment.a = made_exact(session.experiment.a, all.steps[i].source);
-  ImGui::EndChild();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) largest = std::fmax(largest, std::abs(change(i)));
+  const auto row = [&](std::size_t i) {
+    const StepShare& s = all.steps[i];
+    return TableRow{.id = "why " + std::string(name(s.source)),
+                    .meaning = explanation(s.source, session.experiment.a.scaling),
+                    .formula = "now            " + scientific(all.total.mean_abs) + "\nif exact       " +
+                               scientific(s.without.mean_abs) + "\nthis one alone " + scientific(s.alone.mean_abs),
+                    .mark = change(i) > 0 ? colours.bad : colours.a};
+  };
+  const auto bar = [&](std::size_t i, std::size_t column) {
+    const bool is_known = column == 1 && std::isfinite(change(i)) && largest > 0;
+    return is_known ? static_cast<float>(std::min(1.0, std::abs(change(i)) / largest)) : -1.0f;
+  };
+  if (const auto clicked = draw_table("steps", table, {.row = row, .bar = bar}, colours))
+    session.experiment.a = made_exact(session.experiment.a, all.steps[*clicked].source);
 }
 
 }  // namespace
@@ -114,9 +80,9 @@ void draw_why(Session& session, const PanelInput& input, const Palette& colours,
   draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");
   if (!is_emulated(a)) return label(Face::label, colours.secondary, "Tensor cores have no steps to make exact.");
   if (input.side.why && answers(input.side.why->experiment, session.experiment))
-    return draw_shares(session, input.side.why->attribution, colours);
+    return draw_shares(session, *input.side.why, colours);
   label(Face::label, colours.secondary, "making each step exact in turn ...");
-  requests.side.attribute = !input.answer.computing && !input.side.attributing && !ImGui::IsAnyMouseDown();
+  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.why = session.experiment;
 }
 
 }  // namespace attoscope

@@ -136,7 +136,11 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
         {map.min.x + static_cast<float>(i + 1) * cell_x, map.max.y - static_cast<float>(j) * cell_y}, s.colours.text, 0, 0,
         px(2));
   }
-  point_at(s, cell_at(t, place) ? std::optional(place) : std::nullopt, map);
+  ImGui::SetCursorScreenPos(map.min);
+  ImGui::SetNextItemAllowOverlap();
+  const bool pressed = ImGui::InvisibleButton("points", {width, height});
+  explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
+  point_at(s, place, ImGui::IsItemHovered(), pressed, map);
 }
 
 }  // namespace attoscope

@@ -53,15 +53,14 @@ bool pick_parameter(const SweepScene& scene, const char* label, VariedParameter&
 void draw_sweep_head(const SweepScene& scene);
 /// The picture of the plan, in the rest of the panel.
 void draw_sweep_picture(const SweepScene& scene);
-/// The three kinds of picture, each in a box.
+/// The two kinds of picture, each in a box.
 void draw_sweep_lines(const SweepScene& scene, const Box& box);
-void draw_sweep_bars(const SweepScene& scene, const Box& box);
 void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
 /// All combinations, one line each.
 void draw_sweep_rows(const SweepScene& scene);
 
-/// Handles the mouse over the box: shows the numbers of the combination there; a click opens it in Explore, where it may.
-void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, const Box& box);
+/// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore, where it may.
+void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box);
 
 /// Next action of the run button; none without a valid plan.
 SweepRequest next_request(const SweepProgress& progress);

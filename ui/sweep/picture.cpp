@@ -50,18 +50,11 @@ void draw_empty(const SweepScene& s, const Box& box) {
 
 }  // namespace
 
-void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, const Box& box) {
-  const SweepTable& t = *s.state.drawing.table;
-  ImGui::SetCursorScreenPos(box.min);
-  ImGui::SetNextItemAllowOverlap();
-  const bool pressed =
-      ImGui::InvisibleButton("points", {std::max(1.0f, box.max.x - box.min.x), std::max(1.0f, box.max.y - box.min.y)});
-  const SweepCell* const cell = place ? cell_at(t, *place) : nullptr;
-  if (!ImGui::IsItemHovered() || cell == nullptr)
-    return explain(s.opens ? "The mean over seeds of every combination; a click on one opens its experiment in Explore."
-                           : "The mean over seeds of every combination.");
+void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
+  const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
+  if (!over || cell == nullptr) return;
   s.state.pointing = place;
-  if (pressed && s.opens && cell->count > 0) s.requests.open_point = place;
+  if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
   draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell), s.colours);
 }
 
@@ -74,8 +67,6 @@ void draw_sweep_picture(const SweepScene& s) {
   if (!d.table || (d.extremes.known == 0 && !(shows_names && s.sweep().progress.done > 0))) return draw_empty(s, box);
   if (d.table->axes.size() > 1 && s.plan().heat_map)
     draw_sweep_heat_map(s, box);
-  else if (shows_names)
-    draw_sweep_bars(s, box);
   else
     draw_sweep_lines(s, box);
   if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(s.colours.panel, 0.5f));

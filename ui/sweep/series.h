@@ -3,7 +3,6 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,22 +10,8 @@
 #include "ui/frame/figure_panel.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/session/sweep_plan.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
-
-/// Means along the first parameter, for one value of the second. Points without an answer are left out.
-struct SweepLine {
-  Series curve;            ///< means and ends of their error bars; label: the second parameter's value
-  int second = 0;          ///< index of the second parameter's value
-  std::vector<int> first;  ///< indices of the first parameter's values
-};
-
-/// An axis that shows [from, to].
-struct SweepRange {
-  double from = 0, to = 1;
-  bool log = false;
-};
 
 /// Cells with the smallest and the largest mean, and counts.
 struct SweepExtremes {
@@ -45,9 +30,8 @@ struct SweepDrawing {
   std::shared_ptr<const SweepTable> table;
   SeedSpread spread = SeedSpread::std;
   bool log_x = true, log_y = true;  ///< wanted by the plan
-  std::vector<SweepLine> lines;
-  std::optional<SweepLine> rival;  ///< means of b
-  SweepRange x, y;
+  FigurePanel panel;  ///< means along the first parameter, a line for each value of the second; then those of b, if known
+  std::vector<std::vector<SweepPlace>> places;  ///< of the points of the panel's lines, but those of b
   SweepExtremes extremes;
   std::array<std::string, 2> longest;  ///< longest name of a value of each parameter
   std::size_t left_out = 0;            ///< number of lines beyond `most_lines`; those shown are spread evenly
@@ -64,22 +48,6 @@ SpreadEnds spread_ends(const SweepCell& cell, SeedSpread spread);
 
 /// Updates the drawing; true if it changed.
 bool refresh(SweepDrawing& drawing, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan);
-
-/// The lines as a panel for print, as in the window but for colours and ticks.
-FigurePanel sweep_panel(const SweepDrawing& drawing);
-
-/// Positions and texts of about `most` ticks on [from, to].
-struct SweepTicks {
-  std::vector<double> at;
-  std::vector<std::string> texts;
-
-  void add(double value, std::string text);
-  std::vector<const char*> labels() const;  ///< the texts for a `PlotFrame`
-};
-SweepTicks value_ticks(const SweepRange& range, double most);
-
-/// Colour of a line: a's, b's, the accent, or one of a ramp with a second parameter.
-Colour line_colour(const SweepTable& table, int second, Theme theme);
 
 /// Cell of a combination; null if out of range.
 const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place);

@@ -37,6 +37,7 @@ void draw_sweep(Session& session, const PanelInput& input, UiState& state, const
   if (!state.sweep) state.sweep = std::make_shared<SweepState>();
   SweepState& m = *state.sweep;
   refresh(m.drawing, input.sweep.table, session.sweep);
+  if (!(m.zoomed == session.sweep.first)) m.zoomed = session.sweep.first, m.zoom_from = m.zoom_to = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const SweepScene scene{session, input, m, colours, requests};
   const SweepLayout at = layout(!session.sweep.second.key.empty());

@@ -51,14 +51,4 @@ bool follow(TrainBranches& b, const std::shared_ptr<const TrainRecord>& now) {
   return false;
 }
 
-int place_of_pair(const TrainRecord& record, const PairRecord& pair) {
-  const auto found = std::ranges::find(record.pairs, pair.pair.name, [](const PairRecord& p) { return p.pair.name; });
-  return found == record.pairs.end() ? -1 : static_cast<int>(found - record.pairs.begin());
-}
-
-int place_of_run(const TrainRecord& record, const RunRecord& run) {
-  const auto found = std::ranges::find(record.runs, run.run.name, [](const RunRecord& r) { return r.run.name; });
-  return found == record.runs.end() ? -1 : static_cast<int>(found - record.runs.begin());
-}
-
 }  // namespace attoscope

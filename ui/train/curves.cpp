@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "imgui.h"
-#include "ui/frame/pair_look.h"
+#include "implot.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
@@ -83,22 +85,6 @@ void deviation_title(const TrainScene& s, const Box& box) {
              s.colours);
 }
 
-/// The sum of the direct effects up to a step.
-double added_up(const PairRecord& pair, const TrainLook& look, int step) {
-  double sum = 0;
-  for (const PairPoint& p : pair.points)
-    if (p.step <= step) sum += measure_of(p, look.measure, look.tensor);
-  return sum;
-}
-
-/// A curve's number at a step, as the plot shows it.
-double deviation_at(const TrainScene& s, std::size_t i, int step) {
-  const TrainRecord& r = *s.record();
-  const TrainLook& look = s.look();
-  if (i >= r.pairs.size()) return added_up(r.pairs[0], look, step);
-  return shown_measure(r, i, step, look, s.state.drawing.reference);
-}
-
 void runs_title(const TrainScene& s, const Box& box) {
   TrainLook& look = s.look();
   ImGui::SetCursorScreenPos(box.min);
@@ -117,121 +103,171 @@ void runs_title(const TrainScene& s, const Box& box) {
   }
 }
 
-/// The axis that holds the shown curves and those of abandoned branches.
-TrainAxis axis_with(const std::vector<GrowingCurve>& curves, const std::vector<GhostCurve>& ghosts, std::uint64_t hidden,
-                    bool log) {
-  std::vector<const GrowingCurve*> all;
-  for (std::size_t i = 0; i < curves.size(); ++i)
-    if (is_shown(hidden, i)) all.push_back(&curves[i]);
-  for (const GhostCurve& g : ghosts)
-    if (is_shown(hidden, g.of)) all.push_back(g.curve);
-  return axis_of(all, log);
-}
-
-/// The curves of the branches; `place` finds the matching curve of the present record.
-template <class All, class Place>
-std::vector<GhostCurve> ghosts_of(TrainPanelState& state, std::vector<GrowingCurve> TrainDrawing::* curves,
-                                  All TrainRecord::* all, const Place& place) {
-  std::vector<GhostCurve> ghosts;
-  for (TrainBranch& b : state.branches.left)
-    for (std::size_t i = 0; i < (*b.record.*all).size() && i < (b.drawing.*curves).size(); ++i)
-      if (const int of = place(*state.drawing.record, (*b.record.*all)[i]); of >= 0)
-        ghosts.push_back({&(b.drawing.*curves)[i], static_cast<std::size_t>(of), b.from});
-  return ghosts;
-}
-
-/// Title, legend and plot, from the top.
-void draw_parts(const TrainScene& s, const CurvePlot& plot, const Box& box) {
-  draw_curve_legend(s, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
-  draw_curve_plot(s, plot, {{box.min.x, box.min.y + px(title_height + legend_height + 6)}, box.max});
-}
-
-/// Curves of at most so many points show each of them.
-constexpr std::size_t few_points = 24;
-
-/// The label and look of a curve.
-struct CurveName {
-  std::string label;
-  Ink ink;
-  bool dashed;
+/// One of the two plots over steps.
+struct StepPlot {
+  const char* id;
+  FigurePanel& panel;
+  const FigurePanel TrainDrawing::* of_branch;
+  std::uint64_t& hidden;
+  bool log = false;                 ///< wanted
+  std::span<const double> marks{};  ///< steps that are marked at the bottom
+  std::string nothing{};            ///< why there is no curve
 };
 
-/// The visible points of a curve; numbers that a logarithmic axis cannot show are gaps.
-Series curve_series(GrowingCurve& curve, const StepView& view, bool log, CurveName name) {
-  const Points& points = curve.drawn(view.from, view.to, view.pixels);
-  Series s = series_of(std::move(name.label), name.ink, points.x.size() > few_points ? Shape::line : Shape::line_and_marks,
-                       points.x, points.y);
-  s.dashed = name.dashed;
-  curve.band(s.x, s.low, s.high);
-  if (log && !(curve.least() > 0))
-    for (std::vector<double>* const values : {&s.y, &s.low, &s.high})
-      for (double& y : *values)
-        if (!(y > 0)) y = std::numeric_limits<double>::quiet_NaN();
-  return s;
+/// The curves of abandoned branches, from the step at which each was left.
+std::vector<Series> pale_curves(const TrainPanelState& m, const StepPlot& plot) {
+  std::vector<Series> pale;
+  for (const TrainBranch& b : m.branches.left)
+    for (std::size_t i = 0; i < plot.panel.series.size(); ++i) {
+      const Series* const left = find_series(b.drawing.*plot.of_branch, plot.panel.series[i].label);
+      if (left == nullptr || !is_shown(plot.hidden, i)) continue;
+      const auto from = std::ranges::lower_bound(left->x, b.from) - left->x.begin();
+      pale.push_back(series_of("", left->ink, Shape::line, {left->x.begin() + from, left->x.end()},
+                               {left->y.begin() + from, left->y.end()}));
+    }
+  return pale;
 }
 
-/// An empty panel over steps.
-FigurePanel over_steps(std::string y, bool log) {
-  FigurePanel p;
-  p.x = number_axis("training step");
-  p.x.whole = true;
-  p.y = number_axis(std::move(y), log);
-  return p;
+/// Vertical lines at forks, stopped runs, the picked step and the step under the mouse, and marks at the bottom.
+void draw_marks(const TrainScene& s, std::span<const double> marks) {
+  const TrainRecord& r = *s.record();
+  for (const Fork& f : r.forks) draw_vertical(f.step, s.colours.secondary, 1, "fork");
+  for (const TrainBranch& b : s.state.branches.left)
+    if (!b.fork) draw_vertical(b.from, s.colours.faint, 1, "back");
+  for (const RunRecord& run : r.runs)
+    if (!run.stopped.empty())
+      draw_vertical(run.steps.empty() ? 0 : run.steps.back().step, s.colours.bad, 1, run.run.name + " stopped");
+  draw_picked(s);
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y, half = px(3);
+  for (const double step : marks) {
+    const float x = ImPlot::PlotToPixels(step, ImPlot::GetPlotLimits().Y.Min).x;
+    list->AddTriangleFilled({x, bottom - px(6)}, {x - half, bottom}, {x + half, bottom}, s.colours.bad);
+  }
 }
 
-std::string titled(const MeasureText& text) { return text.title + (*text.unit ? std::string(", ") + text.unit : ""); }
-
-/// The title of a run measure, with its head.
-std::string run_title(const TrainLook& look) {
-  const std::string title = titled(text_of(look.of_runs));
-  if (!is_of_heads(look.of_runs)) return title;
-  return title + (look.worst ? ", worst head" : fmt::format(", layer {} head {}", look.layer, look.head));
+/// The number of a curve at a step, with that of all seeds.
+struct CurveRead {
+  double value = nan;
+  std::string band{};
+  std::size_t i = 0;
+};
+CurveRead read_curve(const Series& s, int step, std::size_t i) {
+  const auto at = std::ranges::lower_bound(s.x, step);
+  if (at == s.x.end() || *at != step) return {.i = i};
+  const auto k = static_cast<std::size_t>(at - s.x.begin());
+  return {s.y[k], s.low.empty() ? "" : value_text(s.low[k], 3) + " to " + value_text(s.high[k], 3), i};
 }
 
-std::string pair_title(const TrainDrawing& d) {
-  const TrainRecord& record = *d.record;
-  std::string title = titled(text_of(d.look.measure));
-  if (d.look.tensor >= 0 && static_cast<std::size_t>(d.look.tensor) < record.parameters.tensors.size())
-    title += " of " + record.parameters.tensors[static_cast<std::size_t>(d.look.tensor)].name;
-  return d.reference < 0 ? title : title + " / that of " + record.pairs[static_cast<std::size_t>(d.reference)].pair.name;
+/// The note at a step: all shown curves, the largest number first; forks and what stopped there.
+std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int step) {
+  constexpr std::size_t most_noted = 12;
+  std::vector<CurveRead> read;
+  for (std::size_t i = 0; i < plot.panel.series.size(); ++i)
+    if (is_shown(plot.hidden, i)) read.push_back(read_curve(plot.panel.series[i], step, i));
+  std::ranges::stable_sort(read, std::greater{}, [](const CurveRead& r) { return std::isnan(r.value) ? -HUGE_VAL : r.value; });
+  const std::size_t noted = std::min(read.size(), most_noted);
+  std::size_t widest = 0;
+  for (std::size_t k = 0; k < noted; ++k) widest = std::max(widest, plot.panel.series[read[k].i].label.size());
+  std::vector<NoteLine> lines{{s.colours.text, fmt::format("step {}", step)}};
+  for (std::size_t k = 0; k < noted; ++k) {
+    const Series& curve = plot.panel.series[read[k].i];
+    lines.push_back({ink_colour(curve.ink, s.colours),
+                     fmt::format("{:{}}  {:>9}  {}", curve.label, widest, value_text(read[k].value, 4), read[k].band)});
+  }
+  if (read.size() > noted) lines.push_back({s.colours.faint, fmt::format("and {} more", read.size() - noted)});
+  for (const Fork& f : s.record()->forks)
+    if (f.step == step) lines.push_back({s.colours.secondary, "fork: " + f.sentence});
+  for (const RunRecord& run : s.record()->runs)
+    if (!run.stopped.empty() && !run.steps.empty() && std::abs(run.steps.back().step - step) <= s.record()->plan.measure_every)
+      lines.push_back({s.colours.bad, run.stopped.size() > 90 ? run.stopped.substr(0, 90) + "…" : run.stopped});
+  return lines;
 }
 
-CurveName pair_curve(const TrainRecord& record, std::size_t i) {
-  if (i >= record.pairs.size()) return {pair_name(record, i), Ink::a, true};
-  const PairPlan& pair = record.pairs[i].pair;
-  return {pair_label(pair), pair_ink(pair, i), is_dashed(pair, i)};
+void list_all(const TrainScene& s, const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
+  const std::string popup = std::string("curves of ") + plot.id;
+  ImGui::SetCursorScreenPos(at);
+  if (push_button(fmt::format("+ {} …###all curves", plot.panel.series.size() - named).c_str(), s.colours, false,
+                  {width, px(16)}))
+    ImGui::OpenPopup(popup.c_str());
+  explain("All curves, by name.");
+  ImGui::SetNextWindowSizeConstraints({px(200), 0}, {px(420), px(460)});
+  if (!ImGui::BeginPopup(popup.c_str())) return;
+  for (std::size_t i = 0; i < plot.panel.series.size() && i < 64; ++i) {
+    bool shown = is_shown(plot.hidden, i);
+    if (toggle(plot.panel.series[i].label.c_str(), s.colours, shown, px(240))) plot.hidden ^= std::uint64_t{1} << i;
+    explain("Shows or hides this curve.");
+  }
+  ImGui::EndPopup();
 }
 
-CurveName run_curve(const TrainRecord& record, std::size_t i) {
-  constexpr std::array others{Ink::two, Ink::three, Ink::four, Ink::five, Ink::six};  // the first is b's blue
-  return {record.runs[i].run.name, i == 0 ? Ink::a : i == 1 ? Ink::b : others[(i - 2) % others.size()], i > 1};
+/// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
+void draw_legend_of(const TrainScene& s, const StepPlot& plot, ImVec2 at, float width) {
+  constexpr std::size_t most_named = 7;
+  const bool many = plot.panel.series.size() > most_named + 1;
+  const float more = px(64);
+  std::vector<LegendName> names;
+  for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i)
+    names.push_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i), s.colours));
+  const int clicked = draw_legend(at, many ? width - more - px(8) : width, names, s.colours);
+  if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
+  if (!many) return;
+  ImGui::PushID(plot.id);
+  list_all(s, plot, {at.x + width - more, at.y}, more, most_named);
+  ImGui::PopID();
+}
+
+/// Legend and plot below the title; the mouse reads and picks a step.
+void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
+  draw_legend_of(s, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+  const ImVec2 at{box.min.x, box.min.y + px(title_height + legend_height + 6)};
+  ImGui::SetCursorScreenPos(at);
+  plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;
+  plot.panel.y.log = plot.log && has_positive(plot.panel, plot.hidden);
+  const std::vector<Series> pale = pale_curves(s.state, plot);
+  PanelLook look = step_look(s.state, plot.id);
+  look.hidden = plot.hidden, look.pale = pale;
+  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3); };
+  look.above = [&] { draw_marks(s, plot.marks); };
+  const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y}, s.colours);
+  const bool empty = std::ranges::none_of(
+      plot.panel.series, [](const Series& c) { return std::ranges::any_of(c.y, [](double y) { return std::isfinite(y); }); });
+  const std::string why = empty ? "Nothing that can be drawn was measured yet." : plot.nothing;
+  draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, s.colours.faint,
+            fitted(Face::label, why, mouse.to.x - mouse.from.x - px(16)), 0.5f);
+  if (const int step = point_at_step(s, mouse, plot.panel); step >= 0)
+    draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, step), s.colours);
 }
 
 }  // namespace
+
+PanelLook step_look(TrainPanelState& m, const char* id) {
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(68)};
+}
+
+int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {
+  if (!mouse.over || panel.series.empty() || panel.series[0].x.empty()) return -1;
+  const int step =
+      static_cast<int>(*std::ranges::min_element(panel.series[0].x, {}, [&](double x) { return std::abs(x - mouse.x); }));
+  s.state.pointing = step;
+  if (mouse.clicked) s.look().step = s.look().step == step ? -1 : step;
+  return step;
+}
+
+void draw_picked(const TrainScene& s) {
+  if (s.look().step >= 0) draw_vertical(s.look().step, s.colours.text, 1.2f);
+  if (s.state.pointed && *s.state.pointed != s.look().step) draw_vertical(*s.state.pointed, faded(s.colours.text, 0.4f), 1);
+}
 
 void draw_train_deviation(const TrainScene& s, const Box& box) {
   const TrainRecord& r = *s.record();
   TrainDrawing& d = s.state.drawing;
   deviation_title(s, box);
-  const bool log = s.look().log_y && is_size(s.look().measure);
-  std::vector<GhostCurve> ghosts = ghosts_of(s.state, &TrainDrawing::pairs, &TrainRecord::pairs, place_of_pair);
-  CurvePlot plot{"##deviation",
-                 d.pairs,
-                 {},
-                 {},
-                 s.look().hidden,
-                 axis_with(d.pairs, ghosts, s.look().hidden, log),
-                 [&](const StepView& view) { return deviation_panel(d, s.look(), view); },
-                 "",
-                 [&](std::size_t i, int step) { return deviation_at(s, i, step); }};
-  for (std::size_t p = 0; p < d.pairs.size(); ++p) {
-    plot.styles.push_back(pair_style(r, p, s.session.view.theme));
-    plot.names.push_back(pair_name(r, p));
-  }
-  plot.ghosts = std::move(ghosts);
-  if (!d.pairs.empty() && !d.pairs[0].empty() && d.pairs[0].largest() == 0 && d.pairs[0].least() == 0)
-    plot.nothing = pair_name(r, 0) + " is exactly 0 at every step.";
-  draw_parts(s, plot, box);
+  StepPlot plot{"deviation", d.pairs, &TrainDrawing::pairs, s.look().hidden, s.look().log_y && is_size(s.look().measure)};
+  const bool zero = !d.pairs.series.empty() && !d.pairs.series[0].y.empty() &&
+                    std::ranges::all_of(d.pairs.series[0].y, [](double y) { return y == 0; });
+  if (zero) plot.nothing = d.pairs.series[0].label + " is exactly 0 at every step.";
+  draw_plot(s, plot, box);
   offer_export({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view,
                s.colours, s.requests);
 }
@@ -240,41 +276,10 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
   const TrainRecord& r = *s.record();
   TrainDrawing& d = s.state.drawing;
   runs_title(s, box);
-  std::vector<GhostCurve> ghosts = ghosts_of(s.state, &TrainDrawing::runs, &TrainRecord::runs, place_of_run);
-  CurvePlot plot{"##runs",
-                 d.runs,
-                 {},
-                 {},
-                 s.look().hidden_runs,
-                 axis_with(d.runs, ghosts, s.look().hidden_runs, s.look().log_runs),
-                 [&](const StepView& view) { return run_panel(d, s.look(), view); },
-                 "",
-                 [&](std::size_t i, int step) { return shown_number(r, i, step, s.look()); }};
-  for (std::size_t i = 0; i < d.runs.size(); ++i) {
-    plot.styles.push_back(run_style(r, i, s.session.view.theme));
-    plot.names.push_back(r.runs[i].run.name);
-  }
-  plot.ghosts = std::move(ghosts);
-  plot.marks = d.skipped;
-  plot.snaps = is_of_heads(s.look().of_runs);
-  draw_parts(s, plot, box);
+  draw_plot(s, {"runs", d.runs, &TrainDrawing::runs, s.look().hidden_runs, s.look().log_runs, d.skipped}, box);
   offer_export(
       {Plot::train_runs, "runs", box.min, box.max, [&] { return is_of_heads(s.look().of_runs) ? health_csv(r) : runs_csv(r); }},
       s.session.view, s.colours, s.requests);
-}
-
-FigurePanel deviation_panel(TrainDrawing& d, const TrainLook& look, const StepView& view) {
-  FigurePanel p = over_steps(pair_title(d), axis_of(d.pairs, look.hidden, look.log_y && is_size(look.measure)).log);
-  for (std::size_t i = 0; i < d.pairs.size(); ++i)
-    if (is_shown(look.hidden, i)) p.series.push_back(curve_series(d.pairs[i], view, p.y.log, pair_curve(*d.record, i)));
-  return p;
-}
-
-FigurePanel run_panel(TrainDrawing& d, const TrainLook& look, const StepView& view) {
-  FigurePanel p = over_steps(run_title(look), axis_of(d.runs, look.hidden_runs, look.log_runs).log);
-  for (std::size_t i = 0; i < d.runs.size(); ++i)
-    if (is_shown(look.hidden_runs, i)) p.series.push_back(curve_series(d.runs[i], view, p.y.log, run_curve(*d.record, i)));
-  return p;
 }
 
 }  // namespace attoscope

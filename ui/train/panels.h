@@ -15,6 +15,7 @@
 #include "ui/session/session.h"
 #include "ui/train/series.h"
 #include "ui/train/train_state.h"
+#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -61,41 +62,12 @@ void complain(const TrainScene& scene, PlanPart part, float width);
 
 /// The conclusion from the record, the buttons, the progress, the kept states.
 void draw_train_head(const TrainScene& scene);
-/// The steps that are shown.
-struct StepAxis {
-  double from = 0, to = 1;
-};
-StepAxis shown_steps(const TrainPanelState& state);
-/// The measured step nearest to `step`; -1: there is none.
-int measured_step(const TrainRecord& record, double step);
-
-/// A curve of an abandoned branch, drawn behind the matching curve of the present record.
-struct GhostCurve {
-  GrowingCurve* curve;
-  std::size_t of;  ///< of `CurvePlot::curves`
-  int from;        ///< only later steps are drawn
-};
-
-/// Curves over steps in a box, with a legend above them; the mouse reads, picks a step, zooms and pans.
-struct CurvePlot {
-  const char* id;
-  std::vector<GrowingCurve>& curves;
-  std::vector<CurveStyle> styles;
-  std::vector<std::string> names;
-  std::uint64_t& hidden;
-  TrainAxis axis;
-  std::function<FigurePanel(const StepView&)> panel;  ///< the curves that are not hidden
-  std::string nothing;                                ///< where no curve can be drawn
-  std::function<double(std::size_t, int)> at;         ///< the number of a curve at a step; NaN: none
-  std::span<const double> marks{};                    ///< steps that are marked at the bottom
-  bool snaps = true;                                  ///< to measured steps
-  std::vector<GhostCurve> ghosts{};
-};
-void draw_curve_plot(const TrainScene& scene, const CurvePlot& plot, const Box& box);
-/// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
-void draw_curve_legend(const TrainScene& scene, const CurvePlot& plot, ImVec2 at, float width);
-/// Handles the mouse on a box whose x axis is the shown steps; true while the mouse is over it.
-bool handle_steps(const TrainScene& scene, const char* id, const Box& box, bool snaps, const char* what);
+/// The common look of plots over steps: their shown steps, and room for numbers at the right.
+PanelLook step_look(TrainPanelState& state, const char* id);
+/// The measured step of the panel's first curve under the mouse, which a click selects; -1: there is none.
+int point_at_step(const TrainScene& scene, const PanelMouse& mouse, const FigurePanel& panel);
+/// Lines at the selected step and the one under the mouse, in the current plot.
+void draw_picked(const TrainScene& scene);
 
 /// The invitation where nothing was trained.
 void draw_train_invitation(const TrainScene& scene, const Box& box);
@@ -108,14 +80,6 @@ void draw_train_picture(const TrainScene& scene, const Box& box);
 
 /// Suspects, tensors and heads at the picked step.
 void draw_train_numbers(const TrainScene& scene);
-/// The height of the whole rows that fit, one at least.
-float whole_rows(float height, float row);
-/// Draws the rows of a table of `size`, its header included: as many whole rows as fit, one at least, and a scroll bar for the
-/// others. The button that saves the table as a picture also saves `csv`.
-void draw_rows(const TrainScene& scene, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
-               const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv);
-/// Highlights a row that is chosen, or whose item, the last one, is under the mouse.
-void light_row(ImVec2 at, ImVec2 size, bool chosen, const Palette& colours);
 /// The parts of the numbers.
 void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "imgui.h"
+#include "implot.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
@@ -51,8 +52,16 @@ float worse(float x, float y) {
   return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y);
 }
 
+/// The steps that are shown.
+struct StepSpan {
+  double from = 0, to = 1;
+};
+StepSpan shown_steps(const TrainPanelState& m) {
+  return m.zoom1 > m.zoom0 ? StepSpan{m.zoom0, m.zoom1} : StepSpan{0, m.drawing.last};
+}
+
 /// Steps from left to right over the shown axis; a step holds until the next measured one.
-void fill_over_steps(CellPicture& p, const std::vector<PairPoint>& points, int tensor, const StepAxis& x, int every) {
+void fill_over_steps(CellPicture& p, const std::vector<PairPoint>& points, int tensor, const StepSpan& x, int every) {
   const std::size_t rows = points.empty() ? 0 : column_of(points.back(), tensor).size();
   const int columns = std::clamp(static_cast<int>(x.to - x.from), 1, most_columns);
   p.rows = p.n = static_cast<int>(rows);
@@ -93,7 +102,7 @@ bool shows_gap(const TrainScene& s) {
 
 void refresh_picture(const TrainScene& s, const PairRecord& pair) {
   TrainPanelState& m = s.state;
-  const StepAxis x = shown_steps(m);
+  const StepSpan x = shown_steps(m);
   TrainLook look = s.look();
   look.step = look.run = look.layer = look.head = look.sequence = 0;
   const bool same = m.picture_record == s.input.train.record && m.picture_gap == s.input.train.gap && m.picture_look == look &&
@@ -180,45 +189,23 @@ std::string row_text(const TrainScene& s, double share) {
   return all.empty() ? "" : all[t].name;
 }
 
-void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair) {
-  if (!handle_steps(s, "weights", map, true,
-                    "The divergence of the two models' weights by place and step; a click selects the step.") ||
-      !s.state.pointing)
-    return;
-  const double share = std::clamp((ImGui::GetIO().MousePos.y - map.min.y) / (map.max.y - map.min.y), 0.0f, 0.9999f);
-  const PairPoint* const point = point_at(pair, *s.state.pointing);
+void point_at_steps(const TrainScene& s, const PanelMouse& mouse, const PairRecord& pair) {
+  const int step = point_at_step(s, mouse, s.state.drawing.pairs);
+  const PairPoint* const point = step >= 0 ? point_at(pair, step) : nullptr;
   const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
+  const double share = std::clamp(1 - mouse.y, 0.0, 0.9999);
   if (!values.empty())
-    read_out(s, map, fmt::format("step {}, ", point->step) + row_text(s, share),
+    read_out(s, {mouse.from, mouse.to}, fmt::format("step {}, ", point->step) + row_text(s, share),
              static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
 }
 
-void point_at_cell(const TrainScene& s, const Box& map) {
-  ImGui::SetCursorScreenPos(map.min);
-  ImGui::SetNextItemAllowOverlap();
-  ImGui::InvisibleButton("weights", {map.max.x - map.min.x, map.max.y - map.min.y});
-  explain("Every element of the tensor: |difference| of the two models.");
+void point_at_cell(const TrainScene& s, const PanelMouse& mouse) {
   const CellPicture& p = s.state.picture;
-  if (!ImGui::IsItemHovered() || p.values.empty()) return;
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const int row = std::clamp(static_cast<int>((mouse.y - map.min.y) / (map.max.y - map.min.y) * static_cast<float>(p.rows)), 0,
-                             p.rows - 1),
-            col = std::clamp(static_cast<int>((mouse.x - map.min.x) / (map.max.x - map.min.x) * static_cast<float>(p.cols)), 0,
-                             p.cols - 1);
-  read_out(s, map, fmt::format("row {}, column {}", row, col),
+  if (!mouse.over || p.values.empty()) return;
+  const int row = std::clamp(static_cast<int>((1 - mouse.y) * p.rows), 0, p.rows - 1),
+            col = std::clamp(static_cast<int>(mouse.x), 0, p.cols - 1);
+  read_out(s, {mouse.from, mouse.to}, fmt::format("row {}, column {}", row, col),
            static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
-}
-
-void draw_step_marks(const TrainScene& s, const Box& map) {
-  const StepAxis x = shown_steps(s.state);
-  const auto mark = [&](int step, Colour colour) {
-    const float at =
-        std::floor(map.min.x + static_cast<float>((step - x.from) / (x.to - x.from)) * (map.max.x - map.min.x)) + 0.5f;
-    if (at >= map.min.x && at <= map.max.x)
-      ImGui::GetWindowDrawList()->AddLine({at, map.min.y}, {at, map.max.y}, colour, px(1));
-  };
-  if (s.look().step >= 0) mark(s.look().step, s.colours.text);
-  if (s.state.pointed) mark(*s.state.pointed, faded(s.colours.text, 0.45f));
 }
 
 std::string picture_csv(const CellPicture& p) {
@@ -231,18 +218,29 @@ std::string picture_csv(const CellPicture& p) {
   return text;
 }
 
-void draw_names(const TrainScene& s, const Box& map, bool matrix) {
+/// Ends of the rows, and the picture's meaning under it.
+void draw_names(const TrainScene& s, const PanelMouse& mouse, bool matrix) {
   const CellPicture& p = s.state.picture;
   const std::size_t rows =
       has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows)
                     : s.record()->parameters.tensors.size();
   const float line = line_height(Face::mono_small);
-  draw_text({map.min.x - px(6), map.min.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
-  draw_text({map.min.x - px(6), map.max.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
+  draw_text({mouse.from.x - px(6), mouse.from.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
+  draw_text({mouse.from.x - px(6), mouse.to.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
   const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.state.picture_gap->step)
                            : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
                                            : "largest |ΔW| of each tensor, in the order of the table, steps as above";
-  draw_text({map.min.x, map.max.y + px(3)}, Face::small, s.colours.faint, fitted(Face::small, what, map.max.x - map.min.x));
+  draw_text({mouse.from.x, mouse.to.y + px(18)}, Face::small, s.colours.faint,
+            fitted(Face::small, what, mouse.to.x - mouse.from.x));
+}
+
+/// The picture's pixels in the current plot.
+void paint(const TrainScene& s, const Colouring& how) {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize(), scale = ImGui::GetIO().DisplayFramebufferScale;
+  CellPicture& p = s.state.picture;
+  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(size.x * scale.x),
+                static_cast<int>(size.y * scale.y));
+  if (s.input.paint) s.input.paint(ImPlot::GetPlotDrawList(), at, {at.x + size.x, at.y + size.y}, p.image, how);
 }
 
 }  // namespace
@@ -250,30 +248,33 @@ void draw_names(const TrainScene& s, const Box& map, bool matrix) {
 void draw_train_picture(const TrainScene& s, const Box& box) {
   const PairRecord* const pair = shown_pair(s);
   draw_title(s, box);
-  const Box map{{std::floor(s.state.plot_left), std::floor(box.min.y + px(title_height + 4))},
-                {std::floor(s.state.plot_right), std::floor(box.max.y - px(18))}};
-  const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
-  if (pair == nullptr || width < px(40) || height < px(24)) return;
+  const ImVec2 at{box.min.x, box.min.y + px(title_height + 4)}, size{box.max.x - at.x, box.max.y - px(18) - at.y};
+  if (pair == nullptr || size.x < px(160) || size.y < px(48)) return;
   refresh_picture(s, *pair);
   CellPicture& p = s.state.picture;
-  const bool matrix = s.look().picture == WeightPicture::matrix;
-  ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
-  if ((matrix && !shows_gap(s)) || p.rows == 0) {
+  const bool matrix = s.look().picture == WeightPicture::matrix, empty = (matrix && !shows_gap(s)) || p.rows == 0;
+  const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
+  FigurePanel panel;
+  panel.x.min = panel.y.min = 0, panel.y.max = 1;
+  panel.x.max = matrix ? std::max(1, p.cols) : s.state.drawing.last;
+  panel.x.whole = true;
+  PanelLook look = step_look(s.state, "weights");
+  look.hides_y = true;
+  if (matrix) look.shown = {};
+  if (!empty) look.behind = [&] { paint(s, how); };
+  if (!empty && !matrix) look.above = [&] { draw_picked(s); };
+  ImGui::SetCursorScreenPos(at);
+  const PanelMouse mouse = draw_panel(panel, look, size, s.colours);
+  if (empty) {
     const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one."
                                                 : "The picture appears with the first measured step.";
-    draw_text({(map.min.x + map.max.x) / 2, (map.min.y + map.max.y) / 2 - px(8)}, Face::label, s.colours.faint,
-              fitted(Face::label, text, width), 0.5f);
+    draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, s.colours.faint,
+              fitted(Face::label, text, mouse.to.x - mouse.from.x), 0.5f);
     return;
   }
-  const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
-  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x),
-                static_cast<int>(height * scale.y));
-  const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
-  if (s.input.paint) s.input.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
-  draw_colour_bar({{map.max.x + px(8), map.min.y}, {map.max.x + px(18), map.max.y}}, how, p, s.colours);
-  if (!matrix) draw_step_marks(s, map);
-  draw_names(s, map, matrix);
-  matrix ? point_at_cell(s, map) : point_at_steps(s, map, *pair);
+  draw_colour_bar({{mouse.to.x + px(8), mouse.from.y}, {mouse.to.x + px(18), mouse.to.y}}, how, p, s.colours);
+  draw_names(s, mouse, matrix);
+  matrix ? point_at_cell(s, mouse) : point_at_steps(s, mouse, *pair);
   offer_export({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours,
                s.requests);
 }

@@ -6,8 +6,8 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "kernels/train/plan/train_fields.h"
-#include "ui/session/train_look_fields.h"
+#include "kernels/train/plan/plan_settings.h"
+#include "ui/session/train_look.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"
@@ -91,98 +91,52 @@ void edit_model(const TrainScene& s, float width) {
   complain(s, PlanPart::model, width);
 }
 
-/// An option of the recipe: name at the left, a number at the right, an explanation.
-template <class Edit>
-void option(const TrainScene& s, const char* name, bool differs, Edit edit, const char* what, const char* formula = "") {
-  ImGui::BeginGroup();
-  begin_option(name, differs, s.colours);
-  edit();
-  ImGui::EndGroup();
-  explain(what, formula);
+/// An option behind `more`; `step`: of its buttons, 0 for none.
+struct MoreOption {
+  std::string_view path;
+  double step = 0;
+};
+constexpr std::array<MoreOption, 6> optimiser_options{{{"recipe.final_rate"},
+                                                       {"recipe.beta1", 0.01},
+                                                       {"recipe.beta2", 0.01},
+                                                       {"recipe.epsilon"},
+                                                       {"recipe.weight_decay", 0.01},
+                                                       {"recipe.clip", 0.5}}};
+constexpr std::array<MoreOption, 7> other_options{{{"recipe.seed"},
+                                                   {"recipe.data_seed"},
+                                                   {"recipe.loss_scale"},
+                                                   {"recipe.scale_growth"},
+                                                   {"recipe.held_out", 0.05},
+                                                   {"measure_every"},
+                                                   {"checkpoint_every"}}};
+
+bool differs(const Settings& plan, std::string_view path) {
+  const TrainPlan usual;
+  return text(*find(plan, path)) != text(*find(settings_to_read(usual), path));
 }
 
-void optimiser_options(const TrainScene& s) {
-  Recipe& r = s.plan().recipe;
-  const Recipe usual{};
-  const RealRange share{.min = 0, .max = 1}, rate{.min = 0, .max = 10};
-  option(
-      s, "final rate", r.final_rate != usual.final_rate, [&] { real_field("##final_rate", r.final_rate, rate, 0); },
-      "The learning rate at the last step, where the cosine ends.", "rate_t = final + (rate - final) (1 + cos(pi t)) / 2");
-  option(
-      s, "beta 1", r.beta1 != usual.beta1, [&] { real_field("##beta1", r.beta1, share, 0.01); },
-      "AdamW: the decay of the mean of gradients.", "m = beta1 m + (1 - beta1) g");
-  option(
-      s, "beta 2", r.beta2 != usual.beta2, [&] { real_field("##beta2", r.beta2, share, 0.01); },
-      "AdamW: the decay of the mean of squares.", "v = beta2 v + (1 - beta2) g^2");
-  option(
-      s, "epsilon", r.epsilon != usual.epsilon,
-      [&] { real_field("##epsilon", r.epsilon, {.min = 0, .max = 1e6, .above_min = true}, 0); },
-      "AdamW: keeps the divisor above 0.", "W -= rate m / (sqrt(v) + epsilon)");
-  option(
-      s, "weight decay", r.weight_decay != usual.weight_decay,
-      [&] { real_field("##weight_decay", r.weight_decay, share, 0.01); },
-      "The share of its matrices that decays in a step; gains, biases and embedding do not decay.", "W -= rate decay W");
-  option(
-      s, "clip", r.clip != usual.clip,
-      [&] { real_field("##clip", r.clip, {.min = 0, .max = 1e6, .above_min = true, .zero = "off"}, 0.5); },
-      "The largest norm of the gradient; a larger one is scaled down. 0: off.", "g *= min(1, clip / ||g||)");
-}
-
-void other_options(const TrainScene& s) {
-  TrainPlan& plan = s.plan();
-  Recipe& r = plan.recipe;
-  const Recipe usual{};
-  option(
-      s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); },
-      "The seed of the first weights, which both models share.");
-  option(
-      s, "data seed", r.data_seed != usual.data_seed, [&] { seed_field("##data_seed", r.data_seed); },
-      "The seed of the positions in the text that the batches are taken from.");
-  option(
-      s, "loss scale", r.loss_scale != usual.loss_scale,
-      [&] { real_field("##loss_scale", r.loss_scale, {.min = 1, .max = 0x1p40}, 0); },
-      "The initial factor of the loss, a power of two, in formats with fewer than 8 exponent bits; halved when a gradient "
-      "overflows.");
-  option(
-      s, "scale growth", r.scale_growth != usual.scale_growth,
-      [&] { whole_field("##scale_growth", r.scale_growth, 1, max_train_steps); },
-      "Steps without overflow after which the loss scale doubles.");
-  option(
-      s, "held out", r.held_out != usual.held_out,
-      [&] { real_field("##held_out", r.held_out, {.min = 0, .max = max_held_out}, 0.05); },
-      "The share of the text, its end, that training does not see. The loss on it is measured after the last step.");
-  option(
-      s, "measure every", plan.measure_every != TrainPlan{}.measure_every,
-      [&] { whole_field("##measure_every", plan.measure_every, 1, max_train_steps); },
-      "Steps between two measurements of the weights and heads.");
-  option(
-      s, "keep every", plan.checkpoint_every != TrainPlan{}.checkpoint_every,
-      [&] { whole_field("##checkpoint_every", plan.checkpoint_every, 1, max_train_steps); },
-      "Steps between two kept states, which you can go back to, fork from or inspect.");
+void edit_options(const TrainScene& s, std::span<const MoreOption> options) {
+  const Settings all = settings(s.plan());
+  for (const MoreOption& o : options) edit_setting(*find(all, o.path), differs(all, o.path), s.colours, {.step = o.step});
 }
 
 /// The number of options behind `more` that differ from the default.
-int options_changed(const TrainPlan& plan) {
-  Recipe usual{};
-  const Recipe& r = plan.recipe;
-  return (r.final_rate != usual.final_rate) + (r.beta1 != usual.beta1) + (r.beta2 != usual.beta2) +
-         (r.epsilon != usual.epsilon) + (r.weight_decay != usual.weight_decay) + (r.clip != usual.clip) +
-         (r.seed != usual.seed) + (r.data_seed != usual.data_seed) + (r.loss_scale != usual.loss_scale) +
-         (r.scale_growth != usual.scale_growth) + (r.held_out != usual.held_out) +
-         (plan.measure_every != TrainPlan{}.measure_every) + (plan.checkpoint_every != TrainPlan{}.checkpoint_every);
+std::ptrdiff_t options_changed(TrainPlan& plan) {
+  const auto is_changed = [all = settings(plan)](const MoreOption& o) { return differs(all, o.path); };
+  return std::ranges::count_if(optimiser_options, is_changed) + std::ranges::count_if(other_options, is_changed);
 }
 
 void more_button(const TrainScene& s, float width) {
-  const int count = options_changed(s.plan());
+  const std::ptrdiff_t count = options_changed(s.plan());
   if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", s.colours, false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
   explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number is how many differ from the default.");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
   if (ImGui::BeginPopup("more of the recipe")) {
     label(Face::section, s.colours.faint, "OPTIMISER");
-    optimiser_options(s);
+    edit_options(s, optimiser_options);
     section(s.colours, "SEEDS, SCALE, MEASURES");
-    other_options(s);
+    edit_options(s, other_options);
     ImGui::EndPopup();
   }
   ImGui::PopStyleColor();

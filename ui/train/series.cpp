@@ -1,13 +1,16 @@
 #include "ui/train/series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "kernels/train/record.h"
-#include "ui/widgets/colours.h"
-#include "ui/widgets/widgets.h"
+#include "ui/frame/pair_look.h"
+#include "ui/widgets/panel_plot.h"
+#include "ui/widgets/plot.h"
 
 namespace attoscope {
 
@@ -58,16 +61,19 @@ std::size_t count_of(const RunRecord& run, RunMeasure measure) {
   return is_of_heads(measure) ? run.health.size() : run.steps.size();
 }
 
-/// Adds what `number` gives for the record at a step, with that of all seeds.
+/// Adds what `number` gives for the record at a step, with the least and the greatest of all seeds.
 template <class Number>
-void add_of_seeds(GrowingCurve& curve, const TrainDrawing& d, int step, Number number) {
+void add_of_seeds(Series& curve, const TrainDrawing& d, int step, Number number) {
   const double y = number(*d.record);
+  curve.x.push_back(step);
+  curve.y.push_back(std::isfinite(y) ? y : nan);
+  if (d.seeds.empty()) return;
   double least = y, greatest = y;
   for (const auto& seed : d.seeds) {
     const double x = number(*seed);
     least = std::fmin(least, x), greatest = std::fmax(greatest, x);
   }
-  curve.add(step, y, least, greatest);
+  curve.low.push_back(least), curve.high.push_back(greatest);
 }
 
 /// True if the curves drawn from `d.record` need only the points that `to` has beyond it.
@@ -97,9 +103,12 @@ void take_pairs(TrainDrawing& d) {
   for (std::size_t p = 0; p < r.pairs.size(); ++p)
     for (std::size_t& i = d.taken_points[p]; i < r.pairs[p].points.size(); ++i) {
       const int step = r.pairs[p].points[i].step;
-      add_of_seeds(d.pairs[p], d, step, [&](const TrainRecord& x) { return shown_measure(x, p, step, look, d.reference); });
-      if (p == 0 && d.pairs.size() > r.pairs.size())
-        d.pairs.back().add(step, d.direct_total += shown_measure(r, p, step, look, d.reference));
+      add_of_seeds(d.pairs.series[p], d, step,
+                   [&](const TrainRecord& x) { return shown_measure(x, p, step, look, d.reference); });
+      if (p != 0 || d.pairs.series.size() == r.pairs.size()) continue;
+      Series& sum = d.pairs.series.back();
+      sum.x.push_back(step);
+      sum.y.push_back((sum.y.empty() ? 0 : sum.y.back()) + shown_measure(r, p, step, look, d.reference));
     }
 }
 
@@ -109,7 +118,7 @@ void take_runs(TrainDrawing& d) {
     for (std::size_t& i = d.taken_steps[k]; i < count_of(r.runs[k], d.look.of_runs); ++i) {
       const bool of_heads = is_of_heads(d.look.of_runs);
       const int step = of_heads ? r.runs[k].health[i].step : r.runs[k].steps[i].step;
-      add_of_seeds(d.runs[k], d, step, [&](const TrainRecord& x) { return shown_number(x, k, step, d.look); });
+      add_of_seeds(d.runs.series[k], d, step, [&](const TrainRecord& x) { return shown_number(x, k, step, d.look); });
       if (!of_heads && r.runs[k].steps[i].skipped && d.skipped.size() < most_skipped)
         d.skipped.push_back(r.runs[k].steps[i].step);
     }
@@ -122,111 +131,70 @@ double last_step(const TrainRecord& r) {
   return std::max(last, static_cast<double>(r.step));
 }
 
-Colour on_ramp(double share, Theme theme) {
-  const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // from here on, colours of the ramp contrast with the panel
-  return colour(off_panel + (1 - off_panel) * static_cast<float>(share),
-                {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
+std::string titled(const MeasureText& text) { return text.title + (*text.unit ? std::string(", ") + text.unit : ""); }
+
+/// The title of a run measure, with its head.
+std::string run_title(const TrainLook& look) {
+  const std::string title = titled(text_of(look.of_runs));
+  if (!is_of_heads(look.of_runs)) return title;
+  return title + (look.worst ? ", worst head" : fmt::format(", layer {} head {}", look.layer, look.head));
 }
 
-/// Quiet colours, told apart by their dashes.
-CurveStyle quiet_style(std::size_t i, Theme theme) {
-  const Palette& c = palette(theme);
-  constexpr std::array<float, 3> dashes{7, 3.5f, 1.6f};
-  const std::array<Colour, 3> colours{c.accent, mixed(c.accent, c.golden, 0.5f), c.faint};
-  return {colours[i % 3], CurveMark::dashes, 1.3f, dashes[i % 3]};
+std::string pair_title(const TrainDrawing& d) {
+  const TrainRecord& record = *d.record;
+  std::string title = titled(text_of(d.look.measure));
+  if (d.look.tensor >= 0 && static_cast<std::size_t>(d.look.tensor) < record.parameters.tensors.size())
+    title += " of " + record.parameters.tensors[static_cast<std::size_t>(d.look.tensor)].name;
+  return d.reference < 0 ? title : title + " / that of " + record.pairs[static_cast<std::size_t>(d.reference)].pair.name;
 }
 
-/// The index of a pair among the comparisons of its role, and their number.
-struct Rank {
-  std::size_t place = 0, count = 0;
-};
-Rank rank_of(const TrainRecord& r, std::size_t pair) {
-  Rank rank;
-  for (std::size_t p = 0; p < r.pairs.size(); ++p) {
-    if (r.pairs[p].pair.role != r.pairs[pair].pair.role) continue;
-    rank.place += p < pair;
-    ++rank.count;
+/// Empty curves with their names and inks.
+void begin_curves(TrainDrawing& d, const TrainRecord& r, const TrainLook& look) {
+  d = TrainDrawing{};
+  const auto add = [](FigurePanel& panel, std::string name, Ink ink, bool dashed) {
+    panel.series.push_back(series_of(std::move(name), ink, Shape::line));
+    panel.series.back().dashed = dashed;
+  };
+  for (std::size_t i = 0; i < r.pairs.size(); ++i)
+    add(d.pairs, pair_label(r.pairs[i].pair), pair_ink(r.pairs[i].pair, i), is_dashed(r.pairs[i].pair, i));
+  if (!r.pairs.empty() && r.pairs[0].pair.role == Role::direct && is_size(look.measure)) add(d.pairs, "added up", Ink::a, true);
+  constexpr std::array others{Ink::two, Ink::three, Ink::four, Ink::five, Ink::six};  // the first is b's blue
+  for (std::size_t i = 0; i < r.runs.size(); ++i)
+    add(d.runs, r.runs[i].run.name, i == 0 ? Ink::a : i == 1 ? Ink::b : others[(i - 2) % others.size()], i > 1);
+  d.taken_points.resize(r.pairs.size());
+  d.taken_steps.resize(r.runs.size());
+}
+
+/// Axes and shapes: curves of few points show each of them.
+void set_axes(TrainDrawing& d) {
+  constexpr std::size_t few_points = 24;
+  d.pairs.y = number_axis(pair_title(d));
+  d.runs.y = number_axis(run_title(d.look));
+  for (FigurePanel* const p : {&d.pairs, &d.runs}) {
+    p->x = number_axis("training step");
+    p->x.whole = true;
+    for (Series& s : p->series) s.shape = s.x.size() > few_points ? Shape::line : Shape::line_and_marks;
   }
-  return rank;
+}
+
+/// The figure of the curves that are not hidden; numbers that a logarithmic axis cannot show are gaps.
+FigurePanel figure_of(const FigurePanel& all, std::uint64_t hidden, bool log, double last) {
+  constexpr double print_pixels = 2000;
+  FigurePanel p;
+  p.x = all.x, p.y = all.y;
+  p.y.log = log && has_positive(all, hidden);
+  for (std::size_t i = 0; i < all.series.size(); ++i) {
+    if (!is_shown(hidden, i)) continue;
+    Series& s = p.series.emplace_back(decimated(all.series[i], 0, last, print_pixels));
+    if (std::ranges::equal(s.low, s.high)) s.low.clear(), s.high.clear();
+    for (std::vector<double>* const values : {&s.y, &s.low, &s.high})
+      for (double& y : *values)
+        if (p.y.log && !(y > 0)) y = nan;
+  }
+  return p;
 }
 
 }  // namespace
-
-void GrowingCurve::add(double x, double y, double least, double greatest) {
-  last_x_ = x;
-  last_y_ = y;
-  asked_ = {};
-  const bool finite = std::isfinite(y);
-  has_band_ |= least < greatest;
-  for (const double number : {y, least, greatest}) {
-    if (!std::isfinite(number)) continue;
-    least_ = std::min(least_, number);
-    largest_ = std::max(largest_, number);
-    if (number > 0) least_above_ = std::min(least_above_, number);
-  }
-  if (stretches_.empty() || stretches_.back().count >= each_) {
-    if (stretches_.size() == most_stretches) merge();
-    stretches_.push_back({x, finite ? y : nan, x, finite ? y : nan, 1, x, least, greatest});
-    return;
-  }
-  Stretch& s = stretches_.back();
-  ++s.count;
-  s.least = std::fmin(s.least, least), s.greatest = std::fmax(s.greatest, greatest);
-  if (!finite) return;
-  if (!(s.low <= y)) s.low_x = x, s.low = y;
-  if (!(s.high >= y)) s.high_x = x, s.high = y;
-}
-
-void GrowingCurve::merge() {
-  std::vector<Stretch> half;
-  for (std::size_t i = 0; i < stretches_.size(); i += 2) {
-    Stretch s = stretches_[i];
-    if (i + 1 < stretches_.size()) {
-      const Stretch& t = stretches_[i + 1];
-      if (!(s.low <= t.low) && !std::isnan(t.low)) s.low_x = t.low_x, s.low = t.low;
-      if (!(s.high >= t.high) && !std::isnan(t.high)) s.high_x = t.high_x, s.high = t.high;
-      s.count += t.count;
-      s.least = std::fmin(s.least, t.least), s.greatest = std::fmax(s.greatest, t.greatest);
-    }
-    half.push_back(s);
-  }
-  stretches_ = std::move(half);
-  each_ *= 2;
-}
-
-const Points& GrowingCurve::drawn(double x0, double x1, double pixels) {
-  if (const std::array asked{x0, x1, pixels}; asked_ != asked) {
-    asked_ = asked;
-    drawn_ = points(x0, x1, pixels);
-  }
-  return drawn_;
-}
-
-Points GrowingCurve::points(double x0, double x1, double pixels) const {
-  Points all;
-  all.x.reserve(2 * stretches_.size());
-  all.y.reserve(2 * stretches_.size());
-  for (const Stretch& s : stretches_) {
-    const bool low_first = s.low_x <= s.high_x;
-    all.x.push_back(low_first ? s.low_x : s.high_x);
-    all.y.push_back(low_first ? s.low : s.high);
-    if (s.low_x == s.high_x) continue;
-    all.x.push_back(low_first ? s.high_x : s.low_x);
-    all.y.push_back(low_first ? s.high : s.low);
-  }
-  const double margin = 0.05 * (x1 - x0);  // so that lines lead beyond the edges
-  return decimated(all.x, all.y, x0 - margin, x1 + margin, pixels);
-}
-
-void GrowingCurve::band(const std::vector<double>& x, std::vector<double>& least, std::vector<double>& greatest) const {
-  if (!has_band_) return;
-  std::size_t k = 0;
-  for (const double at : x) {
-    while (k + 1 < stretches_.size() && stretches_[k + 1].first_x <= at) ++k;
-    least.push_back(stretches_[k].least);
-    greatest.push_back(stretches_[k].greatest);
-  }
-}
 
 double measure_of(const PairPoint& point, TrainMeasure measure, int tensor) {
   if (measure == TrainMeasure::loss_difference) return point.loss_difference;
@@ -335,14 +303,7 @@ bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, 
     d.look = look;
     return false;
   }
-  if (!goes_on) {
-    d = TrainDrawing{};
-    const bool adds_up = !record->pairs.empty() && record->pairs[0].pair.role == Role::direct && is_size(look.measure);
-    d.pairs.resize(record->pairs.size() + (adds_up ? 1 : 0));
-    d.runs.resize(record->runs.size());
-    d.taken_points.resize(record->pairs.size());
-    d.taken_steps.resize(record->runs.size());
-  }
+  if (!goes_on) begin_curves(d, *record, look);
   d.record = record;
   d.seeds = std::move(seeds);
   d.look = look;
@@ -350,70 +311,25 @@ bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, 
   d.last = last_step(*record);
   take_pairs(d);
   take_runs(d);
+  set_axes(d);
   return true;
 }
 
-CurveStyle pair_style(const TrainRecord& record, std::size_t pair, Theme theme) {
-  const Palette& c = palette(theme);
-  if (pair >= record.pairs.size()) return {c.a, CurveMark::dashes, 1.3f, 4};
-  const Rank rank = rank_of(record, pair);
-  switch (record.pairs[pair].pair.role) {
-    case Role::method:
-    case Role::direct:
-      return {c.a, CurveMark::line, 2.0f, 0};
-    case Role::initialisation:
-      return {c.golden, CurveMark::band, 1.2f, 0};
-    case Role::format:
-      return quiet_style(rank.place, theme);
-    case Role::from_exact:
-      if (record.pairs[pair].pair.x != 0) return {c.b, CurveMark::dashes, 3.2f, 5};  // wide, to be seen under a's
-      return {c.a, CurveMark::dashes, 1.5f, 5};
-    case Role::suspect:
-      break;
+bool has_positive(const FigurePanel& panel, std::uint64_t hidden) {
+  const auto positive = [](double y) { return std::isfinite(y) && y > 0; };
+  for (std::size_t i = 0; i < panel.series.size(); ++i) {
+    const Series& s = panel.series[i];
+    if (is_shown(hidden, i) && (std::ranges::any_of(s.y, positive) || std::ranges::any_of(s.high, positive))) return true;
   }
-  return {on_ramp(rank.count > 1 ? static_cast<double>(rank.place) / static_cast<double>(rank.count - 1) : 0.5, theme),
-          CurveMark::line, 1.3f, 0};
+  return false;
 }
 
-std::string pair_name(const TrainRecord& record, std::size_t pair) {
-  return pair < record.pairs.size() ? record.pairs[pair].pair.name : "added up";
+FigurePanel deviation_panel(const TrainDrawing& d, const TrainLook& look) {
+  return figure_of(d.pairs, look.hidden, look.log_y && is_size(look.measure), d.last);
 }
 
-CurveStyle run_style(const TrainRecord& record, std::size_t run, Theme theme) {
-  const Palette& c = palette(theme);
-  if (run == 0) return {c.a, CurveMark::line, 2.2f, 0};
-  if (run == 1) return {c.b, CurveMark::line, 5, 0};  // wide, to be seen under a's
-  for (std::size_t p = 0; p < record.pairs.size(); ++p) {
-    const PairPlan& pair = record.pairs[p].pair;
-    if (pair.x == static_cast<int>(run) && (pair.role == Role::suspect || pair.role == Role::initialisation))
-      return pair_style(record, p, theme);
-  }
-  return quiet_style(run, theme);
-}
-
-TrainAxis axis_of(const std::vector<GrowingCurve>& curves, std::uint64_t hidden, bool log) {
-  std::vector<const GrowingCurve*> shown;
-  for (std::size_t i = 0; i < curves.size(); ++i)
-    if (is_shown(hidden, i)) shown.push_back(&curves[i]);
-  return axis_of(shown, log);
-}
-
-TrainAxis axis_of(const std::vector<const GrowingCurve*>& curves, bool log) {
-  double least = 1e308, largest = -1e308, above = 1e308;
-  for (const GrowingCurve* const curve : curves) {
-    least = std::min(least, curve->least());
-    largest = std::max(largest, curve->largest());
-    above = std::min(above, curve->least_above());
-  }
-  if (least > largest) return {0, 1, false, false};
-  if (log && largest > 0) {
-    const double top = std::pow(10.0, std::ceil(std::log10(largest) + 1e-9));
-    const double bottom = std::max({std::pow(10.0, std::floor(std::log10(above) - 1e-9)), top * 1e-10, 1e-300});
-    return {bottom, std::max(top, bottom * 10), true, true};
-  }
-  if (least >= 0 && least < 0.4 * largest) least = 0;
-  const double span = largest - least, air = span > 0 ? 0.06 * span : std::max(std::abs(largest) * 0.1, 1e-300);
-  return {least == 0 && span > 0 ? 0 : least - air, largest + air, false, true};
+FigurePanel run_panel(const TrainDrawing& d, const TrainLook& look) {
+  return figure_of(d.runs, look.hidden_runs, look.log_runs, d.last);
 }
 
 }  // namespace attoscope

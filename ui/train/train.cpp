@@ -29,7 +29,7 @@ TrainLayout layout() {
     const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
     return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
   }
-  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.25f * width, px(364), px(360)));
+  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.27f * width, px(390), px(430)));
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 
@@ -46,9 +46,9 @@ void draw_pictures(const TrainScene& s) {
   if (ImPlot::BeginAlignedPlots("steps", true)) {
     draw_train_deviation(s, top);
     draw_train_runs(s, low);
+    draw_train_picture(s, picture);
     ImPlot::EndAlignedPlots();
   }
-  draw_train_picture(s, picture);
   ImGui::SetCursorScreenPos({at.x, all.max.y});
   ImGui::Dummy({0, 0});
 }
@@ -78,31 +78,6 @@ void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Ac
 
 }  // namespace
 
-float whole_rows(float height, float row) { return std::max(1.0f, std::floor(height / row)) * row; }
-
-void draw_rows(const TrainScene& s, const char* name, ImVec2 at, ImVec2 size, float head, float row, std::size_t count,
-               const std::function<void(std::size_t)>& draw, const std::function<std::string()>& csv) {
-  ImGui::SetCursorScreenPos({at.x, at.y + head});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild(name, {0, whole_rows(size.y - head, row)}, ImGuiChildFlags_NavFlattened)) {
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(count), row);
-    while (clipper.Step())
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) draw(static_cast<std::size_t>(i));
-  }
-  ImGui::EndChild();
-  ImGui::SetCursorScreenPos({at.x, at.y + size.y});
-  ImGui::Dummy({0, 0});
-  ImGui::PopStyleVar();
-  offer_export({Plot::window, name, at, {at.x + size.x, at.y + size.y}, csv}, s.session.view, s.colours, s.requests);
-}
-
-void light_row(ImVec2 at, ImVec2 size, bool chosen, const Palette& colours) {
-  if (chosen || ImGui::IsItemHovered())
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
-                                              faded(colours.raised, chosen ? 1 : 0.6f), px(2));
-}
-
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
     wrapped(Face::label, s.colours.faint,
@@ -111,35 +86,24 @@ void draw_train_numbers(const TrainScene& s) {
     return;
   }
   const TrainRecord& r = *s.record();
-  const float gap = px(12), explore = px(56);
-  float room = ImGui::GetContentRegionAvail().y - explore - gap;
-  const auto air = [&] { ImGui::Dummy({0, gap - ImGui::GetStyle().ItemSpacing.y}); };
-  if (!s.state.drawing.seeds.empty()) {
-    const float seeds = std::min(px(20 + 18 * static_cast<float>(s.state.drawing.seeds.size() + 1)), 0.2f * room);
-    draw_train_seeds(s, seeds);
-    air();
-    room -= seeds + gap;
-  }
-  if (r.plan.kind == TrainKind::bisect) {
-    const float suspects =
-        std::min(px(22 + 18 * static_cast<float>(std::max<std::size_t>(1, r.pairs.size() - 1))), 0.3f * room);
-    draw_train_suspects(s, suspects);
-    air();
-    room -= suspects + gap;
-  }
-  if (r.plan.kind == TrainKind::replay) {
-    draw_train_replay(s);
-    air();
-    room -= px(5 * 18 + 4) + gap;
-  }
-  const float wanted = px(38 + 18 * static_cast<float>(r.parameters.tensors.size() + 1)),
-              heads_wanted = px(38 + 33 * static_cast<float>(r.plan.model.layers * r.plan.model.heads));
-  const float heads = std::clamp(room - gap - wanted, std::min(0.42f * room, heads_wanted), heads_wanted),
-              tensors = std::max(px(60), room - gap - heads);
-  draw_train_tensors(s, tensors);
-  air();
-  draw_train_heads(s, heads);
-  air();
+  const float gap = px(12);
+  float room = ImGui::GetContentRegionAvail().y - px(56) - gap;  // the button stands below
+  const auto height_of = [](std::size_t rows) { return px(44 + 21 * static_cast<float>(rows)); };
+  const auto draw = [&](void (*table)(const TrainScene&, float), float height) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    table(s, height);
+    ImGui::SetCursorScreenPos({at.x, at.y + height + gap});
+    room -= height + gap;
+  };
+  if (const std::size_t seeds = s.state.drawing.seeds.size(); seeds > 0)
+    draw(draw_train_seeds, std::min(height_of(seeds + 1), 0.2f * room));
+  if (r.plan.kind == TrainKind::bisect) draw(draw_train_suspects, std::min(height_of(r.pairs.size()), 0.3f * room));
+  if (r.plan.kind == TrainKind::replay) draw([](const TrainScene& scene, float) { draw_train_replay(scene); }, px(5 * 18 + 4));
+  const float all_heads = height_of(static_cast<std::size_t>(2 * r.plan.model.layers * r.plan.model.heads)),
+              heads = std::clamp(room - gap - height_of(r.parameters.tensors.size() + 1), std::min(0.42f * room, all_heads),
+                                 all_heads);
+  draw(draw_train_tensors, std::max(px(80), room - gap - heads));
+  draw(draw_train_heads, heads);
   draw_train_explore(s);
 }
 

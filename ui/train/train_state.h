@@ -34,10 +34,6 @@ int left_after(const TrainRecord& before, const TrainRecord& now);
 /// Updates the branches for a new record. True if it is that of another training.
 bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& now);
 
-/// The place of the comparison, or run, of a branch among those of the present record; -1: it has none.
-int place_of_pair(const TrainRecord& record, const PairRecord& pair);
-int place_of_run(const TrainRecord& record, const RunRecord& run);
-
 struct TrainPanelState {
   TrainDrawing drawing;
   TrainBranches branches;
@@ -47,12 +43,9 @@ struct TrainPanelState {
   TrainLook picture_look{};
   double picture_x0 = 0, picture_x1 = 0;
   std::optional<int> pointed, pointing;  ///< the step under the mouse in the frame before, and in this one
-  int step_before = -1;                  ///< the picked step before the last click, restored by a double click
   double zoom0 = 0, zoom1 = 0;           ///< the steps that are shown; both 0: all
-  float plot_left = 0, plot_right = 0;   ///< ends of the step axis on screen
   bool shows_numbers = false;            ///< numbers in place of the plan, in a narrow window
   bool shows_gradient = false;           ///< the steps of the backward pass
-  int sorted_by = -1;                    ///< a column of the tensors; -1: the order of the model
   std::string typed_format, typed_text, typed_checkpoint;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "imgui.h"
-#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -43,6 +42,26 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
   if (!ImGui::InputDouble(id, &typed, step, 0, "%.6g") || !contains(range, typed) || typed == value) return false;
   value = typed;
   return true;
+}
+
+bool edit_setting(const Setting& s, bool differs, const Palette& colours, const SettingLook& look) {
+  const std::string key(s.key), id = "##" + key;
+  bool changed = false;
+  ImGui::BeginGroup();
+  begin_option(std::string(s.label).c_str(), differs, colours);
+  if (auto* const* x = std::get_if<int*>(&s.value))
+    changed = whole_field(id.c_str(), **x, static_cast<int>(s.range.min), static_cast<int>(s.range.max));
+  if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) changed = seed_field(id.c_str(), **x);
+  if (auto* const* x = std::get_if<double*>(&s.value)) changed = real_field(id.c_str(), **x, s.range, look.step);
+  if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, colours, **x, px(option_field_width));
+  if (const auto* x = std::get_if<NamedValue>(&s.value)) {
+    int chosen = *x->value;
+    changed = segmented(key.c_str(), colours, look.choices, chosen, px(option_field_width));
+    *x->value = static_cast<std::uint8_t>(chosen);
+  }
+  ImGui::EndGroup();
+  explain(s.sentence, s.formula);
+  return changed;
 }
 
 }  // namespace attoscope

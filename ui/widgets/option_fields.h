@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
-#include "kernels/experiment/experiment_fields.h"
-#include "ui/widgets/theme.h"
+#include "kernels/experiment/setting.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -17,6 +18,14 @@ void begin_option(const char* name, bool differs, const Palette& colours);
 bool whole_field(const char* id, int& value, int least, int most, float width = option_field_width);
 /// A 64-bit whole number; true if it changed.
 bool seed_field(const char* id, std::uint64_t& value, float width = option_field_width);
+/// Looks of a setting's control, each for one kind.
+struct SettingLook {
+  double step = 0;                    ///< of the buttons beside a real number; 0: none
+  const char* on = "";                ///< text of a switch
+  std::span<const Choice> choices{};  ///< of an enumeration
+};
+/// Name of a setting, its control by its kind, and its tooltip. True if it changed.
+bool edit_setting(const Setting& s, bool differs, const Palette& colours, const SettingLook& look = {});
 /// A number; values out of range are ignored. True if it changed.
 bool real_field(const char* id, double& value, const RealRange& range, double step, float width = option_field_width);
 

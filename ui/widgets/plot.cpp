@@ -11,27 +11,14 @@ namespace attoscope {
 
 namespace {
 
-int tick_text(double value, char* buffer, int size, void*) {
-  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", compact(value).c_str());
+int write_tick(double value, char* buffer, int size, void*) {
+  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", tick_text(value).c_str());
 }
 
-int decade_text(double value, char* buffer, int size, void*) {
-  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", scientific(value, 1).c_str());
-}
-
-void set_ticks(ImAxis axis, bool log, std::span<const double> ticks, std::span<const char* const> labels) {
-  ImPlot::SetupAxisFormat(axis, log ? decade_text : tick_text);
+void set_ticks(ImAxis axis, std::span<const double> ticks, std::span<const char* const> labels) {
+  ImPlot::SetupAxisFormat(axis, write_tick);
   if (!ticks.empty())
     ImPlot::SetupAxisTicks(axis, ticks.data(), static_cast<int>(ticks.size()), labels.empty() ? nullptr : labels.data());
-}
-
-/// Powers of ten between y0 and y1, at most `most` of them.
-std::vector<double> decade_ticks(double y0, double y1, double most) {
-  const double first = std::ceil(std::log10(y0) - 1e-9), last = std::floor(std::log10(y1) + 1e-9);
-  const double step = std::max(1.0, std::ceil((last - first + 1) / most));
-  std::vector<double> ticks;
-  for (double e = first; e <= last && ticks.size() < 64; e += step) ticks.push_back(std::pow(10.0, e));
-  return ticks;
 }
 
 ImVec4 vec(Colour c, float alpha = 1) { return ImGui::ColorConvertU32ToFloat4(faded(c, alpha)); }
@@ -48,32 +35,84 @@ std::vector<double> round_ticks(double y0, double y1, double most) {
   return ticks;
 }
 
+std::vector<double> axis_ticks(double y0, double y1, bool log, double most) {
+  if (!log || y1 < 8 * y0) return round_ticks(y0, y1, most);
+  const int first = static_cast<int>(std::floor(std::log10(y0))), last = static_cast<int>(std::ceil(std::log10(y1)));
+  const int step = std::max(1, static_cast<int>(std::ceil((last - first) / std::max(1.0, most))));
+  const bool fine = y1 <= 100 * y0;
+  std::vector<double> ticks;
+  for (int e = first; e <= last; e += step)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if (const double t = factor * std::pow(10.0, e); (fine || factor == 1) && t >= y0 * (1 - 1e-9) && t <= y1 * (1 + 1e-9))
+        ticks.push_back(t);
+  return ticks;
+}
+
+std::string tick_text(double value) {
+  std::string text = compact(value);
+  for (int digits = 3; digits < 6 && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-6 * std::abs(value); ++digits)
+    text = scientific(value, digits);
+  return text;
+}
+
+namespace {
+
+/// Flags, limits and scales of both axes.
+void set_axes(const PlotFrame& frame) {
+  constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
+                                    ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
+  const bool sideways = !frame.categories.empty();
+  const ImPlotAxisFlags of_x = flags | ImPlotAxisFlags_NoGridLines,
+                        of_categories = flags | ImPlotAxisFlags_Invert | ImPlotAxisFlags_Lock;
+  const ImPlotAxisFlags of_y = frame.hides_y ? flags | ImPlotAxisFlags_NoTickLabels | ImPlotAxisFlags_NoGridLines : flags;
+  ImPlot::SetupAxes(nullptr, nullptr, sideways ? flags : of_x, sideways ? of_categories : of_y);
+  const double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
+  const auto within = [far](double x) { return std::clamp(x, -far, far); };
+  const ImAxis x = sideways ? ImAxis_Y1 : ImAxis_X1, y = sideways ? ImAxis_X1 : ImAxis_Y1;
+  if (frame.log_y) ImPlot::SetupAxisScale(y, ImPlotScale_Log10);
+  if (frame.log_x) ImPlot::SetupAxisScale(x, ImPlotScale_Log10);
+  ImPlot::SetupAxisLimits(y, within(frame.y0), within(frame.y1), ImPlotCond_Always);
+  if (frame.from == nullptr) return ImPlot::SetupAxisLimits(x, within(frame.x0), within(frame.x1), ImPlotCond_Always);
+  ImPlot::SetupAxisLimitsConstraints(x, frame.x0, frame.x1);
+  ImPlot::SetupAxisZoomConstraints(x, std::min(frame.least_span, frame.x1 - frame.x0), frame.x1 - frame.x0);
+  ImPlot::SetupAxisLinks(x, frame.from, frame.to);
+}
+
+/// The names of the categories, as many as stand apart.
+void set_categories(std::span<const std::string> names, float height) {
+  const auto every = static_cast<std::size_t>(
+      std::max(1.0f, std::ceil(static_cast<float>(names.size()) * (line_height(Face::mono_small) + px(1)) / height)));
+  std::vector<double> at;
+  std::vector<const char*> shown;
+  for (std::size_t i = 0; i < names.size(); i += every) at.push_back(static_cast<double>(i)), shown.push_back(names[i].c_str());
+  ImPlot::SetupAxisTicks(ImAxis_Y1, at.data(), static_cast<int>(at.size()), shown.data());
+}
+
+}  // namespace
+
 bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   const Fonts& f = fonts();
   ImGui::PushFont(f.mono, 11.5f);
   ImPlot::PushStyleVar(ImPlotStyleVar_LabelPadding, ImVec2{px(5), px(4)});
-  if (!ImPlot::BeginPlot(frame.id, size, ImPlotFlags_CanvasOnly | ImPlotFlags_NoInputs | ImPlotFlags_NoFrame)) {
+  const ImPlotFlags inputs = frame.mouse ? ImPlotFlags_None : ImPlotFlags_NoInputs;
+  if (!ImPlot::BeginPlot(frame.id, size, ImPlotFlags_CanvasOnly | ImPlotFlags_NoFrame | inputs)) {
     ImPlot::PopStyleVar();
     ImGui::PopFont();
     return false;
   }
-  constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
-                                    ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
-  ImPlot::SetupAxes(nullptr, nullptr, flags | ImPlotAxisFlags_NoGridLines, flags);
-  const double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
-  const auto within = [far](double x) { return std::clamp(x, -far, far); };
-  ImPlot::SetupAxisLimits(ImAxis_X1, within(frame.x0), within(frame.x1), ImPlotCond_Always);
-  ImPlot::SetupAxisLimits(ImAxis_Y1, within(frame.y0), within(frame.y1), ImPlotCond_Always);
-  if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
-  if (frame.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
-  std::vector<double> decades;
-  if (frame.log_x && frame.x_ticks.empty())
-    decades = decade_ticks(frame.x0, frame.x1, std::max(2.0, static_cast<double>(size.x / px(56))));
-  set_ticks(ImAxis_X1, frame.log_x, decades.empty() ? frame.x_ticks : decades, frame.x_labels);
-  std::vector<double> own;
-  if (frame.y_ticks.empty())
-    own = (frame.log_y ? decade_ticks : round_ticks)(frame.y0, frame.y1, std::max(2.0, static_cast<double>(size.y / px(34))));
-  set_ticks(ImAxis_Y1, frame.log_y, own.empty() ? frame.y_ticks : own, frame.y_labels);
+  set_axes(frame);
+  const double across = std::max(2.0, static_cast<double>(size.x / px(56))),
+               up = std::clamp(static_cast<double>(size.y / px(34)), 2.0, 12.0);
+  if (!frame.categories.empty()) {
+    set_categories(frame.categories, size.y);
+    set_ticks(ImAxis_X1, axis_ticks(frame.y0, frame.y1, frame.log_y, across), {});
+  } else {
+    std::vector<double> x, y;
+    if (frame.log_x && frame.x_ticks.empty()) x = axis_ticks(frame.x0, frame.x1, true, across);
+    set_ticks(ImAxis_X1, x.empty() ? frame.x_ticks : x, frame.x_labels);
+    if (frame.y_ticks.empty()) y = axis_ticks(frame.y0, frame.y1, frame.log_y, up);
+    set_ticks(ImAxis_Y1, y.empty() ? frame.y_ticks : y, frame.y_labels);
+  }
   ImPlot::SetupFinish();
   return true;
 }
@@ -109,36 +148,43 @@ ImPlotSpec dots(Colour colour, float radius, bool filled) {
   return spec;
 }
 
-Points decimated(std::span<const double> x, std::span<const double> y, double x0, double x1, double pixels) {
-  const auto first = static_cast<std::size_t>(std::lower_bound(x.begin(), x.end(), x0 - 1) - x.begin());
-  const auto end = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), x1 + 1) - x.begin());
-  const std::size_t count = end > first ? end - first : 0;
-  const auto buckets = static_cast<std::size_t>(std::max(1.0, pixels));
-  if (count <= 2 * buckets)
-    return {{x.begin() + static_cast<std::ptrdiff_t>(first), x.begin() + static_cast<std::ptrdiff_t>(end)},
-            {y.begin() + static_cast<std::ptrdiff_t>(first), y.begin() + static_cast<std::ptrdiff_t>(end)}};
-  Points result;
+Series decimated(const Series& s, double x0, double x1, double pixels) {
+  Series d = s;
+  const auto begin = s.x.begin();
+  auto first = std::ranges::lower_bound(s.x, x0) - begin, end = std::ranges::upper_bound(s.x, x1) - begin;
+  first = std::max<std::ptrdiff_t>(0, first - 1), end = std::min(std::ssize(s.x), end + 1);
+  const auto count = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - first)),
+             buckets = static_cast<std::size_t>(std::max(1.0, pixels));
+  for (std::vector<double>* const values : {&d.x, &d.y, &d.low, &d.high}) {
+    if (values->empty()) continue;
+    if (count <= 2 * buckets)
+      *values = std::vector(values->begin() + first, values->begin() + first + static_cast<std::ptrdiff_t>(count));
+    else
+      values->clear();
+  }
+  if (count <= 2 * buckets) return d;
   for (std::size_t b = 0; b < buckets; ++b) {
-    const std::size_t from = first + b * count / buckets, to = first + (b + 1) * count / buckets;
+    const auto from = static_cast<std::size_t>(first) + b * count / buckets,
+               to = static_cast<std::size_t>(first) + (b + 1) * count / buckets;
     std::size_t low = from, high = from;
+    NumberSpan band;
     for (std::size_t i = from; i < to; ++i) {
-      if (y[i] < y[low] || std::isnan(y[low])) low = i;
-      if (y[i] > y[high] || std::isnan(y[high])) high = i;
+      if (s.y[i] < s.y[low] || std::isnan(s.y[low])) low = i;
+      if (s.y[i] > s.y[high] || std::isnan(s.y[high])) high = i;
+      if (!s.low.empty()) band.take(s.low[i]), band.take(s.high[i]);
     }
     for (const std::size_t i : {std::min(low, high), std::max(low, high)}) {
-      result.x.push_back(x[i]);
-      result.y.push_back(y[i]);
+      d.x.push_back(s.x[i]), d.y.push_back(s.y[i]);
+      if (!s.low.empty()) d.low.push_back(band.low), d.high.push_back(band.high);
       if (low == high) break;
     }
   }
-  return result;
+  return d;
 }
 
-void draw_steps(const char* id, std::span<const double> x, std::span<const double> y, const ImPlotSpec& spec, double width) {
-  if (x.empty()) return;
+void draw_steps(const char* id, const Series& series, const ImPlotSpec& spec, double width) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
-  const double pixels = ImPlot::GetPlotSize().x;
-  Points p = decimated(x, y, limits.X.Min, limits.X.Max, pixels);
+  Series p = decimated(series, limits.X.Min, limits.X.Max, ImPlot::GetPlotSize().x);
   if (p.x.empty()) return;
   for (double& t : p.x) t -= width / 2;
   p.x.push_back(p.x.back() + width);
@@ -146,10 +192,9 @@ void draw_steps(const char* id, std::span<const double> x, std::span<const doubl
   ImPlot::PlotStairs(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
 }
 
-void draw_clamped_steps(const char* id, const Series& series, double low, double high, const ImPlotSpec& spec, double width) {
-  std::vector<double> shown = series.y;
-  for (double& v : shown) v = std::isfinite(v) ? std::clamp(v, low, high) : high;
-  draw_steps(id, series.x, shown, spec, width);
+void draw_clamped_steps(const char* id, Series series, double low, double high, const ImPlotSpec& spec, double width) {
+  for (double& v : series.y) v = std::isfinite(v) ? std::clamp(v, low, high) : high;
+  draw_steps(id, series, spec, width);
 }
 
 void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom) {

@@ -1,6 +1,9 @@
 /// Small plots in one style: title at the left, unit at the right, few grid lines.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,15 +22,23 @@ struct PlotFrame {
   double x0, x1;  ///< range of the x axis
   double y0, y1;
   bool log_y = false;
-  std::span<const double> x_ticks, y_ticks;  ///< empty: decades on log axes; else ImPlot's on x, round numbers on y
-  std::span<const char* const> x_labels, y_labels;
-  bool log_x = false;
+  std::span<const double> x_ticks{}, y_ticks{};  ///< empty: round numbers on y and on log axes, ImPlot's on a linear x axis
+  std::span<const char* const> x_labels{}, y_labels{};
+  bool log_x = false, mouse = false;          ///< mouse: clicks are noticed
+  bool hides_y = false;                       ///< no ticks of y
+  double *from = nullptr, *to = nullptr;      ///< the shown part of x, which the mouse zooms and moves; null: all of it
+  double least_span = 0;                      ///< of that part
+  std::span<const std::string> categories{};  ///< names of y = 0, 1, ... from top to bottom; x is then the axis of y0 and y1
 };
 
 /// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
 std::vector<double> round_ticks(double y0, double y1, double most);
+/// The same; on a logarithmic axis of at least a factor of 8 powers of ten, and within two of them 2 and 5 times these.
+std::vector<double> axis_ticks(double y0, double y1, bool log, double most);
+/// The shortest text of a tick that tells its number.
+std::string tick_text(double value);
 
-/// Begins a plot of `size` without interaction; call end_plot() if it returns true.
+/// Begins a plot of `size`; call end_plot() if it returns true.
 bool begin_plot(const PlotFrame& frame, ImVec2 size);
 void end_plot();
 
@@ -36,20 +47,21 @@ ImPlotSpec stroke(Colour colour, float weight = 1.6f);
 ImPlotSpec fill(Colour colour, float alpha = 1);
 ImPlotSpec dots(Colour colour, float radius, bool filled);
 
-/// A curve of at most about two points a pixel: the smallest and the largest y of each bucket of neighbours, in order of x.
-struct Points {
-  std::vector<double> x, y;
+/// The least and the greatest finite number.
+struct NumberSpan {
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+  void take(double v) {
+    if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
+  }
 };
-Points decimated(std::span<const double> x, std::span<const double> y, double x0, double x1, double pixels);
+
+/// The series over [x0, x1] and the points beside it, about two a pixel: the least and the greatest of neighbours.
+Series decimated(const Series& series, double x0, double x1, double pixels);
 
 /// Steps that hold y[i] over [x[i] - width / 2, x[i] + width / 2].
-void draw_steps(const char* id, std::span<const double> x, std::span<const double> y, const ImPlotSpec& spec, double width = 1);
-inline void draw_steps(const char* id, const Series& series, const ImPlotSpec& spec) {
-  draw_steps(id, series.x, series.y, spec);
-}
+void draw_steps(const char* id, const Series& series, const ImPlotSpec& spec, double width = 1);
 /// The same on a logarithmic axis; values outside [low, high] are drawn at its edge.
-void draw_clamped_steps(const char* id, const Series& series, double low, double high, const ImPlotSpec& spec,
-                        double width = 1);
+void draw_clamped_steps(const char* id, Series series, double low, double high, const ImPlotSpec& spec, double width = 1);
 
 /// Label at the end of a curve.
 struct EndLabel {

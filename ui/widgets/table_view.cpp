@@ -124,6 +124,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   ImGui::TableSetColumnIndex(first);
   const bool clicked =
       ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
+  if (look.hovered != nullptr && ImGui::IsItemHovered()) *look.hovered = row;
   if (!about.meaning.empty()) explain(about.meaning, about.formula);
   ImGui::SameLine(0, 0);
   if (about.mark) {

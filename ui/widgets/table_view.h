@@ -22,6 +22,7 @@ struct TableLook {
   std::function<TableRow(std::size_t row)> row;
   /// The share of a cell that a bar below its text fills; negative: there is no bar.
   std::function<float(std::size_t row, std::size_t column)> bar{};
+  std::optional<std::size_t>* hovered = nullptr;  ///< set to the row under the mouse
 };
 
 /// Draws the columns for people in what room there is. A click on a heading sorts by its column. Returns the row that was

@@ -6,7 +6,7 @@
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
-#include "kernels/train/plan/train_fields.h"
+#include "kernels/train/plan/plan_settings.h"
 
 namespace attoscope {
 namespace {
@@ -141,23 +141,6 @@ void add_suspects(const TrainPlan& plan, TrainRuns& all) {
   }
 }
 
-/// Throws for values outside the ranges of the field list.
-struct RangeCheck {
-  std::string path;
-
-  std::string at(std::string_view key) const { return path.empty() ? std::string(key) : path + "." + std::string(key); }
-  template <class T>
-  void integer(std::string_view key, const T& x, T min, T max) const {
-    if (x < min || x > max) refuse(at(key), std::to_string(x), whole_range_text(min, max));
-  }
-  void real(std::string_view key, double x, const RealRange& range) const {
-    if (!contains(range, x)) refuse(at(key), std::to_string(x), text(range));
-  }
-  template <class E, std::size_t N>
-  void choice(std::string_view, const E&, const std::array<std::string_view, N>&) const {}
-  void flag(std::string_view, bool) const {}
-};
-
 /// Number of characters of the plan's text in the training part.
 std::size_t trained_characters(const TrainPlan& plan) {
   const std::size_t all = plan.text.corpus->text.size();
@@ -207,11 +190,7 @@ TrainPlan default_train_plan() {
 }
 
 void validate(const TrainPlan& plan) {
-  RangeCheck model{"model"}, recipe{"recipe"}, whole;
-  visit_model_shape(model, plan.model);
-  visit_recipe(recipe, plan.recipe);
-  whole.integer("measure_every", plan.measure_every, 1, max_train_steps);
-  whole.integer("checkpoint_every", plan.checkpoint_every, 1, max_train_steps);
+  check(settings_to_read(plan));
   check_shape(plan.model);
   check_recipe(plan.recipe);
   check_method(plan, plan.a, "a");

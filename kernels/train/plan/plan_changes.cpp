@@ -3,70 +3,38 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/experiment/presets.h"
-#include "kernels/experiment/text.h"
-#include "kernels/train/plan/train_fields.h"
+#include "kernels/train/plan/plan_settings.h"
 
 namespace attoscope {
 namespace {
 
-/// A field's path, "a.method.block_k", and its value.
+/// A setting's path, "a.method.block_k", and its value.
 struct PlanText {
   std::string path, text;
 };
 
-/// The visitor that lists every field.
-class PlanTexts {
- public:
-  explicit PlanTexts(std::vector<PlanText>& fields, std::string path = {}) : fields_(fields), path_(std::move(path)) {}
+std::string in_words(const Setting& s);
 
-  template <class T>
-  void integer(std::string_view key, T x, T, T) {
-    put(key, std::to_string(x));
-  }
-  void real(std::string_view key, double x, const RealRange&) { put(key, shortest(x)); }
-  void flag(std::string_view key, bool x) { put(key, x ? "on" : "off"); }
-  void text(std::string_view key, const std::string& x) { put(key, x); }
-  void hex(std::string_view key, std::uint64_t x) { put(key, shortest(x, 16)); }
-  template <class E, std::size_t N>
-  void choice(std::string_view key, E x, const std::array<std::string_view, N>& names) {
-    if constexpr (std::is_same_v<E, Algorithm>) algorithm_ = x;
-    put(key, std::string(names.data()[static_cast<std::size_t>(x)]));
-  }
-  void format(std::string_view key, const Format& x) { put(key, name(x)); }
-  void rounding(std::string_view key, const Rounding& x) { put(key, rounding_text(x)); }
-  void scaling(std::string_view key, const Scaling& x) { put(key, scaling_text(x)); }
-  void policy(std::string_view key, const Precision& x) { put(key, std::string(policy_name(x, algorithm_))); }
-  template <class F>
-  void object(std::string_view key, F visit) {
-    PlanTexts inner(fields_, path_of(key));
-    visit(inner);
-  }
-  template <class T, class F>
-  void list(std::string_view key, const std::vector<T>& items, std::size_t, F visit) {
-    std::vector<PlanText> inner;
-    PlanTexts inside(inner);
-    for (const T& item : items) visit(inside, item);
-    std::string all;
-    for (const PlanText& field : inner) all += (all.empty() ? "" : " ") + field.path + " " + field.text;
-    put(key, all.empty() ? "none" : all);
-  }
+/// "layer 0 head 1 layer 1 head 2", or "none".
+std::string list_text(const ListValue& list) {
+  std::string all;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    for (const Setting& s : list.item(i)) all.append(all.empty() ? "" : " ").append(s.key).append(" ").append(in_words(s));
+  return all.empty() ? "none" : all;
+}
 
- private:
-  std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
-  void put(std::string_view key, std::string text) { fields_.push_back({path_of(key), std::move(text)}); }
-
-  std::vector<PlanText>& fields_;
-  std::string path_;
-  Algorithm algorithm_{};
-};
+std::string in_words(const Setting& s) {
+  if (const auto* const list = std::get_if<ListValue>(&s.value)) return list_text(*list);
+  if (const auto* const flag = std::get_if<bool*>(&s.value)) return **flag ? "on" : "off";
+  return text(s);
+}
 
 constexpr std::string_view forward_policy = "method.policy", backward_policy = "gradient policy";
 
 std::vector<PlanText> plan_texts(const TrainPlan& plan) {
   std::vector<PlanText> fields;
-  PlanTexts visitor(fields);
-  visit_train_plan(visitor, plan);
+  for_each(settings_to_read(plan), "",
+           [&](const std::string& path, const Setting& s) { fields.push_back({path, in_words(s)}); });
   for (const auto& [group, method] : {std::pair<std::string, const TrainMethod*>{"a.", &plan.a}, {"b.", &plan.b}})
     fields.push_back({group + std::string(backward_policy), std::string(grad_policy_name(method->gradient))});
   return fields;

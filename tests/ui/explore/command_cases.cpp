@@ -133,10 +133,9 @@ CASE(palette, every_field_and_key_has_a_command) {
     hand.check(std::ranges::find(all, wanted, &Command::name) != all.end(), wanted);
   for (const ProbeEntry& p : *input.choices.probes)
     hand.check(std::ranges::find(all, "preset: " + p.title, &Command::name) != all.end(), p.title);
-  std::vector<Setting> listed = settings(hand.experiment());
-  for (Setting& s : settings(hand.view())) listed.push_back(std::move(s));
+  const std::vector<SettingText> listed = setting_texts(hand.session());
   hand.check(listed.size() > 100, "all fields are listed");
-  for (const Setting& s : listed) {
+  for (const SettingText& s : listed) {
     Session changed = hand.session();
     hand.check(set_setting(changed, s.path, s.text).empty() && changed == hand.session(), s.path + " is set to what it is");
     for (const std::string& choice : s.choices)

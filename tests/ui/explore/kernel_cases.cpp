@@ -305,7 +305,7 @@ CASE(kernel, slip_shown) {
   hand.changes("its errors beside those of the output", [&] { hand.click(button); }, swipes);
   const HeatState &loaded = hand.stage.state->heat, &slip = hand.stage.state->second;
   wait(hand, "what the slip gives is shown",
-       [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output; });
+       [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output->answer; });
   hand.check(slip.values.size() == loaded.values.size() && !slip.values.empty(), "it has as many elements");
   float apart = 0;
   for (std::size_t i = 0; i < slip.values.size(); ++i) apart = std::max(apart, std::abs(slip.values[i] - loaded.values[i]));

@@ -299,12 +299,14 @@ CASE(maps, not_emulated) {
     }
 }
 
+HeadsView found_heads(Hand& hand) { return found_of(hand.stage.panel_input().side.heads, hand.experiment()); }
+
 HeadsView await_heads(Hand& hand) {
   await(hand, "heads", [&] {
-    const HeadsView heads = hand.stage.panel_input().side.heads;
+    const HeadsView heads = found_heads(hand);
     return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
   });
-  return hand.stage.panel_input().side.heads;
+  return found_heads(hand);
 }
 
 std::string card(int head) { return heatmap + "**/##head " + std::to_string(head); }
@@ -327,7 +329,7 @@ CASE(maps, every_head) {
   hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
   hand.settle();
   hand.check(hand.view().picture == PictureKind::heads && hand.experiment().problem.input.index == 3, "Ctrl+Z comes back");
-  hand.check(hand.stage.panel_input().side.heads.rows->size() == 8, "what was found is kept");
+  hand.check(found_heads(hand).rows->size() == 8, "what was found is kept");
   hand.choose(heatmap + "##heads layer", "###layer 1");
   hand.frames(2);
   hand.check(!hand.exists(card(0)) && hand.exists(card(5)), "only the heads of that layer");
@@ -352,12 +354,14 @@ CASE(maps, heads_are_as_their_answers) {
   hand.check(*std::ranges::max_element(own->picture) == static_cast<float>(own->a_max), "its picture has its largest error");
 }
 
+KvView found_kv(Hand& hand) { return found_of(hand.stage.panel_input().side.kv, kv_question(hand.experiment())); }
+
 KvView await_kv(Hand& hand) {
   await(hand, "heads of the KV cache", [&] {
-    const KvView heads = hand.stage.panel_input().side.kv;
+    const KvView heads = found_kv(hand);
     return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
   });
-  return hand.stage.panel_input().side.kv;
+  return found_kv(hand);
 }
 
 std::string kv_row(int head) { return heatmap + "**/##kv head " + std::to_string(head); }
@@ -435,9 +439,9 @@ CASE(maps, kv_table_in_parts) {
   PanelInput input = hand.stage.panel_input();
   constexpr AttentionShape square = AttentionShape::square(512, 64);
   const std::vector<double> broken(kv_storages.size(), NAN), errors{0.002, 0.03, 0.02, 0.015, 0.008, 0.2, 0.1};
-  input.side.kv = {std::make_shared<const std::vector<KvRow>>(
-                       std::vector<KvRow>{{2, 0, square, errors}, {5, 1, square, broken}, {3, 0, square, errors}}),
-                   8, true, 12.5, s.experiment.problem.input.file};
+  const std::vector<KvRow> rows{{2, 0, square, errors}, {5, 1, square, broken}, {3, 0, square, errors}};
+  input.side.kv = std::make_shared<const KvView>(
+      KvView{*heads_of_file(kv_question(hand.experiment())), std::make_shared<const std::vector<KvRow>>(rows), 8, 12.5});
   hand.stage.told = input;
   hand.frames(4);
   hand.check(hand.place(kv_row(5), 0.5f).y < hand.place(kv_row(2), 0.5f).y, "what has no finite error stands first");
@@ -468,7 +472,7 @@ CASE(maps, no_heads_of_draws) {
   hand.check(!hand.exists(heatmap + "##heads sort"), "a sentence stands where the heads would be");
   hand.view().heads_show = HeadsShow::kv_cache;
   hand.frames(3);
-  hand.check(!hand.exists(heatmap + "heads show/outputs") && !hand.stage.panel_input().side.kv.rows, "and the table too");
+  hand.check(!hand.exists(heatmap + "heads show/outputs") && !hand.stage.panel_input().side.kv, "and the table too");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "kernels/experiment/shown_number.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/questions/gpu_check.h"
-#include "kernels/questions/invariance_words.h"
+#include "kernels/questions/invariance.h"
 #include "kernels/questions/same_bits.h"
 #include "tests/support/eventually.h"
 #include "tests/ui/cases.h"
@@ -48,7 +48,7 @@ CASE(statistics, every_detail) {
 CASE(statistics, check_of_the_bits) {
   hand.click(chooser + "bits");
   hand.leaves("check", [&] { hand.click(statistics + "###check bits"); });
-  for (int i = 0; i < 2000 && (hand.stage.panel_input().side.checking_bits || !hand.stage.panel_input().side.same_bits); ++i)
+  for (int i = 0; i < 2000 && (hand.stage.panel_input().answering.same_bits || !hand.stage.panel_input().side.same_bits); ++i)
     hand.frames(1);
   const PanelInput input = hand.stage.panel_input();
   if (!hand.check(input.side.same_bits != nullptr, "the bits were checked")) return;
@@ -63,14 +63,14 @@ CASE(statistics, other_bits) {
   SameBits found = same_bits(hand.experiment());
   std::ranges::find_if(found.runs.begin() + 1, found.runs.end(), [](const SameBitsRun& run) {
     return run.skipped.empty();
-  })->a ^= 1;
+  })->digests.a ^= 1;
   PanelInput input = hand.stage.panel_input();
   input.side.same_bits = std::make_shared<const SameBits>(found);
   hand.stage.told = input;
   hand.view().detail = Detail::same_bits;
   hand.frames(2);
   hand.check(!found.agree(), "one other bit is seen");
-  hand.stage.told->side.checking_bits = true;
+  hand.stage.told->answering.same_bits = true;
   hand.frames(2);
   hand.check(hand.disabled(statistics + "###check bits"), "one check at a time");
 }
@@ -85,12 +85,12 @@ CASE(statistics, check_of_a_gpu) {
   hand.frames(2);
   hand.check(hand.disabled(button) && hand.explained(hand.id(button)), "without a GPU the button says why");
   input.choices.devices[1] = {"cuda:0", "NVIDIA H200", ""};
-  input.side.checking_gpu = true;
+  input.answering.gpu_check = true;
   hand.stage.told = input;
   hand.frames(2);
   hand.check(hand.disabled(button), "one check at a time");
   GpuCheck check{.question = {}, .gpu = {0, "NVIDIA H200", 9, 0, 0}, .digests = {.count = 40, .agree = 40}};
-  input.side.checking_gpu = false;
+  input.answering.gpu_check = false;
   for (const int agree : {40, 39}) {
     check.digests.agree = agree;
     input.side.gpu_check = std::make_shared<const GpuCheck>(check);
@@ -142,7 +142,7 @@ CASE(statistics, every_step_as_a_source) {
     const auto step = static_cast<Step>(i);
     if (!await_sources(hand)) return;
     hand.changes(
-        std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "why " + std::string(name(step)))); },
+        std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "##why " + std::string(name(step)))); },
         [&](Session& s) { s.experiment.a.precision[step] = exact; });
   }
 }
@@ -155,7 +155,7 @@ CASE(statistics, storage_as_a_source) {
   session.view.detail = Detail::why;
   hand.open(session);
   if (!await_sources(hand)) return;
-  const std::string item = scrolled_to(hand, "why K stored");
+  const std::string item = scrolled_to(hand, "##why K stored");
   hand.check(hand.explained(hand.id(item)), "K stored is explained");
   hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }

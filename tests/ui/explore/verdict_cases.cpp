@@ -76,8 +76,8 @@ void await_verdicts(Hand& hand, const std::string& name) {
 void expect_judge(Hand& hand, const JudgedCall& call, const std::string& name) {
   const CallJudgement all = judge_call(call, {.problem = hand.experiment().problem}, {});
   const PanelInput input = hand.stage.panel_input();
-  if (!hand.check(input.side.judged.rows && input.side.judged.rows->size() == all.table.size(), name + ": all heads")) return;
-  for (const JudgedHead& head : *input.side.judged.rows) {
+  if (!hand.check(input.side.judged && input.side.judged->rows->size() == all.table.size(), name + ": all heads")) return;
+  for (const JudgedHead& head : *input.side.judged->rows) {
     const HeadJudgement& found = all.table[static_cast<std::size_t>(head.head)].found;
     const std::string at = name + ", head " + std::to_string(head.head);
     hand.check(head.rounded == found.rounded && head.incomparable == !found.incomparable.empty(), at + ": verdict");
@@ -178,8 +178,9 @@ CASE(verdict, judging_stopped) {
   hand.check(heads_tone(verdicts(hand), colours) == colours.bad, "two are wrong");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded(), "this one is rounded");
   PanelInput some = hand.stage.panel_input();
-  some.side.judged.rows =
-      std::make_shared<const std::vector<JudgedHead>>(some.side.judged.rows->begin(), some.side.judged.rows->begin() + 40);
+  JudgedView first = *some.side.judged;
+  first.rows = std::make_shared<const std::vector<JudgedHead>>(first.rows->begin(), first.rows->begin() + 40);
+  some.side.judged = std::make_shared<const JudgedView>(first);
   hand.stage.told = some;
   hand.frames(3);
   hand.click(statistics + "###judging");
@@ -252,7 +253,7 @@ CASE(verdict, suspects) {
     hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip == all[i].slip->text, "swiped against it");
     await(hand, "its output is shown", [&] {
       const PanelInput input = hand.stage.panel_input();
-      return input.side.slip_output && input.side.slip_text == all[i].slip->text;
+      return input.side.slip_output && input.side.slip_output->text == all[i].slip->text;
     });
   }
   hand.click(line(1));

@@ -10,6 +10,7 @@
 #include "ui/sweep/series.h"
 #include "ui/sweep/value_editor.h"
 #include "ui/sweep/words.h"
+#include "ui/widgets/plot.h"
 
 namespace attoscope::testing {
 namespace {
@@ -184,10 +185,17 @@ void runs(Hand& hand) {
       });
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s = sweep_session(); });
   wait(hand, complete, "the sweep is there again");
+  hand.leaves("nothing is near", [&] { hand.press(hand.on_plot("//Sweep picture/points", 11, 0.02f)); });
   hand.changes(
       "a point is opened",
-      [&] { hand.press(hand.place(picture + "points", 0.02f, 0.5f)), hand.press(hand.place(picture + "points", 0.5f, 0.5f)); },
-      [](Session&) {});  // nothing is near
+      [&] {
+        for (float y = 0.98f; y > 0 && hand.view().workspace == Workspace::sweep; y -= 0.05f)
+          hand.press(hand.on_plot("//Sweep picture/points", 16, y));
+      },
+      [](Session& s) {
+        s.experiment.a.block_k = s.experiment.b.block_k = 16;
+        s.view.workspace = Workspace::explore;
+      });
   Session two = sweep_session();
   two.sweep.second = {"format", "bf16,fp16"};
   two.sweep.heat_map = true;
@@ -331,21 +339,22 @@ void drawings(Hand& hand) {
   SweepDrawing d;
   SweepPlan plan;
   hand.check(refresh(d, f.sweep.table, plan) && !refresh(d, f.sweep.table, plan), "a drawing is made once");
-  hand.check(d.lines.size() == 1 && d.lines[0].curve.y[4] == 5e-3 && std::abs(d.lines[0].curve.high[4] - 5e-3 * 1.25) < 1e-12,
+  const auto line = [&]() -> const Series& { return d.panel.series[0]; };
+  hand.check(d.places.size() == 1 && line().y[4] == 5e-3 && std::abs(line().high[4] - 5e-3 * 1.25) < 1e-12,
              "mean and standard deviation");
   plan.spread = SeedSpread::min_max;
   refresh(d, f.sweep.table, plan);
-  hand.check(std::abs(d.lines[0].curve.low[0] - 0.8e-3) < 1e-12 && std::abs(d.lines[0].curve.high[0] - 1.3e-3) < 1e-12,
-             "least and largest");
+  hand.check(std::abs(line().low[0] - 0.8e-3) < 1e-12 && std::abs(line().high[0] - 1.3e-3) < 1e-12, "least and largest");
   hand.check(spread_ends({2, 1.0, 3.0, 0.5, 2.0, 0, -1}, SeedSpread::std).low == 0.5, "a bar never crosses 0");
-  hand.check(d.y.log && d.y.from > 0 && d.y.to > 6.5e-3, "the axis holds the bars");
+  hand.check(d.panel.y.log, "all means are above 0");
   plan.log_y = false;
   refresh(d, f.sweep.table, plan);
-  hand.check(!d.y.log && d.y.from == 0, "a linear axis begins at 0");
+  hand.check(!d.panel.y.log, "a linear axis");
   hand.check(sweep_words(f.sweep, plan, d.extremes).headline == "a's mean |error| grows 5.00× from n 1 to 5",
              sweep_words(f.sweep, plan, d.extremes).headline);
-  hand.check(value_ticks({0.43, 10.3, true}, 11).texts == std::vector<std::string>{"0.5", "1", "2", "5", "10"},
+  hand.check(axis_ticks(0.43, 10.3, true, 11) == std::vector<double>{0.5, 1, 2, 5, 10},
              "more than two powers of ten on less than two decades");
+  hand.check(tick_text(1.25e-4) == "1.25e-4" && tick_text(5e-4) == "5e-4" && tick_text(10) == "10", "a tick tells its number");
   const auto headline = [&](double (*mean)(std::size_t)) {
     const PanelInput named = told_input(hand.stage.panel_input(), 3, 0, mean, true);
     return sweep_words(named.sweep, plan, extremes(*named.sweep.table)).headline;
@@ -355,7 +364,7 @@ void drawings(Hand& hand) {
   hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are said once");
   const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
   refresh(d, many.sweep.table, plan);
-  hand.check(d.lines.size() == most_lines && d.left_out == 500 - most_lines && d.lines.back().second == 499,
+  hand.check(d.places.size() == most_lines && d.left_out == 500 - most_lines && d.places.back()[0][1] == 499,
              "of very many lines, some");
   hand.check(sweep_csv(*f.sweep.table).starts_with("n,mean,std,min,max,seeds,error\n1,0.001,0.00025"),
              sweep_csv(*f.sweep.table));

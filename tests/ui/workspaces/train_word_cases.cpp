@@ -11,6 +11,8 @@
 #include "tests/ui/workspaces/made_record.h"
 #include "ui/train/series.h"
 #include "ui/train/words.h"
+#include "ui/widgets/panel_plot.h"
+#include "ui/widgets/plot.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::testing {
@@ -25,19 +27,20 @@ TrainPlan plan_of(TrainKind kind = TrainKind::methods) {
   return plan;
 }
 
-void growing(Hand& hand) {
-  GrowingCurve curve;
+void few_of_many(Hand& hand) {
+  Series curve = series_of("", Ink::a, Shape::line);
   constexpr int count = 100'000;
-  for (int i = 1; i <= count; ++i) curve.add(i, i == 70'001 ? 9.0 : i == 30'002 ? -9.0 : i % 2);
-  const Points few = curve.points(0, count, 400);
+  for (int i = 1; i <= count; ++i) {
+    curve.x.push_back(i), curve.y.push_back(i == 70'001 ? 9.0 : i == 30'002 ? -9.0 : i % 2);
+    curve.low.push_back(i == 20'000 ? -7 : 0), curve.high.push_back(i == 20'001 ? 8 : 1);
+  }
+  const Series few = decimated(curve, 0, count, 400);
   hand.check(few.x.size() <= 800 && std::ranges::is_sorted(few.x), "of very many points some");
   hand.check(std::ranges::max(few.y) == 9 && std::ranges::min(few.y) == -9, "the peaks among them");
   hand.check(few.x[static_cast<std::size_t>(std::ranges::max_element(few.y) - few.y.begin())] == 70'001, "at their places");
-  hand.check(curve.least() == -9 && curve.largest() == 9 && curve.least_above() == 1 && curve.last_x() == count, "and ranges");
-  GrowingCurve gaps;
-  for (const double y : {1.0, nan, inf, 0.0}) gaps.add(gaps.last_x() + 1, y);
-  hand.check(gaps.points(0, 5, 10).x.size() == 4 && std::isnan(gaps.points(0, 5, 10).y[2]) && gaps.largest() == 1,
-             "what is not finite is a gap");
+  hand.check(std::ranges::min(few.low) == -7 && std::ranges::max(few.high) == 8, "and those of the band");
+  const Series part = decimated(curve, 10.5, 20.5, 400);
+  hand.check(part.x.front() == 10 && part.x.back() == 21 && part.x.size() == 12, "a part with its neighbours");
 }
 
 void drawings(Hand& hand) {
@@ -45,30 +48,29 @@ void drawings(Hand& hand) {
   auto record = made_record(plan, 100), longer = made_record(plan, 200);
   TrainDrawing d;
   TrainLook look;
+  const auto newest = [&](std::size_t i) { return d.pairs.series[i].y.back(); };
   hand.check(refresh(d, record, look) && !refresh(d, record, look), "a drawing is made once");
-  hand.check(d.pairs.size() == 5 && d.pairs[0].last_y() == record->pairs[0].points.back().deviations[0].rel_l2,
+  hand.check(d.pairs.series.size() == 5 && newest(0) == record->pairs[0].points.back().deviations[0].rel_l2,
              "a curve ends with the newest number");
   hand.check(d.last == 100, "the axis is a quarter of all steps");
-  hand.check(
-      refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs[0].points(0, 200, 500).x.size() == 21 && d.last == 200,
-      "it grows");
+  hand.check(refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs.series[0].x.size() == 21 && d.last == 200,
+             "it grows");
   look.relative = true;
   look.tensor = 2;
   refresh(d, longer, look);
   const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].rel_l2; };
-  hand.check(d.reference == 1 && d.pairs[0].last_y() == number(0) / number(1) && d.pairs[1].last_y() == 1,
-             "relative to another initialisation");
+  hand.check(d.reference == 1 && newest(0) == number(0) / number(1) && newest(1) == 1, "relative to another initialisation");
   hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "where there is one");
   longer->forks.push_back({100, "a: policy eager -> hw"});
   hand.check(refresh(d, std::make_shared<TrainRecord>(*longer), look), "a fork is drawn anew");
-  hand.check(refresh(d, record, look) && d.pairs[0].points(0, 200, 500).x.size() == 11, "going back shortens");
+  hand.check(refresh(d, record, look) && d.pairs.series[0].x.size() == 11, "going back shortens");
   hand.check(refresh(d, nullptr, look) && !d.record, "nothing is nothing");
   const auto direct = made_record(plan_of(TrainKind::replay), 100);
   look = {};
   refresh(d, direct, look);
   double sum = 0;
   for (const PairPoint& p : direct->pairs[0].points) sum += p.deviations[0].rel_l2;
-  hand.check(d.pairs.size() == 2 && d.pairs[1].last_y() == sum, "direct effects are added up");
+  hand.check(d.pairs.series.size() == 2 && newest(1) == sum, "direct effects are added up");
   const HeadHealth head{{1000, 10, 500, 5, 50, 7, 1, -0.5, 2.0}, 3};
   hand.check(measure_of(head, RunMeasure::ties) == 0.01 && measure_of(head, RunMeasure::saturated) == 0.01 &&
                  measure_of(head, RunMeasure::underflowed) == 0.1 && measure_of(head, RunMeasure::delta_bias) == -0.25 &&
@@ -90,13 +92,11 @@ void exact_attention(Hand& hand) {
   hand.check(sentence == "a − exact is 0.75× a − b, b − exact 0.50×.", sentence);
   TrainDrawing d;
   refresh(d, r, {});
-  hand.check(d.pairs.size() == 3 && d.pairs[1].last_y() == 3e-3 && d.pairs[2].last_y() == 2e-3,
+  const std::vector<Series>& curves = d.pairs.series;
+  hand.check(curves.size() == 3 && curves[1].y.back() == 3e-3 && curves[2].y.back() == 2e-3,
              "a curve each from exact attention");
-  hand.check(pair_name(*r, 1) == "a - exact" && pair_name(*r, 2) == "b - exact", "named");
-  const CurveStyle of_a = pair_style(*r, 1, Theme::dark), of_b = pair_style(*r, 2, Theme::dark),
-                   of_pair = pair_style(*r, 0, Theme::dark);
-  hand.check(of_a.mark == CurveMark::dashes && of_pair.mark == CurveMark::line && of_a.colour != of_b.colour,
-             "and told apart from a - b and from each other");
+  hand.check(curves[1].label == "a - exact" && curves[2].label == "b - exact", "named");
+  hand.check(curves[1].ink != curves[2].ink && curves[0].ink == Ink::a && curves[1].ink != Ink::a, "and told apart");
   hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
 }
 
@@ -149,7 +149,7 @@ void words(Hand& hand) {
   hand.check(heads_csv(*r, 5).starts_with(health_csv(*r).substr(0, 200)), "the heads of the first measured step");
 }
 
-constexpr std::array cases{Case{"train", "growing", growing}, Case{"train", "drawings", drawings},
+constexpr std::array cases{Case{"train", "growing", few_of_many}, Case{"train", "drawings", drawings},
                            Case{"train", "exact attention", exact_attention}, Case{"train", "words", words}};
 
 const Listed listed(cases);

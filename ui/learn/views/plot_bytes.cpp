@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "imgui.h"
 #include "implot.h"
@@ -11,7 +14,6 @@
 #include "ui/learn/views/plots.h"
 #include "ui/statistics/loop_picture.h"
 #include "ui/statistics/traffic.h"
-#include "ui/sweep/series.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -62,6 +64,19 @@ void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
   }
 }
 
+/// Positions and texts of an axis' ticks.
+struct Ticks {
+  std::vector<double> at;
+  std::vector<std::string> texts;
+
+  void add(double value, std::string text) { at.push_back(value), texts.push_back(std::move(text)); }
+  std::vector<const char*> labels() const {
+    std::vector<const char*> list;
+    for (const std::string& text : texts) list.push_back(text.c_str());
+    return list;
+  }
+};
+
 /// Returns the names of the curves.
 std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
   for (std::size_t i = 0; i < now.size(); ++i)
@@ -82,7 +97,7 @@ std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& n
 }
 
 void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficOfAll& now, double value, float height) {
-  SweepTicks across, up;
+  Ticks across, up;
   for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], fmt::format("{:.0f}", state.x[i]));
   double low = state.bytes[0][0], high = low;
   for (const auto& curve : state.bytes)

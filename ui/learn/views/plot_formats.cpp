@@ -16,6 +16,10 @@ namespace attoscope {
 
 namespace {
 
+struct Points {
+  std::vector<double> x, y;
+};
+
 /// Two samples a pixel of y(x) over [from, to].
 template <class Y>
 Points sampled_curve(double from, double to, float pixels, Y y) {

@@ -62,12 +62,12 @@ void draw_picture(const LessonScene& scene, SweepPlotState& state, float height)
   state.session.view.theme = scene.theme;
   state.sweep.pointed = std::exchange(state.sweep.pointing, std::nullopt);
   const Box box{at, {at.x + scene.width, at.y + height}};
-  has_categories(*state.sweep.drawing.table) ? draw_sweep_bars(sweep, box) : draw_sweep_lines(sweep, box);
+  draw_sweep_lines(sweep, box);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({scene.width, height});
 }
 
-/// The answer to a question as curves, or as bars of names.
+/// The answer to a question as curves, or as marks beside names.
 void draw_answer(LessonScene& scene, const LessonQuestion& question, float height) {
   const LessonAnswerPtr answer = ask(scene, question);
   if (!answer || !answer->problem.empty() || answer->table.axes.empty() || answer->table.cells.empty()) {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "imgui_stdlib.h"
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 #include "kernels/questions/expression.h"
 #include "ui/picture/picture_frame.h"

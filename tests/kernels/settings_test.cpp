@@ -1,22 +1,29 @@
 // Ranges of an experiment's fields: sessions, options and kernels share them, and read back what they write.
-#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
+#include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
+using testing::add_accumulators;
+using testing::add_scalings;
+using testing::describe;
+using testing::Dice;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::random_experiment;
 using testing::sentence_of;
 
 Session read(const std::string& text, std::vector<std::string>& remarks) { return parse_session(text, remarks); }
@@ -127,6 +134,24 @@ TEST(ExperimentFields, RangesInWords) {
   EXPECT_FALSE(contains({}, INFINITY));
   EXPECT_TRUE(contains({.min = 1, .zero = "off"}, 0));
   EXPECT_FALSE(contains({.min = 1}, 0));
+}
+
+/// A member without a setting would keep its own value, and be lost in files.
+TEST(ExperimentFields, CarryAWholeExperimentAsTexts) {
+  Dice dice(11);
+  for (int i = 0; i < 300; ++i) {
+    Experiment from = random_experiment(dice), to = default_experiment();
+    if (i % 2 == 0) add_scalings(from, from.a, dice), add_accumulators(from, from.b, dice);
+    to.problem.input.digest = from.problem.input.digest;  // no text sets it
+    const Settings of_to = settings(to);
+    std::set<std::string> paths;
+    for_each(settings(from), "", [&](const std::string& path, const Setting& s) {
+      EXPECT_TRUE(paths.insert(path).second) << path;
+      const bool has_text = is_typed(s) && !(std::holds_alternative<PolicyValue>(s.value) && text(s).empty());
+      if (has_text) EXPECT_TRUE(set(*find(of_to, path), text(s))) << path << " " << text(s);
+    });
+    EXPECT_EQ(to, from) << describe(from);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+/// Settings as JSON: written, and read with remarks on unusable values.
+#pragma once
+
+#include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/json/json.h"
+#include "kernels/experiment/setting.h"
+
+namespace attoscope {
+
+/// An object with the settings by their keys.
+Json settings_json(const Settings& settings);
+
+/// Number of remarks that are listed; a last one says that there are more.
+inline constexpr std::size_t most_remarks = 100;
+
+/// Reads settings from the object at `path`, which may have the keys `also` too. Remarks name the path of each unusable value
+/// and of each unknown key; a setting without a usable value stays unchanged.
+void read_settings(const nlohmann::json& object, const std::string& path, const Settings& settings,
+                   std::vector<std::string>& remarks, std::initializer_list<std::string_view> also = {});
+
+}  // namespace attoscope

@@ -1,0 +1,20 @@
+#include "app/words/field_setter.h"
+
+#include <vector>
+
+namespace attoscope {
+
+void set_field(const std::string& label, const Settings& settings, std::string_view path, const std::string& value) {
+  constexpr std::string_view steps = "precision.";
+  std::vector<std::string> known;
+  bool found = false;
+  for_each(settings, "", [&](std::string at, const Setting& s) {
+    if (at.starts_with(steps)) at.erase(0, steps.size());
+    if (at == path && !of_option(label, [&] { return set(s, value); })) refuse(label, value, expected(s));
+    found |= at == path;
+    known.push_back(std::move(at));
+  });
+  if (!found) throw std::invalid_argument(label + ": " + in_quotes(path) + " is unknown, expected " + listed(known));
+}
+
+}  // namespace attoscope

@@ -1,0 +1,421 @@
+#include "kernels/experiment/settings.h"
+
+#include <algorithm>
+#include <climits>
+#include <stdexcept>
+
+#include "kernels/experiment/presets.h"
+
+namespace attoscope {
+namespace {
+
+bool splits_matter(const Method& m) { return m.algorithm == Algorithm::split_kv; }
+bool tau_matters(const Method& m) { return m.algorithm == Algorithm::flash4; }
+bool degree_matters(const Method& m) { return m.exponential == ExponentialKind::exp2; }
+bool lanes_matter(const Method& m) { return m.order == SumOrder::interleaved; }
+bool flush_matters(const Method& m) { return divides_at_the_end(m.algorithm); }
+
+Settings settings(Input& i) {
+  return {
+      Setting{"kind", named(i.kind, input_names)}
+          .explained("input", "Q, K, V as --input says",
+                     "The numbers of Q, K and V. All draws come from a counter-based generator: a seed gives the same bits on "
+                     "every machine.",
+                     "", "input")
+          .with_option("--input", "normal")
+          .swept(8, "problem", "normal,uniform,outliers,ties", false, true)
+          .called("input"),
+      Setting{"value", &i.value}.explained(
+          "value", "of a constant input; of a biased one the mean of V",
+          "Constant: the value of every element of Q, K and V. Biased: the mean of V, whose standard deviation is 1; Q and K "
+          "are N(0,1). Values the input format cannot hold are rounded first.",
+          "constant: Q = K = V = value\nbiased:   V = N(value, 1)"),
+      {"file", &i.file},
+      Setting{"index", &i.index, {0, INT_MAX}}
+          .explained("head", "of a file of tensors", "The head of the file that becomes Q, K, V.", "",
+                     "head of the tensor file")
+          .swept(10, "problem", "0:1", true, true)
+          .called("head"),
+      {"digest", HexValue{&i.digest}},
+  };
+}
+
+Settings settings(Mask& m) {
+  return {
+      Setting{"kind", named(m.kind, mask_names)}
+          .explained("mask", "none, causal, window:W or padding:W", "The keys that a query sees.", "", "mask")
+          .with_option("--mask", "none")
+          .swept(12, "problem", "none,causal,window:64", false, true)
+          .called("mask"),
+      Setting{"window", &m.window, {1, max_tile}}.explained("width", "keys of a mask's window or padding", "", "",
+                                                            "mask width W"),
+      Setting{"top_left", &m.top_left}.explained("aligned top-left", "masks and ALiBi count from the first query and key",
+                                                 "With more or fewer keys than queries: the first query stands at the first "
+                                                 "key, instead of the last at the last, as FlashAttention has it since 2.1.",
+                                                 "query i stands at key i, not at i + n_k - N",
+                                                 "top-left bottom-right alignment causal"),
+  };
+}
+
+Settings settings(Precision& p) {
+  Settings all;
+  for (int i = 0; i < step_count; ++i) all.push_back({name(static_cast<Step>(i)), &p[static_cast<Step>(i)]});
+  all.push_back({"sum_rounded_P", &p.sum_rounded_P});
+  all.push_back({"accumulate_in_O", &p.accumulate_in_O});
+  return all;
+}
+
+Settings settings(Accumulators& a) {
+  return {
+      Setting{"qk", named(a.qk, accumulator_names)}.explained(
+          "sums of q.k", "what adds up q.k", "The sum of q.k: a chain of fma, fp64, or the tensor cores of a GPU.", "",
+          "tensor core accumulator of q.k"),
+      Setting{"pv", named(a.pv, accumulator_names)}.explained(
+          "sums of P.V", "what adds up P.V", "The sum of P.V: a chain of fma, fp64, or the tensor cores of a GPU.", "",
+          "tensor core accumulator of P.V"),
+  };
+}
+
+Settings settings(Scalings& s) {
+  return {
+      Setting{"Q", &s.Q}
+          .explained("Q stored as", "elements and scales of Q: int8/token, e4m3/head, e2m1/block:16/nvfp4",
+                     "The elements that Q is stored in, and which of them share a scale. The products see the elements; scales "
+                     "come after.",
+                     "S = (Q_q . K_q) s_Q s_K scale", "quantise quantize scale element Q")
+          .with_option("--store-q", "off")
+          .swept(31, "methods", "off,int8/token,e4m3/head", false),
+      Setting{"K", &s.K}
+          .explained("K stored as", "elements and scales of K",
+                     "The elements that K is stored in, and which of them share a scale. The products see the elements; scales "
+                     "come after.",
+                     "S = (Q_q . K_q) s_Q s_K scale", "quantise quantize scale element K cache")
+          .with_option("--store-k", "off")
+          .swept(32, "methods", "off,int8/token,e4m3/head", false),
+      Setting{"V", &s.V}
+          .explained("V stored as", "elements and scales of V",
+                     "The elements that V is stored in, and which of them share a scale. A scale of the head or of a channel "
+                     "multiplies O at the end.",
+                     "O = (P . V_q) s_V / l", "quantise quantize scale element V cache")
+          .with_option("--store-v", "off")
+          .swept(33, "methods", "off,e4m3/head,e4m3/channel", false),
+      Setting{"P", &s.P}
+          .explained(
+              "P stored as", "elements and factor of P: e4m3/x256/shift, e4m3/x448, e2m1/block:16/e4m3/x2688/shift",
+              "The elements that P is rounded to, and by what it is multiplied before, so that small weights do not become 0.",
+              "P = round(factor exp(S - m))", "quantise quantize scale element P")
+          .with_option("--store-p", "off")
+          .swept(34, "methods", "off,e4m3/x1,e4m3/x256/shift,e4m3/x448", false),
+      Setting{"hadamard", &s.hadamard}
+          .explained("rotate Q and K", "multiply Q and K by a Hadamard matrix with random signs before they are stored",
+                     "Multiplies every row of Q and K by the same orthogonal matrix, which spreads an outlier over all "
+                     "channels and changes no score (FlashAttention-3, section 3.3).",
+                     "Q H D / sqrt(d), K H D / sqrt(d)", "hadamard rotation incoherent processing")
+          .with_option("--hadamard"),
+      Setting{"smooth_K", &s.smooth_K}
+          .explained("K minus its mean", "subtract from K its mean over the keys before it is stored",
+                     "Subtracts from every key the mean of all keys, which lowers all scores of a row by one number: softmax "
+                     "does not see it (SageAttention).",
+                     "K_j - mean_j K_j", "smoothing smooth K mean")
+          .with_option("--smooth-k"),
+      Setting{"smooth_Q", &s.smooth_Q, {0, max_tile}}
+          .explained("Q minus its mean", "rows over which the mean of Q is subtracted; mean.k is added to S",
+                     "Subtracts from Q the mean of so many rows before it is stored; the mean's scores are computed apart and "
+                     "added (SageAttention 2). 0: off.",
+                     "S = (Q - mean) . K + mean . K", "smoothing smooth Q mean")
+          .with_option("--smooth-q", "0: off"),
+      Setting{"smooth_V", &s.smooth_V}
+          .explained("V minus its mean", "subtract from V its mean over the keys, and add it to O",
+                     "Subtracts from V its mean over the keys before it is stored, and adds it to O, whose weights sum to 1 "
+                     "(SageAttention 2).",
+                     "O = P (V - mean V) + mean V", "smoothing smooth V mean")
+          .with_option("--smooth-v"),
+      Setting{"smoothed", &s.smoothed}
+          .explained("means rounded to", "how means, and Q, K and V without them or rotated, are rounded",
+                     "The rounding of the means, of the tensors without them, of rotated numbers and of mean . K.")
+          .with_option("--smoothed", "exact"),
+  };
+}
+
+Settings settings(KernelOutput& o) {
+  return {{"file", &o.file}, {"index", &o.index, {0, INT_MAX}}, {"digest", HexValue{&o.digest}}};
+}
+
+/// Parameters that set several settings.
+Settings composites() {
+  return {
+      Setting{"mantissa_bits", {}, {0, max_mantissa_bits}}
+          .explained("mantissa bits", "of the main format",
+                     "Mantissa bits: the resolution. Each one more halves every rounding error. More than 23 make the "
+                     "experiment work in double.",
+                     "eps = 2^-M, half an ulp = 2^-(M+1) relative")
+          .swept(2, "numbers", "2:12", true, true),
+      Setting{"exponent_bits", {}, {min_exponent_bits, max_exponent_bits}}
+          .explained("exponent bits", "of the main format",
+                     "Exponent bits: the range. Each one more squares the largest number.",
+                     "max about 2^(2^(E-1)), min 2^(2 - 2^(E-1))")
+          .swept(3, "numbers", "4:8", true, true),
+      Setting{"tile", {}}
+          .explained("tile", "64, or 16x256: query rows x keys")
+          .swept(18, "tiles", "16x256,32x128,64x64,128x32,256x16", false),
+      Setting{"tile_square", {}}.explained("tile side", "block_q = block_k").swept(19, "tiles", "16:256:x2"),
+      Setting{"tile_area", {}}.explained("tile area", "scores of a tile of block_q rows").swept(20, "tiles", "1024:16384:x2"),
+      Setting{"tile_order", {}}
+          .explained("tile order", "natural, or swapped: block_q for block_k")
+          .swept(21, "tiles", "natural,swapped", false),
+      Setting{"baseline", {}}
+          .explained("baseline", "policy of b, and with it b's algorithm")
+          .with_option("--baseline", "base_eager")
+          .swept(24, "methods", "base_eager,base_hw,base_ops,base_all", false),
+      Setting{"accumulator", {}}
+          .explained("sums", "what adds up q.k and P.V of a: fma, f64, or a GPU's tensor cores: h100, h100:f16",
+                     "The sums of q.k and P.V: a chain of fma, or the tensor cores of a GPU, bit for bit.",
+                     "products of a block aligned under the largest, cut, added, rounded once", "tensor core accumulator GPU")
+          .with_option("--accumulator", "fma")
+          .swept(29, "methods", "fma,a100,h100", false),
+  };
+}
+
+/// The name of the parameter at a path, "n" for problem.n, "scaling.Q" for a.scaling.Q.
+std::string name_of(const Setting& s, const std::string& path) {
+  if (!s.name.empty()) return std::string(s.name);
+  return path.starts_with("a.") ? path.substr(2) : std::string(s.key);
+}
+
+std::vector<Parameter> all_parameters() {
+  static Experiment e = default_experiment();  // the places of the parameters
+  std::vector<Parameter> all;
+  for_each(settings(e), "", [&](const std::string& path, const Setting& s) {
+    if (!s.label.empty() && !path.starts_with("b.")) all.push_back({s, name_of(s, path), path});
+  });
+  for (const Setting& s : composites()) all.push_back({s, std::string(s.key), s.key == "accumulator" ? "a.accumulator" : ""});
+  const auto rank = [](const Parameter& p) { return p.sweep.group.empty() ? INT_MAX : p.sweep.rank; };
+  std::ranges::stable_sort(all, {}, rank);
+  return all;
+}
+
+}  // namespace
+
+Settings settings(Problem& p) {
+  return {
+      {"input", settings(p.input)},
+      Setting{"seed", &p.seed}
+          .explained("seed", "of the random inputs and of stochastic rounding",
+                     "Starts the generator of Q, K and V, and the dice of stochastic rounding. The same seed gives the same "
+                     "bits on every machine.",
+                     "Philox4x32-10(seed, element)")
+          .with_option("--seed", "1")
+          .swept(9, "problem", "1:8", true, true),
+      Setting{"n", &p.n, {1, max_n}}
+          .explained("N", "tokens",
+                     "Tokens: rows of Q, K and V; of Q alone where keys are counted apart. Each score row has N entries, so l "
+                     "sums N of them.",
+                     "S = scale Q K^T is N x N, never stored", "N tokens sequence length queries n_q")
+          .with_option("--n", "1024, or the file's")
+          .swept(4, "problem", "64:1024:x2", true, true),
+      Setting{"n_k", &p.n_k, {0, max_n}}
+          .explained("keys", "rows of K and V; 0: as many as queries",
+                     "Keys: rows of K and V, where there are not as many as queries. One query against many keys is a step of "
+                     "decoding. The last query stands at the last key, or with a mask that is aligned top-left the first at "
+                     "the first.",
+                     "S = scale Q K^T is N x n_k", "n_k keys cache decode")
+          .with_option("--n-k", "N, or the file's")
+          .swept(5, "problem", "64:1024:x2", true, true),
+      Setting{"d", &p.d, {1, max_d}}
+          .explained("d", "head dimension", "Head dimension: every score is a sum of d products.", "scale = 1/sqrt(d)",
+                     "d head dimension")
+          .with_option("--d", "64, or the file's")
+          .swept(6, "problem", "16:128:x2", true, true),
+      Setting{"d_v", &p.d_v, {0, max_d}}
+          .explained(
+              "d_v", "columns of V and O; 0: d",
+              "Columns of V and of the output, where they are not as many as those of Q and K (latent attention: 576 and 512).",
+              "O = P V is N x d_v", "d_v value dimension")
+          .with_option("--d-v", "d, or the file's")
+          .swept(7, "problem", "16:128:x2", true, true),
+      Setting{"scale", &p.scale, {.min = 0, .above_min = true, .zero = "1/sqrt(d)"}}
+          .explained("scale", "of the scores; auto is 1/sqrt(d)",
+                     "The factor of every score. Larger ones make the softmax sharper, and the absolute rounding errors of S "
+                     "matter more. Empty, or 0: 1/sqrt(d), as usual.",
+                     "S = scale * q.k", "scale of the scores, 0 for 1/sqrt(d)")
+          .with_option("--scale", "auto")
+          .swept(11, "problem", "auto,0.05,0.1,0.2", true, true),
+      {"mask", settings(p.mask)},
+      Setting{"sink", &p.sink}
+          .explained("sink", "one extra logit in every denominator",
+                     "One extra logit in every denominator, so that a query may attend to no key. It has no part in P.V.",
+                     "l = sum_j exp(S_j - m) + exp(sink - m)")
+          .with_option("--sink", "none")
+          .swept(13, "problem", "0:4:1", true, true),
+      Setting{"softcap", &p.softcap, {.min = 0, .above_min = true, .zero = "off"}}
+          .explained("softcap", "S becomes CAP*tanh(S/CAP)", "Bounds the scores, as Gemma 2 does with 50. 0: off.",
+                     "S = cap tanh(scale q.k / cap)", "soft cap")
+          .with_option("--softcap", "0: off")
+          .swept(14, "problem", "10:80:x2", true, true),
+      Setting{"alibi", &p.alibi, {-max_alibi, max_alibi}}
+          .explained("ALiBi slope", "slope: S loses SLOPE*|row - key|",
+                     "Subtracts a term that grows with the distance of query and key from the scores. 0: off.",
+                     "S -= slope |i - j|")
+          .with_option("--alibi", "0")
+          .swept(15, "problem", "0:1:0.25", true, true),
+      Setting{"rows", &p.rows, {0, max_n}}
+          .explained("rows", "all, or how many query rows, evenly spread",
+                     "The number of query rows that are computed, evenly spread. Rows are independent, so a subset is exact "
+                     "for its rows and its mean statistics are unbiased; only the largest error may be missed.",
+                     "rows floor(i N / rows), i = 0 .. rows - 1", "rows computed, 0 for all")
+          .with_option("--rows", "all"),
+      Setting{"traced_row", &p.traced_row, {-max_n, max_n - 1}}
+          .explained("traced row", "query row to trace; negative counts from the end", "", "", "traced row of the recurrence")
+          .with_option("--row", "-1"),
+  };
+}
+
+Settings settings(Method& m) {
+  return {
+      Setting{"algorithm", named(m.algorithm, algorithm_names)}
+          .explained("algorithm", "of a", "The order of operations.")
+          .with_option("--algorithm", "flash2")
+          .swept(22, "methods", "two_pass,flash1,flash2,flash4,split_kv", false),
+      Setting{"block_q", &m.block_q, {1, max_tile}}
+          .explained(
+              "block_q", "rows of a tile",
+              "Query rows of a tile, Br: how often K and V are read again. It changes the traffic, never a bit of the output.",
+              "K, V read ceil(N / block_q) times", "Br rows of a tile")
+          .with_option("--block-q", "64")
+          .swept(17, "tiles", "16:1024:x2"),
+      Setting{"block_k", &m.block_k, {1, max_tile}}
+          .explained("block_k", "keys of a tile",
+                     "Keys of a tile, Bc: after each tile the running max, row sum and output are handed on, rescaled and "
+                     "rounded. One tile is plain softmax; 1 is the per-element recurrence.",
+                     "T = ceil(N / block_k) tiles a row", "Bc keys of a tile")
+          .with_option("--block-k", "64")
+          .swept(16, "tiles", "16:1024:x2"),
+      Setting{"splits", &m.splits, {1, max_splits}}
+          .explained("splits", "split_kv: runs of tiles",
+                     "The number of runs of equally many tiles that are worked on apart, as Flash-Decoding does, and merged by "
+                     "their log-sum-exp.",
+                     "m = max_i lse_i, w_i = exp(lse_i - m)\nO = sum_i w_i O_i / sum_i w_i")
+          .with_option("--splits", "2")
+          .swept(25, "methods", "1:16:x2")
+          .where(splits_matter),
+      Setting{"tau", &m.tau, {0, max_tau}}
+          .explained("tau", "flash4: log2 by which the max may be stale",
+                     "FlashAttention-4 keeps the old max, and rescales nothing, while the new one exceeds it by at most tau "
+                     "powers of two; P then grows up to 2^tau. It uses 8 with 16-bit formats and 0 with 8-bit ones.",
+                     "keep m while (m_new - m) log2 e <= tau")
+          .with_option("--tau", "8; 0 where the main format has 8 bits")
+          .swept(26, "methods", "0,1,2,4,8,16")
+          .where(tau_matters),
+      Setting{"tie_beta", &m.tie_beta, {.min = 1, .max = max_tie_beta, .above_min = true, .zero = "off"}}
+          .explained("tie beta", "scale a tied positive max by this, set a negative one to 0",
+                     "Moves a tied max away from its ties, so that P is not 1 for several keys at once (arXiv 2510.04212). "
+                     "Above 1, or 0 for off; the paper takes 2 to 8.",
+                     "max tied: m = beta m if m > 0, 0 if m < 0")
+          .with_option("--tie-beta", "0: off")
+          .swept(27, "methods", "2:8:x2"),
+      Setting{"exponential", named(m.exponential, exponential_names)}
+          .explained("exponential", "natural, or exp2 with scale*log2 e folded into one fma",
+                     "The rule for e from S and the max.", "natural: exp(S - m)\nexp2:    2^(S c - m c), c = scale log2 e")
+          .with_option("--exponential", "natural"),
+      Setting{"exp2_degree", &m.exp2_degree, {0, max_exp2_degree}}
+          .explained("exp2 degree", "exp2 by a polynomial of degree 1 to 5",
+                     "2^x by a polynomial on the fraction of x, as FlashAttention-4 does beside the exp unit; it uses 3. 0: "
+                     "full precision.",
+                     "2^x = 2^floor(x) p(x - floor(x))")
+          .with_option("--exp2-degree", "0: full precision")
+          .where(degree_matters),
+      Setting{"p_exponent", &m.p_exponent, {-max_p_exponent, max_p_exponent}}
+          .explained("P exponent", "P and l carry a factor 2^this, so that 8-bit P underflows later",
+                     "e and l carry a power of two that cancels at the end, so that an 8-bit P underflows later. "
+                     "FlashAttention-3's code uses 8.",
+                     "e = 2^p exp(S - m)")
+          .with_option("--p-exponent", "0")
+          .swept(28, "methods", "0:8"),
+      Setting{"kahan_l", &m.kahan_l}
+          .explained("Kahan l", "compensate the row sum",
+                     "The row sum keeps track of its rounding error (Kahan 1965), within a tile and from tile to tile.",
+                     "y = e - c; t = l + y; c = (t - l) - y; l = t")
+          .with_option("--kahan"),
+      Setting{"order", named(m.order, sum_order_names)}
+          .explained("order of sums", "of every sum: sequential, pairwise or interleaved[:LANES]",
+                     "The order in which q.k, the row sum and P.V add their terms. It matters where sums are rounded, and in "
+                     "the last bits of the working type.",
+                     "lanes: sum_i (x_i + x_(i+lanes) + ...)")
+          .with_option("--order", "sequential"),
+      Setting{"sum_lanes", &m.sum_lanes, {1, max_sum_lanes}}
+          .explained("lanes", "chains of the interleaved order", "Chains of the interleaved order.",
+                     "lane i adds the terms i, i + lanes, i + 2 lanes, ...")
+          .where(lanes_matter),
+      Setting{"reverse_keys", &m.reverse_keys}
+          .explained(
+              "keys", "take the keys from the last to the first",
+              "Takes the keys, and so the tiles, from the last to the first. With ascending keys the max then never moves.",
+              "key j becomes key N - 1 - j")
+          .with_option("--reverse-keys"),
+      {"accumulator", settings(m.accumulator)},
+      Setting{"flush", &m.flush, {flush_of_policy, max_tile}}
+          .explained("flush",
+                     "tiles after which the sum of P.V is added to O and starts at 0; 0: never, -1: as the policy says",
+                     "After so many tiles of keys the sum of P.V is added to O in fp32 and starts at 0 again, so that what a "
+                     "tensor core cuts off does not grow with the number of tiles. 0: never. -1: what the policy says.",
+                     "O = O + sum, sum = 0", "flush the accumulator, promotion")
+          .with_option("--flush", "-1: 0 where the policy accumulates in O, else 1")
+          .swept(30, "methods", "0,1,4,64")
+          .where(flush_matters),
+      {"scaling", settings(m.scaling)},
+      Setting{"policy", PolicyValue{&m.precision, &m.algorithm}}
+          .explained("policy", "where a rounds", "The steps that common kernels round.")
+          .with_option("--policy")
+          .swept(23, "methods", "hw,tile,eager,all_tile,all_direct", false),
+      {"precision", settings(m.precision)},
+  };
+}
+
+Settings settings(Experiment& e) {
+  return {
+      {"problem", settings(e.problem)},
+      Setting{"format", &e.format}
+          .explained("main format", "main format: fp64 fp32 tf32 bf16 fp16 e4m3 e5m2 eXmY",
+                     "The main format D: everything that rounds to D rounds to it.", "x <- round(D, x)",
+                     "main format D, exponent and mantissa bits")
+          .with_option("--format", "bf16")
+          .swept(1, "numbers", "bf16,fp16,tf32,fp32", false, true),
+      {"a", settings(e.a)},
+      {"b", settings(e.b)},
+      {"loaded", settings(e.loaded)},
+  };
+}
+
+const std::vector<Parameter>& experiment_parameters() {
+  static const std::vector<Parameter> all = all_parameters();
+  return all;
+}
+
+const Parameter* find_parameter(std::string_view key) {
+  for (const Parameter& p : experiment_parameters())
+    if (p.key == key) return &p;
+  return nullptr;
+}
+
+const Parameter& parameter(std::string_view key) {
+  if (const Parameter* const found = find_parameter(key)) return *found;
+  throw std::logic_error("there is no parameter " + std::string(key));
+}
+
+const Parameter* parameter_at(std::string_view path) {
+  for (const Parameter& p : experiment_parameters())
+    if (!p.path.empty() &&
+        (p.path == path || (path.starts_with("b.") && is_of_a_method(p) && p.path.substr(2) == path.substr(2))))
+      return &p;
+  return nullptr;
+}
+
+bool is_option(const Parameter& p) {
+  return is_of_a_method(p) && p.key != "algorithm" && p.key != "policy" && p.key != "block_q" && p.key != "block_k";
+}
+
+std::string help_of(const Parameter& p) {
+  return std::string(p.what) + (p.usual.empty() ? "" : " (" + std::string(p.usual) + ")");
+}
+
+}  // namespace attoscope

@@ -1,0 +1,29 @@
+// The search through all heads in the background: what the window is told of it.
+#include "app/explore/found_heads.h"
+
+#include <gtest/gtest.h>
+
+#include "app/heads/kept_heads.h"
+#include "app/tensors/call_files.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// A large head takes seconds, in which nothing would be seen to move.
+TEST(FoundHeads, TellTheTimeLeftBeforeAHeadIsDone) {
+  HeadsOfFile question{.base = default_experiment()};
+  const CallFiles files("assets/examples/grouped.safetensors");
+  question.base.problem.input = files.input(0);
+  question.base.problem = with_shape(question.base.problem, question.base.problem.input.tensors->shape());
+  bool early = false;
+  const auto publish = [&](const HeadsView& view) { early = early || (view.rows->empty() && view.seconds_left > 0); };
+  const HeadsView found = found_heads<HeadRow>(nullptr)(question, {.options = {}, .known = nullptr, .publish = publish});
+  EXPECT_TRUE(early);
+  EXPECT_EQ(found.rows->size(), static_cast<std::size_t>(files.heads()));
+  EXPECT_EQ(found.seconds_left, 0);
+}
+
+}  // namespace
+}  // namespace attoscope::testing

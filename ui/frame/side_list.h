@@ -1,0 +1,71 @@
+/// The questions that panels ask beside the main answer, in one list: their requests, answers and threads follow from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attoscope {
+
+struct Attribution;
+struct Clipping;
+struct Experiment;
+template <class Row>
+struct FoundHeads;
+struct FollowedRow;
+struct GalleryPicture;
+struct GalleryQuestion;
+struct GpuCheck;
+struct HeadRow;
+struct HeadsOfFile;
+struct HeadVerdict;
+struct Invariance;
+struct JudgedHead;
+struct KvRow;
+struct ProductSum;
+struct ProductSumQuestion;
+struct SameBits;
+struct ScoreQuestion;
+struct ScoreWindow;
+struct SlipOutput;
+struct SlipQuestion;
+
+/// For each question a Part of its type and its answer's. A new question is a member here, a line below, and a function in
+/// app/explore/side_answers.cpp.
+template <template <class Question, class Answer> class Part>
+struct SideList {
+  Part<Experiment, Attribution> why;
+  Part<ScoreQuestion, ScoreWindow> scores;
+  Part<ProductSumQuestion, ProductSum> sum;  ///< of the pinned cell
+  Part<Experiment, Clipping> clipping;
+  Part<Experiment, SameBits> same_bits;
+  Part<Experiment, Invariance> invariance;  ///< of an `invariance_question`
+  Part<std::string, GpuCheck> gpu_check;    ///< of the session's device, for any experiment
+  Part<Experiment, HeadVerdict> verdict;    ///< of a `verdict_question`, once its answer is complete
+  Part<SlipQuestion, SlipOutput> slip_output;
+  Part<Experiment, FollowedRow> followed;                                   ///< of a `followed_beside`
+  Part<HeadsOfFile, FoundHeads<HeadRow>> heads;                             ///< as far as they are found, as the next three
+  Part<HeadsOfFile, FoundHeads<KvRow>> kv;                                  ///< of a `kv_question`
+  Part<HeadsOfFile, FoundHeads<JudgedHead>> judged;                         ///< of a `verdict_question`
+  Part<std::vector<GalleryQuestion>, std::vector<GalleryPicture>> gallery;  ///< in any order
+};
+
+/// Calls f for every question, with its parts of these lists.
+template <class F, class... Lists>
+void for_each_side(F f, Lists&&... lists) {
+  f(lists.why...);
+  f(lists.scores...);
+  f(lists.sum...);
+  f(lists.clipping...);
+  f(lists.same_bits...);
+  f(lists.invariance...);
+  f(lists.gpu_check...);
+  f(lists.verdict...);
+  f(lists.slip_output...);
+  f(lists.followed...);
+  f(lists.heads...);
+  f(lists.kv...);
+  f(lists.judged...);
+  f(lists.gallery...);
+}
+
+}  // namespace attoscope

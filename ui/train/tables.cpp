@@ -1,0 +1,246 @@
+// Tables at the picked step: seeds, what is left without each suspect, tensors, heads. Replay: the direct effect beside what
+// adds up.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "imgui.h"
+#include "kernels/train/record.h"
+#include "ui/frame/pair_look.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/table_view.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float row_height = 18, title_height = 20;
+
+/// A table under its title, `height` high with it; the button that saves it as a picture also saves `csv`. Returns the row
+/// that was clicked.
+std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, const std::string& title, float height,
+                                       const Table& table, const TableLook& look, const std::function<std::string()>& csv) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
+  ImGui::SetCursorScreenPos({at.x, at.y + px(title_height)});
+  std::optional<std::size_t> clicked;
+  if (ImGui::BeginChild(name, {width, height - px(title_height)}, ImGuiChildFlags_NavFlattened))
+    clicked = draw_table(name, table, look, s.colours);
+  ImGui::EndChild();
+  offer_export({Plot::window, name, at, {at.x + width, at.y + height}, csv}, s.session.view, s.colours, s.requests);
+  return clicked;
+}
+
+/// A line with a name and a number.
+void draw_number(const TrainScene& s, const char* name, const std::string& number, const char* what, float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton(name, {width, px(row_height)});
+  explain(what);
+  draw_text({at.x, at.y + px(2)}, Face::label, s.colours.secondary, name);
+  draw_text({at.x + width, at.y + px(3)}, Face::mono_small, s.colours.text, number, 1);
+}
+
+const PairPoint* shown_point(const TrainScene& s, std::size_t pair) {
+  return pair < s.record()->pairs.size() ? point_at(s.record()->pairs[pair], s.look().step) : nullptr;
+}
+
+/// The numbers of all tensors together, then of each.
+Table tensors_table(const TrainRecord& r, const PairPoint* point) {
+  constexpr std::array<const char*, shown_weight_numbers> titles{"max", "W1", "rel. L2", "cos", "direct."};
+  Table table;
+  table.columns.push_back({.key = "tensor", .meaning = "A tensor of the model; all: over all of them."});
+  for (std::size_t i = 0; i < titles.size(); ++i)
+    table.columns.push_back({.key = std::string(weight_numbers[i].first),
+                             .title = titles[i],
+                             .digits = i < 3 ? 2 : 3,
+                             .meaning = text_of(static_cast<TrainMeasure>(i)).what});
+  for (std::size_t t = 0; point != nullptr && t < std::min(point->deviations.size(), r.parameters.tensors.size() + 1); ++t) {
+    auto& row = table.rows.emplace_back(1, t == 0 ? "all" : short_name(r.parameters.tensors[t - 1]));
+    for (std::size_t i = 0; i < titles.size(); ++i) row.push_back(point->deviations[t].*weight_numbers[i].second);
+  }
+  return table;
+}
+
+/// A number of a head: its key, name and explanation.
+struct HeadColumn {
+  const char *key, *title, *what;
+  double (*of)(const HeadHealth&);
+};
+constexpr std::array<HeadColumn, 6> head_columns{{
+    {"delta_bias", "δ bias",
+     "Signed mean error of delta as a share of the mean |delta|: one-sided errors add up over steps (arXiv 2510.04212).",
+     [](const HeadHealth& h) { return h.delta_bias(); }},
+    {"query_norm", "‖W_Q‖", "Spectral norm of the head's W_Q.", [](const HeadHealth& h) { return h.query_norm; }},
+    {"ties", "", "Share of the rows whose largest score belongs to several keys.",
+     [](const HeadHealth& h) { return measure_of(h, RunMeasure::ties); }},
+    {"saturated", "sat.", "Share of scores and P beyond the largest number of their format, infinite or NaN.",
+     [](const HeadHealth& h) { return measure_of(h, RunMeasure::saturated); }},
+    {"underflowed", "under.", "Share of the weights above 0 that round to P = 0.",
+     [](const HeadHealth& h) { return measure_of(h, RunMeasure::underflowed); }},
+    {"lost_dS", "lost dS", "Share of dS that rounds to 0 though P (dP - delta) is not.",
+     [](const HeadHealth& h) {
+       return static_cast<double>(h.statistics.lost_dS) / static_cast<double>(std::max<std::int64_t>(1, h.statistics.weights));
+     }},
+}};
+
+/// Of every head the numbers of a, then those of b.
+Table heads_table(const TrainRecord& r, int step) {
+  Table table;
+  table.columns = {{.key = "head", .meaning = "Layer and head."}, {.key = "of", .meaning = "The model: a or b."}};
+  for (const HeadColumn& c : head_columns)
+    table.columns.push_back({.key = c.key, .title = c.title, .digits = 2, .meaning = c.what});
+  const int heads = r.plan.model.heads;
+  for (int i = 0; i < r.plan.model.layers * heads; ++i)
+    for (std::size_t run = 0; run < std::min<std::size_t>(2, r.runs.size()); ++run) {
+      const RunHealth* const health = health_at(r.runs[run], step);
+      if (health == nullptr || static_cast<std::size_t>(i) >= health->heads.size()) continue;
+      auto& row = table.rows.emplace_back(1, fmt::format("{}.{}", i / heads, i % heads));
+      row.push_back(run == 0 ? "a" : "b");
+      for (const HeadColumn& c : head_columns) row.push_back(c.of(health->heads[static_cast<std::size_t>(i)]));
+    }
+  return table;
+}
+
+}  // namespace
+
+void draw_train_suspects(const TrainScene& s, float height) {
+  const TrainRecord& r = *s.record();
+  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::rel_l2;
+  const std::vector<RankedSuspect> ranked = ranked_suspects(r, measure, s.look().tensor, s.look().step);
+  const bool a_stopped = !r.runs[0].stopped.empty();
+  double longest = 1.25;
+  for (const RankedSuspect& x : ranked)
+    if (std::isfinite(x.share)) longest = std::max(longest, std::min(x.share, 4.0));
+  const std::string what = std::string(text_of(measure).title) + " of (a with the piece exact) − b over that of a − b.";
+  Table table{{{.key = "piece", .meaning = "The piece of a that is exact."},
+               {.key = "left", .title = "what is left", .digits = 3, .meaning = what}},
+              {}};
+  if (a_stopped) table.columns.push_back({.key = "goes on", .meaning = "Whether this run trains on where a stopped."});
+  for (const RankedSuspect& x : ranked) {
+    const std::string& name = r.pairs[x.pair].pair.name;
+    auto& row = table.rows.emplace_back(1, name.substr(0, name.rfind(" exact")));
+    row.push_back(std::isfinite(x.share) ? TableCell(x.share) : TableCell());
+    if (a_stopped) row.push_back(x.lives ? "yes" : "no");
+  }
+  const auto row = [&](std::size_t i) {
+    const PairRecord& pair = r.pairs[ranked[i].pair];
+    return TableRow{.id = "suspect " + pair.pair.name,
+                    .meaning = pair.pair.name + ": a click shows its weights. The bar is what is left.",
+                    .formula = "",
+                    .chosen = s.look().pair == static_cast<int>(ranked[i].pair),
+                    .mark = ink_colour(pair_ink(pair.pair, ranked[i].pair), s.colours)};
+  };
+  const auto bar = [&](std::size_t i, std::size_t column) {
+    return column == 1 && std::isfinite(ranked[i].share) ? static_cast<float>(std::clamp(ranked[i].share / longest, 0.0, 1.0))
+                                                         : -1.0f;
+  };
+  if (const auto clicked = draw_titled(s, "suspects", "What is left with each piece exact", height, table,
+                                       {.row = row, .bar = bar}, [&] { return deviation_csv(r); }))
+    s.look().pair = static_cast<int>(ranked[*clicked].pair);
+}
+
+void draw_train_replay(const TrainScene& s) {
+  const TrainRecord& r = *s.record();
+  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::rel_l2;
+  const float width = ImGui::GetContentRegionAvail().x - px(10);
+  double sum = 0, squares = 0, newest = 0;
+  std::size_t count = 0;
+  if (!r.pairs.empty())
+    for (const PairPoint& p : r.pairs[0].points) {
+      if (s.look().step >= 0 && p.step > s.look().step) break;
+      newest = measure_of(p, measure, s.look().tensor);
+      sum += newest, squares += newest * newest, ++count;
+    }
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  label(Face::label, s.colours.text, std::string("Direct effect, ") + text_of(measure).title);
+  ImGui::Dummy({0, px(4)});
+  draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–",
+              "The distance between one step by a and one step by b from the same state.", width);
+  draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
+              "Over the measured steps so far.", width);
+  draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–",
+              "The sum if all measured steps had one direction: an upper bound of their direct effects.", width);
+  draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
+              "The sum if the measured steps had random directions: the root of the sum of squares.", width);
+  ImGui::PopStyleVar();
+}
+
+void draw_train_seeds(const TrainScene& s, float height) {
+  std::vector<const TrainRecord*> all{s.record()};
+  for (const auto& further : s.state.drawing.seeds) all.push_back(further.get());
+  Table table{{{.key = "seed", .meaning = "The seed of weights and batches."},
+               {.key = "skipped a", .meaning = "Steps that a skipped."},
+               {.key = "skipped b", .title = "b", .meaning = "Steps that b skipped."},
+               {.key = "held-out a", .meaning = "a's loss on text that training does not see."},
+               {.key = "held-out b", .title = "b", .meaning = "b's loss on text that training does not see."}},
+              {}};
+  for (const TrainRecord* const r : all) {
+    auto& row = table.rows.emplace_back(1, std::to_string(r->plan.recipe.seed));
+    for (const std::string& cell : seed_cells(*r)) row.push_back(cell);
+  }
+  const auto row = [&](std::size_t i) {
+    const std::string seed = std::to_string(all[i]->plan.recipe.seed);
+    return TableRow{.id = "seed " + seed,
+                    .meaning = "Seed " + seed + ": " + runs_text(*all[i]) + ".",
+                    .formula = "loss = -mean log P(next character)",
+                    .mark = {}};
+  };
+  draw_titled(s, "seeds", "Seeds", height, table, {.row = row, .bar = {}}, [&] { return seeds_csv(s.state.drawing); });
+}
+
+void draw_train_tensors(const TrainScene& s, float height) {
+  const TrainRecord& r = *s.record();
+  const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
+  const PairPoint* const point = shown_point(s, p);
+  const std::string title =
+      r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? fmt::format(", step {}", point->step) : "");
+  const auto row = [&](std::size_t i) {
+    const ParameterTensor* const t = i > 0 ? &r.parameters.tensors[i - 1] : nullptr;
+    return TableRow{.id = "tensor " + (t != nullptr ? t->name : "all"),
+                    .meaning = t != nullptr ? t->name + fmt::format(", {} × {}. A click shows its curves and its picture.",
+                                                                    t->rows, t->cols)
+                                            : "Over all tensors. A click shows their curves and picture.",
+                    .formula = "",
+                    .chosen = s.look().tensor == static_cast<int>(i) - 1,
+                    .mark = {}};
+  };
+  if (const auto clicked = draw_titled(s, "tensors", title, height, tensors_table(r, point), {.row = row, .bar = {}},
+                                       [&] { return tensors_csv(r, s.look().pair, s.look().step); }))
+    s.look().tensor = static_cast<int>(*clicked) - 1;
+}
+
+void draw_train_heads(const TrainScene& s, float height) {
+  const TrainRecord& r = *s.record();
+  const Table table = heads_table(r, s.look().step);
+  const auto place = [&](std::size_t i) {
+    const std::string& name = std::get<std::string>(table.rows[i][0]);
+    return std::pair{std::stoi(name), std::stoi(name.substr(name.find('.') + 1))};
+  };
+  const auto row = [&](std::size_t i) {
+    const auto [layer, head] = place(i);
+    const bool of_a = std::get<std::string>(table.rows[i][1]) == "a";
+    return TableRow{.id = fmt::format("layer {} head {}{}", layer, head, of_a ? "" : " of b"),
+                    .meaning = fmt::format("Layer {}, head {}. A click chooses it for the curves of the runs, and for Explore.",
+                                           layer, head),
+                    .formula = "",
+                    .chosen = s.look().layer == layer && s.look().head == head,
+                    .mark = of_a ? s.colours.a : s.colours.b};
+  };
+  if (const auto clicked = draw_titled(s, "heads", "Heads", height, table, {.row = row, .bar = {}},
+                                       [&] { return heads_csv(r, s.look().step); })) {
+    std::tie(s.look().layer, s.look().head) = place(*clicked);
+    s.look().worst = false;
+  }
+}
+
+}  // namespace attoscope

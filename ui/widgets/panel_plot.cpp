@@ -1,0 +1,364 @@
+#include "ui/widgets/panel_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+namespace {
+
+/// The limit on the points of all curves together, which bounds the time of a frame.
+constexpr double most_points = 12000;
+/// Curves of more points have no marks, and a band in place of error bars.
+constexpr std::size_t most_marks = 60;
+/// More curves are drawn without their spread.
+constexpr std::size_t most_spreads = 16;
+
+/// Marks that stay apart without colours, in the order of the inks.
+struct InkMark {
+  ImPlotMarker shape;
+  bool filled;
+};
+constexpr std::array<InkMark, 13> marks{{{ImPlotMarker_Circle, true},
+                                         {ImPlotMarker_Square, true},
+                                         {ImPlotMarker_Circle, false},
+                                         {ImPlotMarker_Circle, true},
+                                         {ImPlotMarker_Up, true},
+                                         {ImPlotMarker_Diamond, true},
+                                         {ImPlotMarker_Diamond, true},
+                                         {ImPlotMarker_Square, false},
+                                         {ImPlotMarker_Up, false},
+                                         {ImPlotMarker_Down, true},
+                                         {ImPlotMarker_Left, true},
+                                         {ImPlotMarker_Right, false},
+                                         {ImPlotMarker_Diamond, false}}};
+
+ImPlotSpec mark_spec(Ink ink, Colour colour, float radius) {
+  const InkMark& mark = marks[static_cast<std::size_t>(ink)];
+  ImPlotSpec spec = dots(colour, radius, mark.filled);
+  spec.Marker = mark.shape;
+  return spec;
+}
+
+/// b is wide, to be seen under a curve that runs along it.
+float weight_of(const Series& s) { return s.ink == Ink::b && !s.dashed ? 3.2f : s.ink == Ink::golden ? 1.3f : 1.8f; }
+
+bool is_line(const Series& s) { return s.shape == Shape::line || s.shape == Shape::line_and_marks; }
+
+/// A curve of a panel as it is drawn.
+struct DrawnCurve {
+  Series series;
+  Colour colour;
+  std::size_t place;
+};
+
+/// Bands and bars behind, marks in front; of lines that of b first and the panel's first one last.
+auto rank_of(const DrawnCurve& c) {
+  constexpr std::array<int, 7> layers{3, 4, 3, 2, 1, 0, 4};  // of the shapes
+  const int layer = layers[static_cast<std::size_t>(c.series.shape)], place = static_cast<int>(c.place);
+  return std::tuple(layer, c.series.ink != Ink::b, layer == 3 ? -place : place);
+}
+
+/// The whole x axis: as the panel says, else its points with a margin.
+NumberSpan x_range(const FigurePanel& p) {
+  NumberSpan x;
+  for (const Series& s : p.series)
+    for (const double v : s.x) x.take(v);
+  if (!(x.low <= x.high)) x = {p.x.log ? 1.0 : 0.0, p.x.log ? 10.0 : 1.0};
+  const double margin = p.x.log ? std::pow(x.high / x.low, 0.04) : 0.04 * (x.high - x.low);
+  if (p.x.log)
+    x = {x.low / std::max(margin, 1.05), x.high * std::max(margin, 1.05)};
+  else
+    x = {x.low - std::max(margin, 1e-9), x.high + std::max(margin, 1e-9)};
+  return {p.x.min.value_or(x.low), p.x.max.value_or(x.high)};
+}
+
+/// The y axis around what is shown: from 0 where the least number is small beside the greatest.
+NumberSpan y_range(const FigureAxis& axis, const std::vector<DrawnCurve>& shown) {
+  constexpr double decades = 1e-20, margin = 0.06;
+  NumberSpan y;
+  for (const DrawnCurve& c : shown) {
+    if (c.series.shape != Shape::band)
+      for (const double v : c.series.y) y.take(v);
+    for (const double v : c.series.low) y.take(v);
+    for (const double v : c.series.high) y.take(v);
+  }
+  if (!(y.low <= y.high)) y = {axis.log ? 0.1 : 0.0, 1};
+  if (axis.log) {
+    const double low = std::max({y.low, y.high * decades, 1e-300}), air = std::max(1.1, std::pow(y.high / low, margin));
+    y = {low / air, y.high * air};
+  } else {
+    const bool from_0 = y.low >= 0 && y.low < 0.4 * y.high;
+    const double air = std::max({margin * y.high - margin * y.low, 1e-3 * std::abs(y.high), 1e-30});
+    y = {from_0 ? 0 : y.low - air, y.high + air};
+  }
+  constexpr double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
+  return {std::clamp(axis.min.value_or(y.low), -far, far), std::clamp(axis.max.value_or(y.high), -far, far)};
+}
+
+/// A line of dashes whose pattern goes on from piece to piece.
+void draw_dashes(const Series& s, Colour colour, float weight) {
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const float dash = px(5), period = px(9);
+  float way = 0;
+  for (std::size_t i = 0; i + 1 < s.x.size(); ++i) {
+    if (!std::isfinite(s.y[i]) || !std::isfinite(s.y[i + 1])) continue;
+    const ImVec2 from = ImPlot::PlotToPixels(s.x[i], s.y[i]), to = ImPlot::PlotToPixels(s.x[i + 1], s.y[i + 1]);
+    const float length = std::hypot(to.x - from.x, to.y - from.y);
+    if (!(length > 0) || length > 8000) continue;
+    const auto at = [&](float t) {
+      return ImVec2{from.x + (to.x - from.x) * t / length, from.y + (to.y - from.y) * t / length};
+    };
+    for (float t = -std::fmod(way, period); t < length; t += period)
+      if (t + dash > 0) list->AddLine(at(std::max(t, 0.0f)), at(std::min(t + dash, length)), colour, px(weight));
+    way = std::fmod(way + length, period);
+  }
+}
+
+/// The spread of a curve: error bars of few points, else a band.
+void draw_spread(const Series& s, Colour colour, bool sideways) {
+  const int count = static_cast<int>(s.x.size());
+  if (is_line(s) && s.x.size() > most_marks) {
+    ImPlot::PlotShaded("##spread", s.x.data(), s.low.data(), s.high.data(), count, fill(colour, 0.18f));
+    return;
+  }
+  std::vector<double> below, above;
+  for (std::size_t i = 0; i < s.x.size(); ++i) below.push_back(s.y[i] - s.low[i]), above.push_back(s.high[i] - s.y[i]);
+  ImPlotSpec bars = stroke(faded(colour, 0.7f), 1.2f);
+  bars.Size = px(4);
+  if (sideways) bars.Flags = ImPlotErrorBarsFlags_Horizontal;
+  const std::vector<double>&x = sideways ? s.y : s.x, &y = sideways ? s.x : s.y;
+  ImPlot::PlotErrorBars("##spread", x.data(), y.data(), below.data(), above.data(), count, bars);
+}
+
+void draw_line(const Series& s, Colour colour, double spacing) {
+  const bool marked = s.shape == Shape::line_and_marks && s.x.size() <= most_marks && (spacing >= 6 || s.x.size() == 1);
+  ImPlotSpec spec = marked ? mark_spec(s.ink, colour, 2.8f) : stroke(colour, weight_of(s));
+  spec.LineWeight = px(s.dashed && s.x.size() > 1 ? 0 : weight_of(s));
+  if (s.dashed) draw_dashes(s, colour, weight_of(s));
+  if (!s.dashed || marked) ImPlot::PlotLine("##line", s.x.data(), s.y.data(), static_cast<int>(s.x.size()), spec);
+}
+
+/// Steps; on a logarithmic axis what lies beyond it, or is no number, is drawn at its edge.
+void draw_levels(const Series& s, Colour colour, bool log) {
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  if (log)
+    draw_clamped_steps("##steps", s, limits.Y.Min, limits.Y.Max, stroke(colour));
+  else
+    draw_steps("##steps", s, stroke(colour, s.ink == Ink::golden || s.ink == Ink::text ? 1.1f : 1.6f));
+}
+
+void draw_curve(const DrawnCurve& c, bool log, bool sideways) {
+  const Series& s = c.series;
+  const int count = static_cast<int>(s.x.size());
+  if (count == 0) return;
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const double pixels = ImPlot::GetPlotSize().x, spacing = s.x.size() < 2 ? pixels : pixels / static_cast<double>(count);
+  if (!s.low.empty() && s.shape != Shape::band) draw_spread(s, c.colour, sideways);
+  switch (s.shape) {
+    case Shape::band:
+      return ImPlot::PlotShaded("##band", s.x.data(), s.low.data(), s.high.data(), count, fill(c.colour, 0.13f));
+    case Shape::bars:
+      if (pixels / limits.X.Size() < 3) return draw_levels(s, c.colour, log);
+      return ImPlot::PlotBars("##bars", s.x.data(), s.y.data(), count, 0.7, fill(c.colour));
+    case Shape::steps:
+      return draw_levels(s, c.colour, log);
+    case Shape::marks:
+    case Shape::dots: {
+      const ImPlotSpec spec = mark_spec(s.ink, c.colour, sideways ? 4 : spacing >= 5 ? 3.2f : 1.8f);
+      return ImPlot::PlotScatter("##marks", (sideways ? s.y : s.x).data(), (sideways ? s.x : s.y).data(), count, spec);
+    }
+    case Shape::line:
+    case Shape::line_and_marks:
+      return draw_line(s, c.colour, spacing);
+  }
+}
+
+/// The curves that are not hidden, decimated to the part of the axis that is shown.
+std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, const NumberSpan& x, double pixels,
+                                  const Palette& colours) {
+  std::vector<DrawnCurve> curves;
+  const std::size_t count = p.series.size() + look.pale.size();
+  const double each = std::min(pixels, most_points / (2 * static_cast<double>(std::max<std::size_t>(1, count))));
+  const auto add = [&](const Series& s, Colour colour) {
+    DrawnCurve& c = curves.emplace_back(DrawnCurve{decimated(s, x.low, x.high, each), colour, curves.size()});
+    for (double& at : c.series.x) at += category_shift(p, curves.size() - 1);
+    if (count > most_spreads && is_line(s)) c.series.low.clear(), c.series.high.clear();
+    if (p.y.log && s.shape != Shape::steps)
+      for (std::vector<double>* const values : {&c.series.y, &c.series.low, &c.series.high})
+        for (double& v : *values)
+          if (!(v > 0)) v = std::numeric_limits<double>::quiet_NaN();
+  };
+  for (const Series& s : look.pale) add(s, faded(ink_colour(s.ink, colours), 0.4f));
+  for (std::size_t i = 0; i < p.series.size(); ++i)
+    if (is_shown(look.hidden, i)) add(p.series[i], ink_colour(p.series[i].ink, colours));
+  std::ranges::stable_sort(curves, {}, rank_of);
+  return curves;
+}
+
+/// Ticks of the x axis with their names, no two of which touch.
+struct NamedTicks {
+  std::vector<double> at;
+  std::vector<const char*> names;
+};
+NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const NumberSpan& x, float width) {
+  NamedTicks ticks;
+  if (look.ticks.empty()) {
+    const auto longest = static_cast<float>(std::to_string(static_cast<long long>(std::min(std::abs(x.high), 1e15))).size());
+    ticks.at = axis_ticks(x.low, x.high, axis.log, std::max(1.0f, width / (px(18) + px(7) * (axis.log ? 5 : longest))));
+    if (axis.whole) std::erase_if(ticks.at, [](double t) { return t != std::floor(t) || t < 0; });
+    return ticks;
+  }
+  std::vector<std::size_t> order(look.ticks.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) { return look.ticks[i]; });
+  float free = -1e30f;
+  for (const std::size_t i : order) {
+    const double t = look.ticks[i],
+                 share = axis.log ? std::log(t / x.low) / std::log(x.high / x.low) : (t - x.low) / (x.high - x.low);
+    const float half = text_width(Face::mono_small, look.names[i]) / 2 + px(4), at = static_cast<float>(share) * width;
+    if (share < 0 || share > 1 || at - half < free) continue;
+    free = at + half;
+    ticks.at.push_back(t), ticks.names.push_back(look.names[i].c_str());
+  }
+  return ticks;
+}
+
+std::vector<EndLabel> end_labels(const FigurePanel& p, const PanelLook& look, const Palette& colours) {
+  std::vector<EndLabel> labels;
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  for (std::size_t i = 0; i < p.series.size(); ++i) {
+    const Series& s = p.series[i];
+    if (!is_shown(look.hidden, i) || !is_line(s) || s.x.empty() || s.x.back() > limits.X.Max) continue;
+    const double y = s.y.back();
+    if (std::isfinite(y) && (!p.y.log || y > 0))
+      labels.push_back({ImPlot::PlotToPixels(s.x.back(), y).y, look.label(s), ink_colour(s.ink, colours)});
+  }
+  return labels;
+}
+
+/// The mouse in the current plot.
+PanelMouse mouse_of() {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize(), drag = ImGui::GetIO().MouseDragMaxDistanceAbs[0];
+  const ImPlotPoint place = ImPlot::GetPlotMousePos();
+  const bool over = ImPlot::IsPlotHovered();
+  return {.over = over,
+          .clicked = over && ImGui::IsMouseReleased(ImGuiMouseButton_Left) && std::hypot(drag.x, drag.y) < px(4) &&
+                     ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left] == 1,
+          .x = place.x,
+          .y = place.y,
+          .from = at,
+          .to = {at.x + size.x, at.y + size.y}};
+}
+
+/// What the mouse did to the shown part of the axis: nothing, or another part; all of it is 0 to 0.
+void take_range(const PanelRange& range, const NumberSpan& all, const NumberSpan& before, NumberSpan now) {
+  const double near = 1e-9 * (all.high - all.low);
+  if (ImPlot::IsPlotHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) now = all;
+  if (now.low == before.low && now.high == before.high) return;
+  const bool whole = now.low <= all.low + near && now.high >= all.high - near;
+  *range.from = whole ? 0 : now.low, *range.to = whole ? 0 : now.high;
+}
+
+/// The part of the axis that is shown.
+NumberSpan shown_part(const PanelRange& range, const NumberSpan& all) {
+  if (range.from == nullptr || !(*range.from < *range.to)) return all;
+  const NumberSpan part{std::max(all.low, *range.from), std::min(all.high, *range.to)};
+  return part.high - part.low < range.least || !(part.low < part.high) ? all : part;
+}
+
+}  // namespace
+
+Colour ink_colour(Ink ink, const Palette& c) {
+  const auto of_print = [&](Colour colour) { return mixed(colour, c.text, (c.background & 255) < 128 ? 0.25f : 0.4f); };
+  constexpr std::array<Colour, 6> others{0xffb27200, 0xff009fe6, 0xff739e00, 0xffa779cc, 0xffe9b456, 0xff005ed5};
+  switch (ink) {
+    case Ink::a:
+      return c.a;
+    case Ink::b:
+      return c.b;
+    case Ink::golden:
+      return c.golden;
+    case Ink::moved:
+      return c.moved;
+    case Ink::bad:
+      return c.bad;
+    case Ink::good:
+      return c.good;
+    case Ink::text:
+      return c.text;
+    default:
+      return of_print(others[static_cast<std::size_t>(ink) - static_cast<std::size_t>(Ink::one)]);
+  }
+}
+
+double category_shift(const FigurePanel& panel, std::size_t i) {
+  const auto count = static_cast<double>(panel.series.size());
+  return panel.x.categories.empty() ? 0 : (static_cast<double>(i) - (count - 1) / 2) * std::min(0.12, 0.7 / count);
+}
+
+LegendName legend_name(const Series& s, bool hidden, const Palette& colours) {
+  const CurveMark mark = s.dashed                  ? CurveMark::dashes
+                         : s.shape == Shape::marks ? CurveMark::dot
+                         : s.shape == Shape::band  ? CurveMark::band
+                         : s.shape == Shape::bars  ? CurveMark::bar
+                                                   : CurveMark::line;
+  return {mark, s.label, s.label, ink_colour(s.ink, colours), s.label + ".", "", hidden, s.dashed ? 5.0f : 0.0f};
+}
+
+void draw_vertical(double x, Colour colour, float weight, const std::string& text) {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const float left = std::floor(ImPlot::PlotToPixels(x, ImPlot::GetPlotLimits().Y.Min).x) + 0.5f;
+  if (left < at.x - 1 || left > at.x + size.x + 1) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  if (text.empty()) return list->AddLine({left, at.y}, {left, at.y + size.y}, colour, px(weight));
+  draw_dashed(list, {left, at.y}, {left, at.y + size.y}, colour, px(4), px(3));
+  const bool fits = left + px(4) + text_width(Face::small, text) < at.x + size.x;
+  draw_text(list, {fits ? left + px(4) : left - px(4), at.y + px(1)}, Face::small, colour, text, fits ? 0.0f : 1.0f);
+}
+
+void shade_range(double from, double to, Colour colour) {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const double low = ImPlot::GetPlotLimits().Y.Min;
+  const float left = ImPlot::PlotToPixels(from, low).x, right = std::max(ImPlot::PlotToPixels(to, low).x, left + px(2));
+  ImPlot::GetPlotDrawList()->AddRectFilled({left, at.y}, {right, at.y + size.y}, colour);
+}
+
+PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size, const Palette& colours) {
+  const bool sideways = !p.x.categories.empty(), zooms = look.shown.from != nullptr;
+  const NumberSpan all = sideways ? NumberSpan{-0.5, static_cast<double>(p.x.categories.size()) - 0.5} : x_range(p);
+  const NumberSpan before = shown_part(look.shown, all);
+  NumberSpan now = before;
+  const ImVec2 room{size.x - look.label_width, size.y};
+  const std::vector<DrawnCurve> curves = curves_of(p, look, before, room.x, colours);
+  const NumberSpan y = y_range(p.y, curves);
+  const NamedTicks ticks = x_ticks(p.x, look, before, room.x - px(48));
+  PlotFrame frame{.id = look.id, .x0 = all.low, .x1 = all.high, .y0 = y.low, .y1 = y.high, .log_y = p.y.log};
+  frame.x_ticks = ticks.at, frame.x_labels = ticks.names, frame.log_x = p.x.log, frame.mouse = true;
+  if (zooms) frame.from = &now.low, frame.to = &now.high, frame.least_span = look.shown.least;
+  frame.categories = p.x.categories, frame.hides_y = look.hides_y;
+  if (!begin_plot(frame, room)) return {};
+  ImPlot::PushPlotClipRect();
+  if (look.behind) look.behind();
+  for (const DrawnCurve& c : curves) {
+    ImGui::PushID(static_cast<int>(c.place));
+    draw_curve(c, p.y.log, sideways);
+    ImGui::PopID();
+  }
+  if (look.above) look.above();
+  ImPlot::PopPlotClipRect();
+  const std::vector<EndLabel> labels = look.label ? end_labels(p, look, colours) : std::vector<EndLabel>{};
+  const PanelMouse mouse = mouse_of();
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  if (zooms) take_range(look.shown, all, before, {limits.X.Min, limits.X.Max});
+  end_plot();
+  draw_end_labels(labels, mouse.to.x + px(6), look.label_width - px(6), mouse.from.y, mouse.to.y);
+  return mouse;
+}
+
+}  // namespace attoscope
