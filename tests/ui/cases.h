@@ -1,7 +1,6 @@
 /// Cases of the window: tests at its controls.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +24,9 @@ struct Group {
 /// All groups.
 std::vector<Group>& groups();
 
-/// Adds cases of a file to `groups`.
+/// Adds a case of a file to `groups`.
 struct Listed {
-  explicit Listed(std::span<const Case> cases, std::string_view file = __builtin_FILE());
-  explicit Listed(const Case& one, std::string_view file = __builtin_FILE()) : Listed(std::span(&one, 1), file) {}
+  explicit Listed(const Case& test, std::string_view file = __builtin_FILE());
 };
 
 /// Defines a case with its subject and its name; `hand` is the user.

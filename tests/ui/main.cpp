@@ -107,11 +107,11 @@ std::vector<Group>& groups() {
   return all;
 }
 
-Listed::Listed(std::span<const Case> cases, std::string_view file) {
+Listed::Listed(const Case& test, std::string_view file) {
   const std::string name = std::filesystem::path(file).stem().string();
   const auto known = std::ranges::find(groups(), name, &Group::name);
   Group& group = known == groups().end() ? groups().emplace_back(name) : *known;
-  group.cases.insert(group.cases.end(), cases.begin(), cases.end());
+  group.cases.push_back(test);
 }
 
 }  // namespace attoscope::testing

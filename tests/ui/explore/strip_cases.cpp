@@ -18,7 +18,7 @@
 namespace attoscope::testing {
 namespace {
 
-void buttons(Hand& hand) {  // six tiles, 0 .. 5
+CASE(strip, buttons) {  // six tiles, 0 .. 5
   const auto back = [&] { hand.click(strip + "###previous tile"); };
   const auto on = [&] { hand.click(strip + "###next tile"); };
   hand.leaves("next of the last", on);
@@ -32,7 +32,7 @@ void buttons(Hand& hand) {  // six tiles, 0 .. 5
 /// Frames of a sixtieth of a second each, for so many tiles.
 void let_play(Hand& hand, int tiles) { hand.frames(15 * tiles); }
 
-void play(Hand& hand) {
+CASE(strip, play) {
   const Playback& playback = hand.stage.state->playback;
   const auto press = [&] { hand.click(strip + "###play"); };
   press();
@@ -55,7 +55,7 @@ void play(Hand& hand) {
   hand.check(!playback.playing, "a step by hand stops it");
 }
 
-void playback_by_the_clock(Hand& hand) {
+CASE(strip, playback_by_the_clock) {
   const Result r = compute(small_session().experiment);  // tiles 0 .. 5
   View view;
   Playback playback;
@@ -73,7 +73,7 @@ void playback_by_the_clock(Hand& hand) {
   hand.check(!advance(playback, view, nullptr, 1), "an answer that went away stops it");
 }
 
-void legends(Hand& hand) {
+CASE(strip, legends) {
   struct Entry {
     const char* id;
     Curve curve;
@@ -105,7 +105,7 @@ void legends(Hand& hand) {
 }
 
 /// A hidden curve gives its room to the shown ones.
-void axes_of_what_is_shown(Hand& hand) {
+CASE(strip, axes_of_what_is_shown) {
   Result r = compute(small_session().experiment);
   for (TraceTile& t : r.trace.tiles) t.error *= 1e4, t.max_used = t.max_true = 1.5 + 0.01 * t.tile;
   hand.stage.told = telling(std::move(r));
@@ -130,7 +130,7 @@ void axes_of_what_is_shown(Hand& hand) {
 }
 
 /// split_kv's runs begin at a tile each.
-void runs_of_split_kv(Hand& hand) {
+CASE(strip, runs_of_split_kv) {
   Session session = small_session();
   session.experiment.a.algorithm = Algorithm::split_kv;
   for (const auto& [splits, begins] : {std::pair{2, std::vector{2.5}}, std::pair{3, std::vector{1.5, 3.5}}}) {
@@ -142,20 +142,6 @@ void runs_of_split_kv(Hand& hand) {
   session.experiment.a.algorithm = Algorithm::flash2;
   hand.open(session);
   hand.check(hand.stage.state->strip.run_begins.empty(), "one run has none");
-}
-
-void narrow_legends(Hand& hand) {
-  hand.view().ui_scale = 2;
-  hand.frames(3);
-  float before = 0;
-  for (const char* id :
-       {"m", "true", "rows", "ties", "moved", "expected", "per row", "l", "alpha", "O", "P", "error", "error of b"}) {
-    const std::string path = strip + "legend " + id;
-    if (!hand.check(hand.exists(path), path + " is there at twice the size")) continue;
-    const float left = hand.place(path, 0).x, right = hand.place(path, 1).x;
-    hand.check(before <= left + 2 && left < right && right <= 1280, path + " is beside the one before it");
-    before = right;
-  }
 }
 
 std::string text_of(const std::vector<FormulaPiece>& pieces) {
@@ -183,7 +169,7 @@ void check_step(Hand& hand, const Result& r, int index) {
   }
 }
 
-void formulas(Hand& hand) {
+CASE(strip, formulas) {
   struct Output {
     Algorithm algorithm;
     const char *first, *later;
@@ -209,7 +195,7 @@ void formulas(Hand& hand) {
   }
 }
 
-void formulas_without_numbers(Hand& hand) {
+CASE(strip, formulas_without_numbers) {
   Result r = compute(small_session().experiment);
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (TraceTile& t : r.trace.tiles) t.max_used = inf, t.alpha = -nan, t.l = nan, t.error = nan;
@@ -220,7 +206,7 @@ void formulas_without_numbers(Hand& hand) {
   hand.check(worked_step(r, 1).error == "no output yet", "two_pass has none before its second pass");
 }
 
-void powers_of_two(Hand& hand) {
+CASE(strip, powers_of_two) {
   Experiment e = small_session().experiment;
   e.a.exponential = ExponentialKind::exp2;
   const Result r = compute(e);
@@ -235,7 +221,7 @@ void powers_of_two(Hand& hand) {
 }
 
 /// Moves counted per tile and per row are the same in total.
-void moves_per_row(Hand& hand) {
+CASE(strip, moves_per_row) {
   for (const Algorithm algorithm : emulated_algorithms)
     for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, 20}, Mask{Mask::Kind::padding, 9}})
       for (const bool reversed : {false, true}) {
@@ -256,7 +242,7 @@ void moves_per_row(Hand& hand) {
   hand.check(rows_by_moves(Result{}).empty(), "no map, no rows");
 }
 
-void nothing_to_follow(Hand& hand) {
+CASE(strip, nothing_to_follow) {
   Session session = small_session();
   session.experiment.problem.mask = {Mask::Kind::padding, 9};
   session.experiment.problem.traced_row = 0;
@@ -281,7 +267,7 @@ void nothing_to_follow(Hand& hand) {
   hand.check(why_no_recurrence(telling(compute(small_session().experiment))).empty(), "there is something to follow");
 }
 
-void track(Hand& hand) {
+CASE(strip, track) {
   const std::string path = strip + "##tile";
   hand.changes("to the left", [&] { hand.drag(hand.place(path, 0.9f), hand.place(path, 0)); }, scrubbed(0));
   hand.changes("to the right", [&] { hand.drag(hand.place(path, 0.1f), hand.place(path, 1)); }, scrubbed(-1));
@@ -289,13 +275,13 @@ void track(Hand& hand) {
   hand.changes("typed beyond", [&] { hand.type(path, "77"); }, scrubbed(-1));
 }
 
-void plots(Hand& hand) {
+CASE(strip, plots) {
   for (const char* plot : {"running max", "rescales", "row sum", "error so far"})
     for (const int tile : {0, 3})
       hand.changes(plot, [&] { hand.press(hand.on_plot(strip + plot, tile, 0.9f)); }, scrubbed(tile));
 }
 
-void theme_and_scale(Hand& hand) {
+CASE(bars, theme_and_scale) {
   hand.changes("light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::light; });
   hand.changes("contrast", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::high_contrast; });
   hand.changes("dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::dark; });
@@ -309,7 +295,7 @@ void theme_and_scale(Hand& hand) {
 }
 
 /// The status bar shows the numbers of the current workspace.
-void status(Hand& hand) {
+CASE(bars, numbers_of_workspaces) {
   hand.view().workspace = Workspace::train;
   hand.stage.told = hand.stage.panel_input();
   hand.stage.told->train.progress.step = 240, hand.stage.told->train.progress.steps = 400;
@@ -329,17 +315,9 @@ void status(Hand& hand) {
   hand.frames(3);
   hand.stage.told = hand.stage.panel_input();
   hand.check(first() == "lesson 1 of " + std::to_string(hand.stage.told->learn.lessons->size()), "Learn: " + first());
-  std::vector<std::vector<std::uint8_t>> bars;
-  for (const Workspace w : {Workspace::explore, Workspace::sweep, Workspace::learn}) {
-    hand.view().workspace = w;
-    hand.frames(3);
-    const Picture p = hand.picture();
-    bars.emplace_back(p.rgb.end() - static_cast<std::ptrdiff_t>(p.width) * 3 * 24, p.rgb.end());
-  }
-  hand.check(bars[0] != bars[1] && bars[1] != bars[2] && bars[0] != bars[2], "and it is drawn");
 }
 
-void help(Hand& hand) {
+CASE(bars, help) {
   hand.leaves("help", [&] { hand.click(top_bar + "###help"); });
   hand.check(hand.stage.state->popups.help, "the button shows it");
   hand.leaves("close", [&] { hand.click("//Help/close"); });
@@ -350,7 +328,7 @@ void help(Hand& hand) {
   hand.check(!hand.stage.state->popups.help, "and closes it");
 }
 
-void keys(Hand& hand) {
+CASE(keys, all_keys) {
   for (int i = 8; i >= 0; --i)
     hand.changes("a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
   for (int i = 0; i < 3; ++i)
@@ -370,7 +348,7 @@ void keys(Hand& hand) {
   hand.changes("Esc", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
 }
 
-void tile_keys(Hand& hand) {
+CASE(keys, tiles) {
   hand.changes("comma", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
   hand.changes("comma again", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(3));
   hand.changes("Shift and comma", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); }, scrubbed(0));
@@ -383,7 +361,7 @@ void tile_keys(Hand& hand) {
   hand.changes("comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
 }
 
-void keys_while_typing(Hand& hand) {
+CASE(keys, not_while_typing) {
   hand.leaves("letters in a text field", [&] {
     hand.click(controls + "##input");
     hand.pick("open a file ...");
@@ -395,7 +373,7 @@ void keys_while_typing(Hand& hand) {
   });
 }
 
-void quit(Hand& hand) {
+CASE(keys, quit) {
   hand.leaves("Ctrl+Q", [&] {
     hand.check(!hand.stage.asked_to_quit, "not yet");
     hand.key(ImGuiMod_Ctrl | ImGuiKey_Q);
@@ -404,7 +382,7 @@ void quit(Hand& hand) {
 }
 
 /// Numbers at the ends of double's range, and beyond them, in everything that is drawn.
-void extreme_numbers(Hand& hand) {
+CASE(strip, extreme_numbers) {
   const Result calm = compute(small_session().experiment);
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const double x : {1.7e308, -1.7e308, 5e-324, 0.0, inf, std::nan("")}) {
@@ -431,47 +409,6 @@ void extreme_numbers(Hand& hand) {
     hand.check(hand.exists(strip + "###play"), "the strip is drawn");
   }
 }
-
-/// The slider has room at every width, and the worked step stands beside it and the buttons.
-void slider_has_room(Hand& hand) {
-  for (const int width : {1280, 1600, 2560}) {
-    hand.stage.resize(width, width == 1280 ? 800 : 1000);
-    hand.frames(3);
-    const std::string at = " at " + std::to_string(width);
-    const ImVec2 from = hand.place(strip + "##tile", 0, 0), to = hand.place(strip + "##tile", 1, 1);
-    hand.check(to.x - from.x >= 300, "the slider is long" + at);
-    hand.check(from.y >= hand.place(strip + "###next limit", 1, 1).y, "below the buttons" + at);
-    hand.check(to.y <= hand.place(strip + "running max", 0, 1).y + 56, "and close to the plots" + at);
-  }
-}
-
-constexpr std::array cases{
-    Case{"strip", "slider has room", slider_has_room},
-    Case{"strip", "buttons", buttons},
-    Case{"strip", "track", track},
-    Case{"strip", "play", play},
-    Case{"strip", "playback by the clock", playback_by_the_clock},
-    Case{"strip", "legends", legends},
-    Case{"strip", "legends where there is little room", narrow_legends},
-    Case{"strip", "axes of what is shown", axes_of_what_is_shown},
-    Case{"strip", "runs of split_kv", runs_of_split_kv},
-    Case{"strip", "formulas without numbers", formulas_without_numbers},
-    Case{"strip", "formulas", formulas},
-    Case{"strip", "powers of two", powers_of_two},
-    Case{"strip", "moves per row", moves_per_row},
-    Case{"strip", "nothing to follow", nothing_to_follow},
-    Case{"strip", "extreme numbers", extreme_numbers},
-    Case{"strip", "plots", plots},
-    Case{"bars", "theme and scale", theme_and_scale},
-    Case{"bars", "numbers of workspaces", status},
-    Case{"bars", "help", help},
-    Case{"keys", "all keys", keys},
-    Case{"keys", "tiles", tile_keys},
-    Case{"keys", "not while typing", keys_while_typing},
-    Case{"keys", "quit", quit},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -31,7 +31,7 @@ bool tile_is_at_limit(const Experiment& e, double m) {
 }
 
 /// The wheel zooms, a drag moves, a double click and a button show all.
-void zoomed(Hand& hand) {
+CASE(tile_range, zoomed) {
   const Session before = hand.session();
   const auto at = [&](double x) { return hand.on_plot(strip + "row sum", x, 0.4f); };
   const auto same_but_range = [&](Session& s) { s.view.tiles = hand.view().tiles; };
@@ -59,7 +59,7 @@ void zoomed(Hand& hand) {
 }
 
 /// The scrubber takes the range with it.
-void scrubbed_beyond(Hand& hand) {
+CASE(tile_range, scrubbed_beyond) {
   hand.view().tiles = {0.5, 2.5};  // tiles 1 and 2
   hand.view().scrubbed_tile = 2;
   hand.frames(2);
@@ -73,7 +73,7 @@ void scrubbed_beyond(Hand& hand) {
       [](Session& s) { s.view.scrubbed_tile = 0, s.view.tiles = {-0.5, 1.5}; });
 }
 
-void ranges(Hand& hand) {
+CASE(tile_range, ranges) {
   const Result r = compute(small_session().experiment);  // tiles 0 .. 5
   View view;
   hand.check(shown_tiles(r, view) == TileRange{-0.5, 5.5} && shows_all_tiles(r, view), "all");
@@ -95,7 +95,7 @@ void ranges(Hand& hand) {
 }
 
 /// Jumps to the tiles in which m moved, or a number met its limit.
-void events(Hand& hand) {
+CASE(tile_range, events) {
   Result r = compute(small_session().experiment);
   for (TraceTile& t : r.trace.tiles) t.moved = t.tile == 1 || t.tile == 4;
   r.trace.tiles[2].saturated = 3;
@@ -121,15 +121,6 @@ void events(Hand& hand) {
   hand.check(!tile_is_at_limit(small_session().experiment, 60000) && tile_is_at_limit(with_m_in_fp16(), 65504),
              "m meets the limit of its format");
 }
-
-constexpr std::array cases{
-    Case{"tile range", "zoomed", zoomed},
-    Case{"tile range", "scrubbed beyond", scrubbed_beyond},
-    Case{"tile range", "ranges", ranges},
-    Case{"tile range", "events", events},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -78,7 +78,7 @@ bool says(Hand& hand, const std::string& part) {
   return std::ranges::any_of(problems(hand), [&](const std::string& p) { return p.find(part) != std::string::npos; });
 }
 
-void turning(Hand& hand) {
+CASE(learn, turning) {
   open_learn(hand);
   const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
   if (!hand.check(lessons.size() >= 2, "there are lessons")) return;
@@ -96,7 +96,7 @@ void turning(Hand& hand) {
   });
 }
 
-void presenting(Hand& hand) {
+CASE(learn, presenting) {
   open_learn(hand);
   const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
   const int last = static_cast<int>(lessons[0].steps.size()) - 1;
@@ -144,7 +144,7 @@ tolerance: 5%
 ```
 )";
 
-void quizzes(Hand& hand) {
+CASE(learn, quizzes) {
   open_text(hand, quiz);
   const auto answered = [](int view, const char* value) {
     return [view, value](Session& s) {
@@ -160,7 +160,7 @@ void quizzes(Hand& hand) {
   hand.check(problems(hand).empty(), "nothing is wrong");
 }
 
-void by_hand(Hand& hand) {
+CASE(learn, by_hand) {
   open_text(hand, "# Test\n\n## Step\n\n```quiz\nquestion: 2 + 2?\nask: number\nequals: 4\nexplanation: Count.\n```\n");
   const auto answered = [](const char* value) {
     return [value](Session& s) { s.lesson.views = {{"test", 0, {{"answer", value}}}}; };
@@ -207,7 +207,7 @@ formats: e4m3, fp16, bf16, fp32
 )";
 
 /// Answers are kept in the session, and judged; they are given by typing, by clicks, by the mouse and by keys.
-void making(Hand& hand) {
+CASE(learn, making) {
   open_text(hand, exercises);
   hand.stage.resize(1280, 1200);  // all three in sight
   hand.frames(2);
@@ -255,7 +255,7 @@ void making(Hand& hand) {
 }
 
 /// Answers of a session that no window could have given.
-void strange_answers(Hand& hand) {
+CASE(learn, strange_answers) {
   open_text(hand, exercises);
   hand.session().lesson.views = {{"test", 0, {{"answer", std::string(5000, '(')}, {"answer2", "\xff"}}},
                                  {"test", 1, {{"answer", "0 0 7"}}},
@@ -302,7 +302,7 @@ algorithm: flash2
 The rest.
 )";
 
-void what_is_broken(Hand& hand) {
+CASE(learn, what_is_broken) {
   open_text(hand, broken);
   for (const char* part :
        {"'\\frac{1}{'", "nosuchthing", "a.joy", "'nonsense'", "'minus'", "tolerance is 'much'", "\\begin{matrix}"})
@@ -315,7 +315,7 @@ void what_is_broken(Hand& hand) {
   }
 }
 
-void without_lessons(Hand& hand) {
+CASE(learn, no_lessons) {
   open_learn(hand);
   PanelInput input = hand.stage.panel_input();
   for (const auto& none : {std::shared_ptr<const Lessons>(), std::make_shared<const Lessons>()}) {
@@ -340,7 +340,7 @@ int height_of(const std::string& file) {
   return height;
 }
 
-void figure(Hand& hand) {
+CASE(learn, figure) {
   open_learn(hand);
   const TemporaryDirectory directory;
   hand.stage.exporter = PlotExporter(directory / "");
@@ -368,7 +368,7 @@ void figure(Hand& hand) {
 }
 
 /// Every page of every shipped lesson, at two sizes, is drawn without a fault.
-void every_page(Hand& hand) {
+CASE(learn, every_page) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
   for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1600, 1000}}) {
@@ -387,7 +387,7 @@ void every_page(Hand& hand) {
 }
 
 /// Numbers of the text are asked for and arrive; a click opens the setting.
-void live_numbers(Hand& hand) {
+CASE(learn, live_numbers) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
   for (const Lesson& lesson : *lessons)
@@ -416,7 +416,7 @@ void live_numbers(Hand& hand) {
 }
 
 /// Every control of the list, of a page with quizzes and of the bar below has a tooltip; so do those of exercises.
-void tooltips(Hand& hand) {
+CASE(learn, tooltips) {
   open_text(hand, exercises);
   hand.stage.resize(1280, 1200);
   hand.frames(2);
@@ -432,23 +432,6 @@ void tooltips(Hand& hand) {
   }
   hand.check(count >= 11, "a lesson, a dot, five buttons, three choices, a field; found " + std::to_string(count));
 }
-
-constexpr std::array cases{
-    Case{"learn", "tooltips", tooltips},
-    Case{"learn", "turning", turning},
-    Case{"learn", "presenting", presenting},
-    Case{"learn", "quizzes", quizzes},
-    Case{"learn", "by hand", by_hand},
-    Case{"learn", "exercises", making},
-    Case{"learn", "strange answers", strange_answers},
-    Case{"learn", "broken", what_is_broken},
-    Case{"learn", "no lessons", without_lessons},
-    Case{"learn", "figure", figure},
-    Case{"learn", "every page", every_page},
-    Case{"learn", "live numbers", live_numbers},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

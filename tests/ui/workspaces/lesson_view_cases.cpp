@@ -97,7 +97,7 @@ BitText bits_of_code(const Format& f, unsigned code) {
 }
 
 /// Every code of a format: its number has these bits, and the next code's number is its neighbour.
-void codes(Hand& hand) {
+CASE(lesson_views, codes) {
   for (const Format& f :
        {e4m3, e5m2, fp16, bf16, Format{2, 1}, Format{4, 3}, Format{5, 0}, Format{3, 0, Overflow::nan, true}}) {
     int wrong_bits = 0, wrong_neighbours = 0;
@@ -124,7 +124,7 @@ void codes(Hand& hand) {
       "the top exponent");
 }
 
-void reals(Hand& hand) {
+CASE(lesson_views, reals) {
   hand.check(real_of("0.1") == 0.1 && real_of("-1/4") == -0.25 && real_of("2^-14") == std::ldexp(1.0, -14), "numbers");
   hand.check(real_of("exp(11)") == std::exp(11.0) && real_of("-exp(0)") == -1.0 && real_of("+2") == 2.0,
              "exponentials and signs");
@@ -136,7 +136,7 @@ void reals(Hand& hand) {
 
 // --- bits -------------------------------------------------------------------------------------------------------------
 
-void bits(Hand& hand) {
+CASE(lesson_views, bits) {
   const std::string one = "bits\nvalue: 0.1\nformat: fp16";
   const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
   expect(hand, one, "another value", [&] { hand.fill(page + "##value", "1/3"); }, {{"value", in_full(1.0 / 3)}});
@@ -155,7 +155,7 @@ void bits(Hand& hand) {
       "the largest exponent bit", [&] { hand.press(bit(1)); }, changed({{"value", in_full(-0.10003662109375 * 65536)}}));
 }
 
-void bits_words(Hand& hand) {
+CASE(lesson_views, bits_words) {
   show(hand, "bits\nvalue: 0.1\nformat: fp16");
   hand.check(said(hand) == "x = 0.1 is stored in fp16 as 0.0999755859375.", said(hand));
   show(hand, "bits\nvalue: 65520\nformats: fp16, bf16, fp32");
@@ -178,7 +178,7 @@ void bits_words(Hand& hand) {
 constexpr const char* sum_block = "sum\ngpu: h100\nformat: fp16\na: 1.5, 0.25\nb: 1, 2\nc: 4";
 
 /// Digits of elements and scales against codes that are known: OCP MX 1.0, tables of e2m1 and e8m0.
-void block_digits(Hand& hand) {
+CASE(lesson_views, digits_of_blocks) {
   const auto is = [&](const Element& e, double x, const char* digits) {
     hand.check(element_digits(e, x) == digits, name(e) + " " + std::to_string(x) + " is " + element_digits(e, x));
   };
@@ -197,7 +197,7 @@ void block_digits(Hand& hand) {
   hand.check(scale_digits(ScaleFormat::e4m3_scale, 224) == "01110110", "224 in e4m3");
 }
 
-void block_bits(Hand& hand) {
+CASE(lesson_views, block_bits) {
   const std::string block = "bits\nstorage: int8/token\nnumbers: 254, 3, 0.9, -5";
   show(hand, block);
   hand.check(said(hand) == "4 elements of 8 bits and one scale of 32: mean |error| 7.25e-1, 1 became 0.", said(hand));
@@ -230,7 +230,7 @@ std::string digits_of(const SumRow& row, const SumTable& table) {
 }
 
 /// A block with three bits after the largest exponent: 8 + 0.75 * 1.5 + 2, in columns from 2^3 to 2^-3.
-void sum_rows(Hand& hand) {
+CASE(lesson_views, sum_rows) {
   TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
   rule.aligned_bits = 3;
   const std::vector<float> a{0.75F, -1, 0}, b{1.5F, 2, 5};
@@ -251,7 +251,7 @@ void sum_rows(Hand& hand) {
              "c after the block");
 }
 
-void sum(Hand& hand) {
+CASE(lesson_views, sum) {
   const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
   expect(hand, sum_block, "another GPU", press("gpu/a100"), {{"gpu", "a100"}});
   expect(hand, sum_block, "another format", press("format/bf16"), {{"format", "bf16"}});
@@ -266,7 +266,7 @@ void sum(Hand& hand) {
   expect(hand, five + "\nblock: 2", "the one before", press("###block before"), {{"block", "1"}});
 }
 
-void sum_words(Hand& hand) {
+CASE(lesson_views, sum_words) {
   show(hand, sum_block);
   hand.check(said(hand) == "h100, block 1 of 1: nothing is cut off; the result is 6, the exact sum.", said(hand));
   show(hand, "sum\ngpu: h100\nformat: e4m3\na: 1.5, 1.25\nb: 1, 1\nc: 30000");
@@ -291,7 +291,7 @@ void sum_words(Hand& hand) {
 
 constexpr const char* small = "\nn: 32\nd: 8\nblock_k: 8\n";
 
-void heatmap(Hand& hand) {
+CASE(lesson_views, heatmap) {
   const std::string block = std::string("heatmap\nfield: a_error\ncontrols: format, policy, n, block_k") + small;
   const auto known = show_answered(hand, block);
   const Result& r = *known->result;
@@ -319,7 +319,7 @@ void heatmap(Hand& hand) {
 
 // --- controls ---------------------------------------------------------------------------------------------------------
 
-void controls(Hand& hand) {
+CASE(lesson_views, controls) {
   const std::string all =
       "plot\nkind: staircase\ncontrols: n, d, block_k, block_q, mantissa_bits, exponent_bits, seed, tau, splits, p_exponent, "
       "format, mask, scale, "
@@ -346,7 +346,7 @@ void controls(Hand& hand) {
 }
 
 /// The last change counts: a policy takes back the steps, a format its bits.
-void last_counts(Hand& hand) {
+CASE(lesson_views, last_counts) {
   show(hand, "plot\nkind: staircase\ncontrols: format, mantissa_bits, policy, a.O, a.m");
   hand.changes("bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
   hand.changes("a format", [&] { hand.click(page + "format/fp16"); }, changed({{"format", "fp16"}}));
@@ -367,7 +367,7 @@ void last_counts(Hand& hand) {
 
 // --- policy -----------------------------------------------------------------------------------------------------------
 
-void policies_by_step(Hand& hand) {
+CASE(lesson_views, policies_by_step) {
   const std::string block = std::string("policy\npolicy: eager") + small;
   const auto known = show_answered(hand, block);
   hand.check(has(said(hand), verdict(*known->result).headline), said(hand));
@@ -391,7 +391,7 @@ void policies_by_step(Hand& hand) {
 
 // --- plots ------------------------------------------------------------------------------------------------------------
 
-void row_plots(Hand& hand) {
+CASE(lesson_views, row_plots) {
   for (const char* kind : {"trace", "error", "rescales"}) {
     const std::string block = std::string("plot\nkind: ") + kind + small;
     const auto known = show_answered(hand, block);
@@ -418,7 +418,7 @@ LessonQuestion sweep_of(const char* measure, std::vector<std::string> vary, int 
   return question;
 }
 
-void sweeps(Hand& hand) {
+CASE(lesson_views, sweeps) {
   const std::string block =
       std::string("plot\nkind: sweep\nvary: block_k=4:32:x2\nvary2: policy=hw,eager\nmeasure: a.mean_abs\nseeds: 2") + small;
   const auto known = show_answered(hand, block, sweep_of("a.mean_abs", {"block_k=4:32:x2", "policy=hw,eager"}, 2));
@@ -441,7 +441,7 @@ void sweeps(Hand& hand) {
 }
 
 /// Points that cannot be computed, one point, all the same, none finite.
-void odd_sweeps(Hand& hand) {
+CASE(lesson_views, odd_sweeps) {
   show(hand, std::string("plot\nkind: sweep\nvary: n=16,32\nmeasure: b.rms") + small);
   LessonAnswer odd{.question = {view_of(hand).experiment, "b.rms", {"n=16,32"}, 1}};
   odd.table.axes = {{"n", "N", {"16", "32"}, {16, 32}}};
@@ -462,7 +462,7 @@ void odd_sweeps(Hand& hand) {
   hand.check(hand.well(), "a question without an answer");
 }
 
-void bytes(Hand& hand) {
+CASE(lesson_views, bytes) {
   const std::string block = "plot\nkind: bytes\nover: n\nn: 1024\nblock_q: 32\ncontrols: block_q";
   show(hand, block);
   const Traffic t = traffic(view_of(hand).experiment);
@@ -481,7 +481,7 @@ void bytes(Hand& hand) {
   expect_problem(hand, "plot\nkind: bytes\nover: time", "over is 'time', expected n or M");
 }
 
-void loop(Hand& hand) {
+CASE(lesson_views, loop) {
   show(hand, "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 32");
   const Traffic t = traffic(view_of(hand).experiment);
   hand.check(has(said(hand), "Query block 1 of 4, key tile 1 of 2: loads Q, K, V."), said(hand));
@@ -499,7 +499,7 @@ void loop(Hand& hand) {
 }
 
 /// Two heaps and their distance, which depends on N, the number of weights.
-void heaps(Hand& hand) {
+CASE(lesson_views, heaps) {
   const std::string block = "plot\nkind: heaps\nn: ";
   show(hand, block + "16\ncontrols: n");
   const std::string few = said(hand);
@@ -511,7 +511,7 @@ void heaps(Hand& hand) {
   hand.check(hand.stage.state->learn->problems.empty(), "any number of weights");
 }
 
-void formats(Hand& hand) {
+CASE(lesson_views, formats) {
   show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1\nto: 4");
   hand.check(said(hand) == "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.", said(hand));
   for (const char* range : {"from: 0\nto: 1e-9", "from: -600\nto: 600", "from: 400\nto: 1e9"})
@@ -528,7 +528,7 @@ void formats(Hand& hand) {
 // --- states -----------------------------------------------------------------------------------------------------------
 
 /// Views without answers and with NaN, at every size, theme and scale.
-void states(Hand& hand) {
+CASE(lesson_views, states) {
   const std::array<std::string, 9> blocks{"bits\nformats: fp16, fp64",
                                           "heatmap\nfield: b_ulps",
                                           "policy",
@@ -557,7 +557,7 @@ void states(Hand& hand) {
   }
 }
 
-void tooltips(Hand& hand) {
+CASE(lesson_views, tooltips) {
   for (const std::string& block :
        {std::string("bits\nvalue: 0.1"), std::string("plot\nkind: exp"), std::string("plot\nkind: bytes\nover: M"),
         std::string("sum\ngpu: v100\na: 1, 2, 3, 4, 5\nb: 1"),
@@ -571,33 +571,6 @@ void tooltips(Hand& hand) {
       if (hand.exists(page + what)) hand.check(hand.explained(hand.id(page + what)), block + ": " + what + " explains itself");
   }
 }
-
-constexpr std::array cases{
-    Case{"lesson views", "codes", codes},
-    Case{"lesson views", "reals", reals},
-    Case{"lesson views", "bits", bits},
-    Case{"lesson views", "bits words", bits_words},
-    Case{"lesson views", "digits of blocks", block_digits},
-    Case{"lesson views", "blocks", block_bits},
-    Case{"lesson views", "sum rows", sum_rows},
-    Case{"lesson views", "sum", sum},
-    Case{"lesson views", "sum words", sum_words},
-    Case{"lesson views", "heatmap", heatmap},
-    Case{"lesson views", "controls", controls},
-    Case{"lesson views", "last counts", last_counts},
-    Case{"lesson views", "policy", policies_by_step},
-    Case{"lesson views", "row plots", row_plots},
-    Case{"lesson views", "sweeps", sweeps},
-    Case{"lesson views", "odd sweeps", odd_sweeps},
-    Case{"lesson views", "bytes", bytes},
-    Case{"lesson views", "loop", loop},
-    Case{"lesson views", "heaps", heaps},
-    Case{"lesson views", "formats", formats},
-    Case{"lesson views", "states", states},
-    Case{"lesson views", "tooltips", tooltips},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

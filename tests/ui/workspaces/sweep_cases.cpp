@@ -47,7 +47,7 @@ void run_all(Hand& hand) {
   wait(hand, complete, "every point is computed");
 }
 
-void parameters(Hand& hand) {
+CASE(sweep, parameters) {
   hand.open(sweep_session());
   hand.changes(
       "format is varied", [&] { hand.choose(plan_panel + "first/##parameter", "##format"); },
@@ -82,7 +82,7 @@ void parameters(Hand& hand) {
   hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "while its search field had the keyboard");
 }
 
-void values(Hand& hand) {
+CASE(sweep, values) {
   hand.open(sweep_session());
   hand.changes(
       "a list is typed", [&] { hand.fill(plan_panel + "first/##values", "8,16,24"); },
@@ -107,7 +107,7 @@ void values(Hand& hand) {
   hand.check(!hand.exists(plan_panel + "first/form/list"), "and no control for them");
 }
 
-void value_forms(Hand& hand) {
+CASE(sweep, value_forms) {
   hand.check(
       form_of("1:8:x2") == ValueForm::doubling && form_of("1:8") == ValueForm::linear && form_of("1,8") == ValueForm::list,
       "forms are told apart");
@@ -118,7 +118,7 @@ void value_forms(Hand& hand) {
   hand.check(without({"a,b", "c"}, 1) == "a,b;", "one value with a comma");
 }
 
-void measures(Hand& hand) {
+CASE(sweep, measures) {
   hand.open(sweep_session());
   run_all(hand);
   hand.changes(
@@ -146,7 +146,7 @@ void measures(Hand& hand) {
   hand.changes("heat map", [&] { hand.click(plan_panel + "shape/heat map"); }, [](Session& s) { s.sweep.heat_map = true; });
 }
 
-void ready_made(Hand& hand) {
+CASE(sweep, ready_made) {
   hand.open(sweep_session());
   hand.changes(
       "which format",
@@ -170,7 +170,7 @@ void ready_made(Hand& hand) {
   }
 }
 
-void runs(Hand& hand) {
+CASE(sweep, runs) {
   hand.open(sweep_session());
   hand.leaves("running", [&] { run_all(hand); });
   const SweepTable& t = *hand.stage.panel_input().sweep.table;
@@ -211,7 +211,7 @@ void runs(Hand& hand) {
       });
 }
 
-void keys_run(Hand& hand) {
+CASE(sweep, keys) {
   Session s = sweep_session();
   s.experiment.problem.n = 256;
   s.sweep.seeds = 2000;
@@ -237,7 +237,7 @@ void keys_run(Hand& hand) {
 }
 
 /// Keys of Explore change nothing here.
-void keys_of_explore(Hand& hand) {
+CASE(sweep, keys_of_explore) {
   hand.open(sweep_session());
   for (const ImGuiKey key : {ImGuiKey_1, ImGuiKey_9, ImGuiKey_L, ImGuiKey_P, ImGuiKey_G, ImGuiKey_0, ImGuiKey_M, ImGuiKey_V,
                              ImGuiKey_B, ImGuiKey_X, ImGuiKey_Comma, ImGuiKey_Period, ImGuiKey_J})
@@ -245,7 +245,7 @@ void keys_of_explore(Hand& hand) {
 }
 
 /// Numbers of a handy size are written as such, with as many decimals in all lines; others with exponents.
-void means_in_digits(Hand& hand) {
+CASE(sweep, means_in_digits) {
   const auto texts = [](std::initializer_list<double> means, std::initializer_list<double> shown, int more = 0) {
     SweepTable t;
     t.axes = {{"n", "N", {}, {}}};
@@ -295,7 +295,7 @@ PanelInput told_input(const PanelInput& like, std::size_t first, std::size_t sec
   return input;
 }
 
-void strange_states(Hand& hand) {
+CASE(sweep, strange_states) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   hand.open(sweep_session());
   const PanelInput like = hand.stage.panel_input();
@@ -333,7 +333,7 @@ void strange_states(Hand& hand) {
   hand.leaves("a failed row is not opened", [&] { hand.click(rows_panel + "##row 1"); });
 }
 
-void drawings(Hand& hand) {
+CASE(sweep, drawings) {
   hand.open(sweep_session());
   const PanelInput f = told_input(hand.stage.panel_input(), 5, 0, [](std::size_t i) { return 1e-3 * double(i + 1); }, false);
   SweepDrawing d;
@@ -370,7 +370,7 @@ void drawings(Hand& hand) {
              sweep_csv(*f.sweep.table));
 }
 
-void fixed_words(Hand& hand) {
+CASE(sweep, fixed_words) {
   Experiment e = small_session().experiment;
   SweepPlan plan;
   plan.first.key = "n";
@@ -381,7 +381,7 @@ void fixed_words(Hand& hand) {
 }
 
 /// Q, K, V of a file have no seeds to vary: the plan says so, and each combination is computed once.
-void captured_input(Hand& hand) {
+CASE(sweep, captured_input) {
   Session s = all_heads(64);
   s.view.workspace = Workspace::sweep;
   s.sweep.first = {"block_k", "8:32:x2"};
@@ -404,24 +404,6 @@ void captured_input(Hand& hand) {
              "inputs that are drawn have seeds");
   hand.check(hand.picture().rgb != said.rgb, "and nothing is said");
 }
-
-constexpr std::array cases{
-    Case{"sweep", "parameters", parameters},
-    Case{"sweep", "captured input", captured_input},
-    Case{"sweep", "values", values},
-    Case{"sweep", "value forms", value_forms},
-    Case{"sweep", "measures", measures},
-    Case{"sweep", "ready-made", ready_made},
-    Case{"sweep", "runs", runs},
-    Case{"sweep", "keys", keys_run},
-    Case{"sweep", "keys of Explore", keys_of_explore},
-    Case{"sweep", "means in digits", means_in_digits},
-    Case{"sweep", "strange states", strange_states},
-    Case{"sweep", "drawings", drawings},
-    Case{"sweep", "fixed words", fixed_words},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

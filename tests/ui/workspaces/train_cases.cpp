@@ -42,7 +42,7 @@ void requests(Hand& hand, const std::string& what, const std::function<void()>& 
                                 found.run, found.layer, found.head, found.sequence, found.file));
 }
 
-void looks(Hand& hand) {
+CASE(train, looks) {
   show_training(hand, train_session(TrainKind::reference));
   hand.changes(
       "measure", [&] { hand.choose(middle + "##measure", "###wasserstein"); },
@@ -83,7 +83,7 @@ void looks(Hand& hand) {
   hand.check(hand.disabled(middle + "##relative") && hand.disabled(middle + "##log"), "a cosine has no unit, and no logarithm");
 }
 
-void steps(Hand& hand) {
+CASE(train, steps) {
   show_training(hand, train_session());
   const auto press = [&](const char* plot, double step) {
     return [&hand, plot, step] { hand.press(hand.on_plot(middle + plot, step)); };
@@ -96,7 +96,7 @@ void steps(Hand& hand) {
   hand.changes("of the kept states", [&] { hand.press(hand.place(middle + "kept steps", 0.49f)); }, picked(200));
 }
 
-void requested(Hand& hand) {
+CASE(train, requested) {
   show_training(hand, train_session(), 0);
   hand.check(!hand.exists(middle + "###train"), "one button runs it");
   requests(hand, "run", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
@@ -131,7 +131,7 @@ void requested(Hand& hand) {
   requests(hand, "space", [&] { hand.key(ImGuiKey_Space); }, {});
 }
 
-void ends(Hand& hand) {
+CASE(train, ends) {
   Session s = train_session();
   show_training(hand, s, 400);
   hand.check(hand.disabled(middle + "###run training") && hand.disabled(middle + "###one step"), "what is done does not go on");
@@ -145,7 +145,7 @@ void ends(Hand& hand) {
 }
 
 /// The wheel zooms all plots; a double click, a button and another training show all steps.
-void zoom(Hand& hand) {
+CASE(train, train_zoom) {
   show_training(hand, train_session());
   const TrainPanelState& m = *hand.stage.state->train;
   const auto zoom_in = [&] {
@@ -170,7 +170,7 @@ void zoom(Hand& hand) {
 }
 
 /// Steps abandoned by going back or by a fork stay as a pale curve from there on.
-void branches(Hand& hand) {
+CASE(train, branches) {
   show_training(hand, train_session(), 240);
   const TrainBranches& b = hand.stage.state->train->branches;
   const auto tell = [&](const std::shared_ptr<TrainRecord>& record) {
@@ -201,7 +201,7 @@ void branches(Hand& hand) {
   hand.check(b.left.empty(), "another training has none");
 }
 
-void checkpoints(Hand& hand) {
+CASE(train, checkpoints) {
   show_training(hand, train_session(), 240);
   const auto inside = [&](const std::string& button, const std::string& file) {
     hand.click(middle + "###checkpoint");
@@ -220,7 +220,7 @@ void checkpoints(Hand& hand) {
   requests(hand, "what was left", [&] { inside("###open left over", ""); }, {.act = Act::open, .file = "/tmp/left.checkpoint"});
 }
 
-void beside_exact(Hand& hand) {
+CASE(train, beside_exact_attention) {
   show_training(hand, train_session());
   for (const auto& [name, bit] : {std::pair{"a - b", 0}, std::pair{"a - exact", 1}, std::pair{"b - exact", 2}}) {
     hand.changes(
@@ -239,7 +239,7 @@ void beside_exact(Hand& hand) {
   hand.check(!hand.exists(middle + "legend a - exact"), "without the third model there is none");
 }
 
-void explored(Hand& hand) {
+CASE(train, explored) {
   Session s = train_session();
   s.train_look.run = 1, s.train_look.layer = 1, s.train_look.head = 3, s.train_look.sequence = 6;
   show_training(hand, s, 240);
@@ -253,7 +253,7 @@ void explored(Hand& hand) {
            {.act = Act::explore, .step = 120, .run = 2, .layer = 1, .head = 3, .sequence = 6});
 }
 
-void suspects(Hand& hand) {
+CASE(train, suspects) {
   show_training(hand, train_session(TrainKind::bisect), 240);
   const TrainRecord& r = *hand.stage.told->train.record;
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
@@ -300,7 +300,7 @@ void look(Hand& hand, const std::string& what) {
   hand.check(*most - *least > 100, what + " is drawn");
 }
 
-void strange_states(Hand& hand) {
+CASE(train, strange_states) {
   Session s = train_session(TrainKind::reference);
   hand.stage.resize(1280, 800);
   show_training(hand, s, 0);
@@ -347,7 +347,7 @@ void strange_states(Hand& hand) {
   }
 }
 
-void found_by_typing(Hand& hand) {
+CASE(train, found_by_typing) {
   show_training(hand, train_session());
   const auto ask = [&](const std::string& query) {
     hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
@@ -363,7 +363,7 @@ void found_by_typing(Hand& hand) {
 }
 
 /// Every item has a tooltip; pictures over steps show their numbers instead.
-void explained(Hand& hand) {
+CASE(train, explained) {
   show_training(hand, train_session(TrainKind::bisect));
   hand.click(plan_panel + "###backward steps");
   for (const std::string window : {"//Train plan", "//Train", "//Train numbers"})
@@ -420,7 +420,7 @@ void wait_for(Hand& hand, const std::function<bool(const TrainView&)>& ready, co
 }
 
 /// A tiny model, really trained by the buttons.
-void trained(Hand& hand) {
+CASE(train, trained) {
   const TemporaryDirectory scratch;
   hand.stage.data_directory = scratch / "";
   const Session s = tiny_session(scratch);
@@ -468,7 +468,7 @@ void check_band(Hand& hand, const Series& curve, const Json& band, const std::ve
 }
 
 /// Three seeds, trained by the button: bands and table have the numbers that `attoscope train --seeds 3 --json` prints.
-void seeds(Hand& hand) {
+CASE(train, seeds) {
   const TemporaryDirectory scratch;
   hand.stage.data_directory = scratch / "";
   Session s = tiny_session(scratch);
@@ -498,26 +498,6 @@ void seeds(Hand& hand) {
   hand.stage.data_directory.clear();
   hand.open(s);
 }
-
-constexpr std::array cases{
-    Case{"train", "looks", looks},
-    Case{"train", "beside exact attention", beside_exact},
-    Case{"train", "steps", steps},
-    Case{"train", "requests", requested},
-    Case{"train", "ends", ends},
-    Case{"train", "train zoom", zoom},
-    Case{"train", "branches", branches},
-    Case{"train", "checkpoints", checkpoints},
-    Case{"train", "explored", explored},
-    Case{"train", "suspects", suspects},
-    Case{"train", "strange states", strange_states},
-    Case{"train", "found by typing", found_by_typing},
-    Case{"train", "explained", explained},
-    Case{"train", "trained", trained},
-    Case{"train", "seeds", seeds},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace {
 
 const std::string plan_panel = train_plan_panel;
 
-void kinds(Hand& hand) {
+CASE(train_plan, kinds) {
   show_training(hand, train_session());
   hand.changes(
       "bands", [&] { hand.click(plan_panel + "kind/bands"); }, [](Session& s) { s.train.kind = TrainKind::reference; });
@@ -34,7 +34,7 @@ void kinds(Hand& hand) {
   hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
 }
 
-void methods(Hand& hand) {
+CASE(train_plan, methods) {
   show_training(hand, train_session());
   hand.changes(
       "format of b", [&] { hand.choose(plan_panel + "b/##format", "fp16"); }, [](Session& s) { s.train.b.format = fp16; });
@@ -89,7 +89,7 @@ void methods(Hand& hand) {
   hand.key(ImGuiKey_Escape);
 }
 
-void exact_heads(Hand& hand) {
+CASE(train_plan, exact_heads) {
   show_training(hand, train_session());
   const auto press = [&](const char* method, int layer, int head, bool shift) {
     if (shift) hand.hold_key(ImGuiMod_Shift, true);
@@ -106,7 +106,7 @@ void exact_heads(Hand& hand) {
   hand.changes("b again", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {}; });
 }
 
-void exchange(Hand& hand) {
+CASE(train_plan, exchange) {
   Session s = train_session();
   s.experiment.format = fp16;
   s.experiment.a.precision = policy("tile").precision;
@@ -134,7 +134,7 @@ void exchange(Hand& hand) {
   hand.check(hand.disabled(plan_panel + "###take methods"), "a GPU's own kernel cannot be taken");
 }
 
-void model_and_recipe(Hand& hand) {
+CASE(train_plan, model_and_recipe) {
   show_training(hand, train_session());
   hand.changes("layers", [&] { hand.type(plan_panel + "##layers", "3"); }, [](Session& s) { s.train.model.layers = 3; });
   hand.changes("width", [&] { hand.type(plan_panel + "##width", "96"); }, [](Session& s) { s.train.model.width = 96; });
@@ -172,7 +172,7 @@ void model_and_recipe(Hand& hand) {
   hand.key(ImGuiKey_Escape);
 }
 
-void text(Hand& hand) {
+CASE(train_plan, text) {
   show_training(hand, train_session());
   hand.changes(
       "a file", [&] { hand.fill(plan_panel + "##text", "/tmp/novel.txt"); },
@@ -187,17 +187,6 @@ void text(Hand& hand) {
                  part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
              "what is wrong is said where it is");
 }
-
-constexpr std::array cases{
-    Case{"train plan", "kinds", kinds},
-    Case{"train plan", "methods", methods},
-    Case{"train plan", "exact heads", exact_heads},
-    Case{"train plan", "exchange", exchange},
-    Case{"train plan", "model and recipe", model_and_recipe},
-    Case{"train plan", "text", text},
-};
-
-const Listed listed(cases);
 
 }  // namespace
 

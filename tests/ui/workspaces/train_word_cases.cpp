@@ -27,7 +27,7 @@ TrainPlan plan_of(TrainKind kind = TrainKind::methods) {
   return plan;
 }
 
-void few_of_many(Hand& hand) {
+CASE(train, growing) {
   Series curve = series_of("", Ink::a, Shape::line);
   constexpr int count = 100'000;
   for (int i = 1; i <= count; ++i) {
@@ -43,7 +43,7 @@ void few_of_many(Hand& hand) {
   hand.check(part.x.front() == 10 && part.x.back() == 21 && part.x.size() == 12, "a part with its neighbours");
 }
 
-void drawings(Hand& hand) {
+CASE(train, drawings) {
   const TrainPlan plan = plan_of(TrainKind::reference);
   auto record = made_record(plan, 100), longer = made_record(plan, 200);
   TrainDrawing d;
@@ -82,7 +82,7 @@ void drawings(Hand& hand) {
              "the worst keeps its sign");
 }
 
-void exact_attention(Hand& hand) {
+CASE(train, exact_attention) {
   TrainPlan plan = plan_of();
   plan.with_exact = true;
   auto r = made_record(plan, 400);
@@ -100,7 +100,7 @@ void exact_attention(Hand& hand) {
   hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
 }
 
-void words(Hand& hand) {
+CASE(train, words) {
   const std::string long_name(3000, 'x');
   hand.check(fmt::format("{} is {}", long_name, 7) == long_name + " is 7", "nothing is cut, however long it is");
   const auto say = [](const TrainRecord& r) { return train_words(made_view(std::make_shared<TrainRecord>(r))); };
@@ -148,11 +148,6 @@ void words(Hand& hand) {
   hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));
   hand.check(heads_csv(*r, 5).starts_with(health_csv(*r).substr(0, 200)), "the heads of the first measured step");
 }
-
-constexpr std::array cases{Case{"train", "growing", few_of_many}, Case{"train", "drawings", drawings},
-                           Case{"train", "exact attention", exact_attention}, Case{"train", "words", words}};
-
-const Listed listed(cases);
 
 }  // namespace
 
