@@ -59,8 +59,11 @@ void Hand::leaves(const std::string& what, const std::function<void()>& act, Whe
 
 void Hand::each(const std::vector<Control>& all, const std::function<void(const std::function<void()>&)>& inside, Where where) {
   for (const Control& control : all) {
-    const auto use = [&] { control.text ? fill(control.path, *control.text) : click(control.path); };
-    const std::string what = control.path + (control.text ? " typed " + *control.text : "");
+    const auto use = [&] {
+      if (control.item) return choose(control.path, *control.item);
+      control.text ? fill(control.path, *control.text) : click(control.path);
+    };
+    const std::string what = control.path + " " + control.text.value_or(control.item.value_or("clicked"));
     changes(what, [&] { inside ? inside(use) : use(); }, control.mutate, where);
   }
 }

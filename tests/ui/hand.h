@@ -46,11 +46,11 @@ class Hand {
                Where where = Where::current());
   /// Expects that `act` changes nothing.
   void leaves(const std::string& what, const std::function<void()>& act, Where where = Where::current());
-  /// A control, and the change that it makes; `text`: typed into it, else it is clicked.
+  /// A control, and the change that it makes; `text`: typed into it; `item`: chosen from its list; else it is clicked.
   struct Control {
     std::string path;
     std::function<void(Session&)> mutate;
-    std::optional<std::string> text = {};
+    std::optional<std::string> text = {}, item = {};
   };
   /// Expects of each control in turn that it changes exactly this; `inside`: acts where the control is, as in a popup.
   void each(const std::vector<Control>& all, const std::function<void(const std::function<void()>&)>& inside = {},

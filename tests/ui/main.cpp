@@ -110,7 +110,7 @@ std::vector<Group>& groups() {
 Listed::Listed(const Case& test, std::string_view file) {
   const std::string name = std::filesystem::path(file).stem().string();
   const auto known = std::ranges::find(groups(), name, &Group::name);
-  Group& group = known == groups().end() ? groups().emplace_back(name) : *known;
+  Group& group = known == groups().end() ? groups().emplace_back(Group{name, {}}) : *known;
   group.cases.push_back(test);
 }
 

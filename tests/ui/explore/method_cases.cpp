@@ -115,12 +115,8 @@ CASE(precision, kernels_of_others) {
   hand.key(ImGuiKey_Escape);
   hand.stage.told->choices.no_hardware.clear();
   hand.experiment().loaded.file = "mine.npy";
-  hand.changes(
-      "a on tensor cores", [&] { hand.choose(column('a') + "##algorithm", "hardware"); },
-      [](Session& s) { s.experiment.a.algorithm = Algorithm::hardware; });
-  hand.changes(
-      "b from a file", [&] { hand.choose(column('b') + "##algorithm", "loaded"); },
-      [](Session& s) { s.experiment.b.algorithm = Algorithm::loaded; });
+  hand.each({{column('a') + "##algorithm", [](Session& s) { s.experiment.a.algorithm = Algorithm::hardware; }, {}, "hardware"},
+             {column('b') + "##algorithm", [](Session& s) { s.experiment.b.algorithm = Algorithm::loaded; }, {}, "loaded"}});
   hand.check(hand.exists(column('a') + "input") && !hand.exists(column('a') + "S"),
              "a's inputs are still rounded, nothing else");
   hand.check(!hand.exists(column('b') + "input") && !hand.exists(column('b') + "accumulate_in_O"), "b has no step");

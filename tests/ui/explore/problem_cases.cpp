@@ -324,9 +324,8 @@ CASE(shape, tiles) {
   hand.leaves("swap of a square", [&] { hand.click(controls + "swap"); });
   hand.changes("square off", [&] { hand.click(controls + "##square"); }, [](Session& s) { s.view.square_tiles = false; });
   hand.changes("block_q alone", [&] { hand.type(controls + "##block_q", "33"); }, [](Session& s) { set_q(s, 33); });
-  hand.changes("swap", [&] { hand.click(controls + "swap"); }, [](Session& s) { set_k(s, 33), set_q(s, 8); });
-  hand.changes(
-      "square on", [&] { hand.click(controls + "##square"); }, [](Session& s) { s.view.square_tiles = true, set_q(s, 33); });
+  hand.each({{controls + "swap", [](Session& s) { set_k(s, 33), set_q(s, 8); }},
+             {controls + "##square", [](Session& s) { s.view.square_tiles = true, set_q(s, 33); }}});
 }
 
 CASE(shape, rows_of_q) {

@@ -25,8 +25,7 @@ CASE(strip, buttons) {  // six tiles, 0 .. 5
   for (const int tile : {4, 3, 2, 1, 0}) hand.changes("previous", back, scrubbed(tile));
   hand.leaves("previous of the first", back);
   for (const int tile : {1, 2, 3, 4, -1}) hand.changes("next", on, scrubbed(tile));
-  hand.changes("first", [&] { hand.click(strip + "###first tile"); }, scrubbed(0));
-  hand.changes("last", [&] { hand.click(strip + "###last tile"); }, scrubbed(-1));
+  hand.each({{strip + "###first tile", scrubbed(0)}, {strip + "###last tile", scrubbed(-1)}});
 }
 
 /// Frames of a sixtieth of a second each, for so many tiles.
@@ -94,8 +93,7 @@ CASE(strip, legends) {
   for (const Entry& entry : entries) {
     const std::string path = strip + "legend " + entry.id;
     const auto toggle = [&](Session& s) { s.view.hidden_curves ^= bit(entry.curve); };
-    hand.changes(path, [&] { hand.click(path); }, toggle);
-    hand.changes(path + " again", [&] { hand.click(path); }, toggle);
+    hand.each({{path, toggle}, {path, toggle}});
   }
   hand.check(!hand.exists(strip + "largest P"), "the plot of P is hidden");
   hand.click(strip + "legend P");
@@ -282,12 +280,12 @@ CASE(strip, plots) {
 }
 
 CASE(bars, theme_and_scale) {
-  hand.changes("light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::light; });
-  hand.changes("contrast", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::high_contrast; });
-  hand.changes("dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::dark; });
-  hand.changes("larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
-  hand.changes("100 %", [&] { hand.click(top_bar + "###UI scale"); }, [](Session& s) { s.view.ui_scale = 1; });
-  hand.changes("smaller", [&] { hand.click(top_bar + "###smaller"); }, [](Session& s) { s.view.ui_scale = 0.875; });
+  hand.each({{top_bar + "###theme", [](Session& s) { s.view.theme = Theme::light; }},
+             {top_bar + "###theme", [](Session& s) { s.view.theme = Theme::high_contrast; }},
+             {top_bar + "###theme", [](Session& s) { s.view.theme = Theme::dark; }},
+             {top_bar + "###larger", [](Session& s) { s.view.ui_scale = 1.125; }},
+             {top_bar + "###UI scale", [](Session& s) { s.view.ui_scale = 1; }},
+             {top_bar + "###smaller", [](Session& s) { s.view.ui_scale = 0.875; }}});
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Equal);
   hand.check(hand.view().ui_scale == 3, "no larger than three times");
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Minus);

@@ -83,8 +83,7 @@ CASE(learn, turning) {
   const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
   if (!hand.check(lessons.size() >= 2, "there are lessons")) return;
   const int last = static_cast<int>(lessons[0].steps.size()) - 1;
-  hand.changes("next", [&] { hand.click(learn + "###next"); }, at(hand, lessons, 0, 1));
-  hand.changes("back", [&] { hand.click(learn + "###back"); }, at(hand, lessons, 0, 0));
+  hand.each({{learn + "###next", at(hand, lessons, 0, 1)}, {learn + "###back", at(hand, lessons, 0, 0)}});
   hand.leaves("back of the first page", [&] { hand.click(learn + "###back"); });
   hand.changes("a number", [&] { hand.click(learn + "step/" + std::to_string(last + 1)); }, at(hand, lessons, 0, last));
   hand.changes("the next lesson", [&] { hand.key(ImGuiKey_PageDown); }, at(hand, lessons, 1, 0));
@@ -152,9 +151,9 @@ CASE(learn, quizzes) {
       s.lesson.views.push_back({"test", view, {{"answer", value}}});
     };
   };
-  hand.changes("a choice", [&] { hand.click(anywhere + "###choice 4"); }, answered(0, "4"));
-  hand.changes("another", [&] { hand.click(anywhere + "###choice 64"); }, answered(0, "64"));
-  hand.changes("a number", [&] { hand.fill(anywhere + "##answer", "3.7"); }, answered(1, "3.7"));
+  hand.each({{anywhere + "###choice 4", answered(0, "4")},
+             {anywhere + "###choice 64", answered(0, "64")},
+             {anywhere + "##answer", answered(1, "3.7"), "3.7"}});
   hand.leaves("no number", [&] { hand.fill(anywhere + "##answer", "e"); });
   hand.changes("as it was", [&] { hand.click(learn + "###restore"); }, [](Session& s) { s.lesson.views.clear(); });
   hand.check(problems(hand).empty(), "nothing is wrong");
@@ -227,17 +226,13 @@ CASE(learn, making) {
   hand.changes(
       "Enter runs too", [&] { hand.fill(anywhere + "##blank 2", "alpha*l + P"); }, answered(0, {{"answer2", "alpha*l + P"}}));
   hand.check(hand.picture().rgb != wrong.rgb, "the answer is judged");
-  hand.changes(
-      "no name", [&] { hand.fill(anywhere + "##blank 1", "exp(m_old)"); },
-      answered(0, {{"answer", "exp(m_old)"}, {"answer2", "alpha*l + P"}}));
-  hand.changes(
-      "all of it", [&] { hand.fill(anywhere + "##blank 1", "exp(m' - m)"); },
-      answered(0, {{"answer", "exp(m' - m)"}, {"answer2", "alpha*l + P"}}));
+  hand.each({{anywhere + "##blank 1", answered(0, {{"answer", "exp(m_old)"}, {"answer2", "alpha*l + P"}}), "exp(m_old)"},
+             {anywhere + "##blank 1", answered(0, {{"answer", "exp(m' - m)"}, {"answer2", "alpha*l + P"}}), "exp(m' - m)"}});
 
   hand.leaves("no key is chosen", [&] { hand.click(anywhere + "###later"); });
   hand.leaves("a key", [&] { hand.click(anywhere + "###key 2"); });
-  hand.changes("later", [&] { hand.click(anywhere + "###later"); }, answered(1, {{"answer", "0 2 1 3"}}));
-  hand.changes("earlier", [&] { hand.click(anywhere + "###earlier"); }, answered(1, {{"answer", "0 1 2 3"}}));
+  hand.each({{anywhere + "###later", answered(1, {{"answer", "0 2 1 3"}})},
+             {anywhere + "###earlier", answered(1, {{"answer", "0 1 2 3"}})}});
   hand.changes(
       "a drag", [&] { hand.drag(hand.place(anywhere + "###key 4", 0.5f), hand.place(anywhere + "###key 3", 0.4f)); },
       answered(1, {{"answer", "0 1 3 2"}}));
@@ -248,9 +243,9 @@ CASE(learn, making) {
   });
   hand.changes("and moves it", [&] { hand.click(anywhere + "###later"); }, answered(1, {{"answer", "0 3 1 2"}}));
 
-  hand.changes("a format", [&] { hand.click(anywhere + "###choice fp16"); }, answered(2, {{"answer", "fp16"}}));
-  hand.changes("another", [&] { hand.click(anywhere + "###choice bf16"); }, answered(2, {{"answer", "bf16"}}));
-  hand.changes("as it was", [&] { hand.click(learn + "###restore"); }, [](Session& s) { s.lesson.views.clear(); });
+  hand.each({{anywhere + "###choice fp16", answered(2, {{"answer", "fp16"}})},
+             {anywhere + "###choice bf16", answered(2, {{"answer", "bf16"}})},
+             {learn + "###restore", [](Session& s) { s.lesson.views.clear(); }}});
   hand.check(problems(hand).empty(), "nothing is wrong");
 }
 

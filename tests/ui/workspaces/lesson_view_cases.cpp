@@ -351,13 +351,9 @@ CASE(lesson_views, last_counts) {
   hand.changes("bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
   hand.changes("a format", [&] { hand.click(page + "format/fp16"); }, changed({{"format", "fp16"}}));
   hand.check(hand.stage.state->learn->views.at(0).experiment->format == fp16, "is that format");
-  hand.changes("a step", [&] { hand.click(page + "##a.O rounded"); }, changed({{"format", "fp16"}, {"a.O", "main"}}));
-  hand.changes(
-      "a policy", [&] { hand.choose(page + "policy/##preset", "all_tile"); },
-      changed({{"format", "fp16"}, {"policy", "all_tile"}}));
-  hand.changes(
-      "a step of it", [&] { hand.click(page + "##a.m rounded"); },
-      changed({{"format", "fp16"}, {"policy", "all_tile"}, {"a.m", "exact"}}));
+  hand.each({{page + "##a.O rounded", changed({{"format", "fp16"}, {"a.O", "main"}})},
+             {page + "policy/##preset", changed({{"format", "fp16"}, {"policy", "all_tile"}}), {}, "all_tile"},
+             {page + "##a.m rounded", changed({{"format", "fp16"}, {"policy", "all_tile"}, {"a.m", "exact"}})}});
   hand.frames(2);
   const Method& a = hand.stage.state->learn->views.at(0).experiment->a;
   Precision wanted = policy("all_tile").precision;
@@ -399,8 +395,7 @@ CASE(lesson_views, row_plots) {
     const std::string number = kind == std::string("rescales") ? fmt::format("{:.2f} times a row", r.rescales.effective_mean)
                                                                : scientific(r.trace.tiles.back().error);
     hand.check(has(said(hand), number), said(hand) + " has " + number);
-    hand.changes("a tile back", [&] { hand.click(page + "###previous tile"); }, changed({{"tile", "2"}}));
-    hand.changes("the last tile", [&] { hand.click(page + "###last tile"); }, changed({{"tile", "-1"}}));
+    hand.each({{page + "###previous tile", changed({{"tile", "2"}})}, {page + "###last tile", changed({{"tile", "-1"}})}});
   }
   show_answered(hand, std::string("plot\nkind: trace") + small);
   const auto hidden = [](unsigned curves) { return std::to_string(usually_hidden | curves); };

@@ -49,21 +49,15 @@ void run_all(Hand& hand) {
 
 CASE(sweep, parameters) {
   hand.open(sweep_session());
-  hand.changes(
-      "format is varied", [&] { hand.choose(plan_panel + "first/##parameter", "##format"); },
-      [](Session& s) { s.sweep.first = {"format", "bf16,fp16,tf32,fp32"}; });
-  hand.changes(
-      "and N", [&] { hand.choose(plan_panel + "second/##parameter", "##n"); },
-      [](Session& s) { s.sweep.second = {"n", "64:1024:x2"}; });
-  hand.changes(
-      "a step of b", [&] { hand.choose(plan_panel + "second/##parameter", "##b.O"); },
-      [](Session& s) { s.sweep.second = {"b.O", "exact,fp32,bf16,fp16"}; });
-  hand.changes(
-      "they change places", [&] { hand.click(plan_panel + "###swap parameters"); },
-      [](Session& s) { std::swap(s.sweep.first, s.sweep.second); });
-  hand.changes(
-      "the second goes", [&] { hand.choose(plan_panel + "second/##parameter", "none"); },
-      [](Session& s) { s.sweep.second = {}; });
+  hand.each(
+      {{plan_panel + "first/##parameter",
+        [](Session& s) { s.sweep.first = {"format", "bf16,fp16,tf32,fp32"}; },
+        {},
+        "##format"},
+       {plan_panel + "second/##parameter", [](Session& s) { s.sweep.second = {"n", "64:1024:x2"}; }, {}, "##n"},
+       {plan_panel + "second/##parameter", [](Session& s) { s.sweep.second = {"b.O", "exact,fp32,bf16,fp16"}; }, {}, "##b.O"},
+       {plan_panel + "###swap parameters", [](Session& s) { std::swap(s.sweep.first, s.sweep.second); }},
+       {plan_panel + "second/##parameter", [](Session& s) { s.sweep.second = {}; }, {}, "none"}});
   hand.changes(
       "found by typing",
       [&] {
@@ -84,16 +78,11 @@ CASE(sweep, parameters) {
 
 CASE(sweep, values) {
   hand.open(sweep_session());
-  hand.changes(
-      "a list is typed", [&] { hand.fill(plan_panel + "first/##values", "8,16,24"); },
-      [](Session& s) { s.sweep.first.values = "8,16,24"; });
-  hand.changes(
-      "as a range", [&] { hand.click(plan_panel + "first/form/linear"); }, [](Session& s) { s.sweep.first.values = "8:24:8"; });
-  hand.changes(
-      "doubling", [&] { hand.click(plan_panel + "first/form/×2"); }, [](Session& s) { s.sweep.first.values = "8:24:x2"; });
-  hand.changes(
-      "as a list", [&] { hand.click(plan_panel + "first/form/list"); }, [](Session& s) { s.sweep.first.values = "8,16"; });
-  hand.changes("a chip goes", [&] { hand.click(plan_panel + "first/##8"); }, [](Session& s) { s.sweep.first.values = "16"; });
+  hand.each({{plan_panel + "first/##values", [](Session& s) { s.sweep.first.values = "8,16,24"; }, "8,16,24"},
+             {plan_panel + "first/form/linear", [](Session& s) { s.sweep.first.values = "8:24:8"; }},
+             {plan_panel + "first/form/×2", [](Session& s) { s.sweep.first.values = "8:24:x2"; }},
+             {plan_panel + "first/form/list", [](Session& s) { s.sweep.first.values = "8,16"; }},
+             {plan_panel + "first/##8", [](Session& s) { s.sweep.first.values = "16"; }}});
   hand.leaves("the last one stays", [&] { hand.click(plan_panel + "first/##16"); });
   hand.changes(
       "what is wrong", [&] { hand.fill(plan_panel + "first/##values", "0:x"); },
@@ -121,15 +110,10 @@ CASE(sweep, value_forms) {
 CASE(sweep, measures) {
   hand.open(sweep_session());
   run_all(hand);
-  hand.changes(
-      "max", [&] { hand.choose(plan_panel + "##measure", "###max_abs"); }, [](Session& s) { s.sweep.measure = "max_abs"; });
-  hand.changes("of b", [&] { hand.click(plan_panel + "subject/b"); }, [](Session& s) { s.sweep.subject = SweepSubject::b; });
-  hand.changes(
-      "over golden", [&] { hand.click(plan_panel + "relation/\\/ golden"); },
-      [](Session& s) { s.sweep.relation = SweepRelation::golden; });
-  hand.changes(
-      "ratio", [&] { hand.click(plan_panel + "relation/a \\/ b"); },
-      [](Session& s) { s.sweep.relation = SweepRelation::ratio; });
+  hand.each({{plan_panel + "##measure", [](Session& s) { s.sweep.measure = "max_abs"; }, {}, "###max_abs"},
+             {plan_panel + "subject/b", [](Session& s) { s.sweep.subject = SweepSubject::b; }},
+             {plan_panel + "relation/\\/ golden", [](Session& s) { s.sweep.relation = SweepRelation::golden; }},
+             {plan_panel + "relation/a \\/ b", [](Session& s) { s.sweep.relation = SweepRelation::ratio; }}});
   hand.check(hand.disabled(plan_panel + "subject/a"), "a ratio has no subject");
   wait(hand, [](const SweepView& v) { return complete(v) && v.table->of == "ratio"; }, "nothing is computed anew");
   hand.changes(
@@ -137,10 +121,9 @@ CASE(sweep, measures) {
       [](Session& s) { s.sweep.measure = "rescales"; });
   hand.check(hand.disabled(plan_panel + "relation/absolute"), "belong to no method");
   hand.changes("seeds", [&] { hand.type(plan_panel + "##seeds", "5"); }, [](Session& s) { s.sweep.seeds = 5; });
-  hand.changes(
-      "min–max", [&] { hand.click(plan_panel + "spread/min–max"); }, [](Session& s) { s.sweep.spread = SeedSpread::min_max; });
-  hand.changes("log x", [&] { hand.click(plan_panel + "##log x"); }, [](Session& s) { s.sweep.log_x = false; });
-  hand.changes("log y", [&] { hand.click(plan_panel + "##log y"); }, [](Session& s) { s.sweep.log_y = false; });
+  hand.each({{plan_panel + "spread/min–max", [](Session& s) { s.sweep.spread = SeedSpread::min_max; }},
+             {plan_panel + "##log x", [](Session& s) { s.sweep.log_x = false; }},
+             {plan_panel + "##log y", [](Session& s) { s.sweep.log_y = false; }}});
   hand.check(hand.disabled(plan_panel + "shape/heat map"), "a heat map needs two");
   hand.choose(plan_panel + "second/##parameter", "##d");
   hand.changes("heat map", [&] { hand.click(plan_panel + "shape/heat map"); }, [](Session& s) { s.sweep.heat_map = true; });

@@ -44,42 +44,27 @@ void requests(Hand& hand, const std::string& what, const std::function<void()>& 
 
 CASE(train, looks) {
   show_training(hand, train_session(TrainKind::reference));
-  hand.changes(
-      "measure", [&] { hand.choose(middle + "##measure", "###wasserstein"); },
-      [](Session& s) { s.train_look.measure = TrainMeasure::wasserstein; });
-  hand.changes("relative", [&] { hand.click(middle + "##relative"); }, [](Session& s) { s.train_look.relative = true; });
-  hand.changes("linear", [&] { hand.click(middle + "##log"); }, [](Session& s) { s.train_look.log_y = false; });
-  hand.changes(
-      "a curve is hidden", [&] { hand.click(middle + "legend bf16 - fp32"); },
-      [](Session& s) { s.train_look.hidden = 1 << 3; });
-  hand.changes(
-      "and another", [&] { hand.click(middle + "legend a - b"); }, [](Session& s) { s.train_look.hidden = 1 << 3 | 1; });
-  hand.changes("and shown", [&] { hand.click(middle + "legend a - b"); }, [](Session& s) { s.train_look.hidden = 1 << 3; });
-  hand.changes(
-      "of the runs", [&] { hand.choose(middle + "##of runs", "###delta_bias"); },
-      [](Session& s) { s.train_look.of_runs = RunMeasure::delta_bias; });
-  hand.changes("of one head", [&] { hand.click(middle + "##worst head"); }, [](Session& s) { s.train_look.worst = false; });
-  hand.changes("logarithmic", [&] { hand.click(middle + "runs/##log"); }, [](Session& s) { s.train_look.log_runs = true; });
-  hand.changes("b is hidden", [&] { hand.click(middle + "legend b"); }, [](Session& s) { s.train_look.hidden_runs = 2; });
-  hand.changes(
-      "matrix", [&] { hand.click(middle + "picture/matrix"); },
-      [](Session& s) { s.train_look.picture = WeightPicture::matrix; });
-  hand.changes("tensor", [&] { hand.choose(middle + "##tensor", "###tensor 3"); }, [](Session& s) { s.train_look.tensor = 3; });
-  hand.changes(
-      "all tensors", [&] { hand.choose(middle + "##tensor", "###tensor all"); }, [](Session& s) { s.train_look.tensor = -1; });
-  hand.changes("pair", [&] { hand.choose(middle + "##pair", "###pair 2"); }, [](Session& s) { s.train_look.pair = 2; });
-  hand.changes(
-      "a row of the table", [&] { hand.click(rows + "##tensor layer 0 W_Q"); }, [](Session& s) { s.train_look.tensor = 4; });
+  hand.each({{middle + "##measure", [](Session& s) { s.train_look.measure = TrainMeasure::wasserstein; }, {}, "###wasserstein"},
+             {middle + "##relative", [](Session& s) { s.train_look.relative = true; }},
+             {middle + "##log", [](Session& s) { s.train_look.log_y = false; }},
+             {middle + "legend bf16 - fp32", [](Session& s) { s.train_look.hidden = 1 << 3; }},
+             {middle + "legend a - b", [](Session& s) { s.train_look.hidden = 1 << 3 | 1; }},
+             {middle + "legend a - b", [](Session& s) { s.train_look.hidden = 1 << 3; }},
+             {middle + "##of runs", [](Session& s) { s.train_look.of_runs = RunMeasure::delta_bias; }, {}, "###delta_bias"},
+             {middle + "##worst head", [](Session& s) { s.train_look.worst = false; }},
+             {middle + "runs/##log", [](Session& s) { s.train_look.log_runs = true; }},
+             {middle + "legend b", [](Session& s) { s.train_look.hidden_runs = 2; }},
+             {middle + "picture/matrix", [](Session& s) { s.train_look.picture = WeightPicture::matrix; }},
+             {middle + "##tensor", [](Session& s) { s.train_look.tensor = 3; }, {}, "###tensor 3"},
+             {middle + "##tensor", [](Session& s) { s.train_look.tensor = -1; }, {}, "###tensor all"},
+             {middle + "##pair", [](Session& s) { s.train_look.pair = 2; }, {}, "###pair 2"},
+             {rows + "##tensor layer 0 W_Q", [](Session& s) { s.train_look.tensor = 4; }}});
   hand.leaves("sorting", [&] { hand.click(rows + "###wasserstein"); });
-  hand.changes(
-      "a head", [&] { hand.click(rows + "##layer 1 head 2"); },
-      [](Session& s) { s.train_look.layer = 1, s.train_look.head = 2; });
-  hand.changes("whose Q, K, V", [&] { hand.choose(numbers + "##run", "###run 1"); }, [](Session& s) { s.train_look.run = 1; });
-  hand.changes(
-      "which sequence", [&] { hand.fill(numbers + "##sequence", "5"); }, [](Session& s) { s.train_look.sequence = 5; });
-  hand.changes(
-      "cosine", [&] { hand.choose(middle + "##measure", "###update_cosine"); },
-      [](Session& s) { s.train_look.measure = TrainMeasure::update_cosine; });
+  hand.each(
+      {{rows + "##layer 1 head 2", [](Session& s) { s.train_look.layer = 1, s.train_look.head = 2; }},
+       {numbers + "##run", [](Session& s) { s.train_look.run = 1; }, {}, "###run 1"},
+       {numbers + "##sequence", [](Session& s) { s.train_look.sequence = 5; }, "5"},
+       {middle + "##measure", [](Session& s) { s.train_look.measure = TrainMeasure::update_cosine; }, {}, "###update_cosine"}});
   hand.check(hand.disabled(middle + "##relative") && hand.disabled(middle + "##log"), "a cosine has no unit, and no logarithm");
 }
 

@@ -16,10 +16,9 @@ const std::string plan_panel = train_plan_panel;
 
 CASE(train_plan, kinds) {
   show_training(hand, train_session());
-  hand.changes(
-      "bands", [&] { hand.click(plan_panel + "kind/bands"); }, [](Session& s) { s.train.kind = TrainKind::reference; });
-  hand.changes("replay", [&] { hand.click(plan_panel + "kind/replay"); }, [](Session& s) { s.train.kind = TrainKind::replay; });
-  hand.changes("bisect", [&] { hand.click(plan_panel + "kind/bisect"); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
+  hand.each({{plan_panel + "kind/bands", [](Session& s) { s.train.kind = TrainKind::reference; }},
+             {plan_panel + "kind/replay", [](Session& s) { s.train.kind = TrainKind::replay; }},
+             {plan_panel + "kind/bisect", [](Session& s) { s.train.kind = TrainKind::bisect; }}});
   for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer},
                                   std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
     hand.changes(
@@ -36,26 +35,21 @@ CASE(train_plan, kinds) {
 
 CASE(train_plan, methods) {
   show_training(hand, train_session());
-  hand.changes(
-      "format of b", [&] { hand.choose(plan_panel + "b/##format", "fp16"); }, [](Session& s) { s.train.b.format = fp16; });
-  hand.changes(
-      "algorithm of a", [&] { hand.choose(plan_panel + "a/##algorithm", "flash4"); },
-      [](Session& s) { s.train.a.method.algorithm = Algorithm::flash4; });
-  hand.changes(
-      "policy of a, and its backward pass", [&] { hand.choose(plan_panel + "a/##preset", "hw"); },
-      [](Session& s) {
-        s.train.a.method.precision = policy("hw").precision;
-        s.train.a.gradient = grad_policy("grad_hw").precision;
-      });
-  hand.changes(
-      "backward policy", [&] { hand.choose(plan_panel + "a/##backward", "###grad_all"); },
-      [](Session& s) { s.train.a.gradient = grad_policy("grad_all").precision; });
-  hand.changes(
-      "a policy beside a backward pass of one's own", [&] { hand.choose(plan_panel + "a/##preset", "tile"); },
-      [](Session& s) { s.train.a.method.precision = policy("tile").precision; });
-  hand.changes(
-      "delta of b", [&] { hand.click(plan_panel + "b/###delta from"); },
-      [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; });
+  hand.each({{plan_panel + "b/##format", [](Session& s) { s.train.b.format = fp16; }, {}, "fp16"},
+             {plan_panel + "a/##algorithm", [](Session& s) { s.train.a.method.algorithm = Algorithm::flash4; }, {}, "flash4"},
+             {plan_panel + "a/##preset",
+              [](Session& s) {
+                s.train.a.method.precision = policy("hw").precision;
+                s.train.a.gradient = grad_policy("grad_hw").precision;
+              },
+              {},
+              "hw"},
+             {plan_panel + "a/##backward",
+              [](Session& s) { s.train.a.gradient = grad_policy("grad_all").precision; },
+              {},
+              "###grad_all"},
+             {plan_panel + "a/##preset", [](Session& s) { s.train.a.method.precision = policy("tile").precision; }, {}, "tile"},
+             {plan_panel + "b/###delta from", [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; }}});
   hand.leaves("the steps are unfolded", [&] { hand.click(plan_panel + "###backward steps"); });
   hand.changes(
       "dS of a is exact", [&] { hand.click(plan_panel + "a/backward/dS"); },
@@ -112,23 +106,22 @@ CASE(train_plan, exchange) {
   s.experiment.a.precision = policy("tile").precision;
   s.experiment.a.precision[Step::O] = to_format(fp32);
   show_training(hand, s);
-  hand.changes(
-      "taken from Explore", [&] { hand.click(plan_panel + "###take methods"); },
-      [](Session& x) {
-        x.train.a.method = x.experiment.a, x.train.b.method = x.experiment.b;
-        x.train.a.format = x.train.b.format = fp16;
-        x.train.a.gradient = usual_grad_policy(x.experiment.a).precision;
-        x.train.b.gradient = usual_grad_policy(x.experiment.b).precision;
-      });
-  hand.changes(
-      "another policy", [&] { hand.choose(plan_panel + "a/##preset", "all_tile"); },
-      [](Session& x) {
-        x.train.a.method.precision = policy("all_tile").precision;
-        x.train.a.gradient = grad_policy("grad_all").precision;
-      });
-  hand.changes(
-      "given back", [&] { hand.click(plan_panel + "###give methods"); },
-      [](Session& x) { x.experiment.a = x.train.a.method, x.experiment.b = x.train.b.method; });
+  hand.each({{plan_panel + "###take methods",
+              [](Session& x) {
+                x.train.a.method = x.experiment.a, x.train.b.method = x.experiment.b;
+                x.train.a.format = x.train.b.format = fp16;
+                x.train.a.gradient = usual_grad_policy(x.experiment.a).precision;
+                x.train.b.gradient = usual_grad_policy(x.experiment.b).precision;
+              }},
+             {plan_panel + "a/##preset",
+              [](Session& x) {
+                x.train.a.method.precision = policy("all_tile").precision;
+                x.train.a.gradient = grad_policy("grad_all").precision;
+              },
+              {},
+              "all_tile"},
+             {plan_panel + "###give methods",
+              [](Session& x) { x.experiment.a = x.train.a.method, x.experiment.b = x.train.b.method; }}});
   hand.session().experiment.a.algorithm = Algorithm::hardware;
   hand.frames(2);
   hand.check(hand.disabled(plan_panel + "###take methods"), "a GPU's own kernel cannot be taken");
@@ -174,14 +167,13 @@ CASE(train_plan, model_and_recipe) {
 
 CASE(train_plan, text) {
   show_training(hand, train_session());
-  hand.changes(
-      "a file", [&] { hand.fill(plan_panel + "##text", "/tmp/novel.txt"); },
-      [](Session& s) {
-        s.train.text = {};
-        s.train.text.file = "/tmp/novel.txt";
-      });
-  hand.changes(
-      "the embedded text", [&] { hand.click(plan_panel + "###embedded text"); }, [](Session& s) { s.train.text = {}; });
+  hand.each({{plan_panel + "##text",
+              [](Session& s) {
+                s.train.text = {};
+                s.train.text.file = "/tmp/novel.txt";
+              },
+              "/tmp/novel.txt"},
+             {plan_panel + "###embedded text", [](Session& s) { s.train.text = {}; }}});
   hand.check(part_of("model.width is 10, expected a multiple of model.heads") == PlanPart::model &&
                  part_of("a.format is fp64") == PlanPart::methods && part_of("recipe.rate is 2") == PlanPart::recipe &&
                  part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
