@@ -304,10 +304,6 @@ CASE(learn, what_is_broken) {
     hand.check(says(hand, part), std::string(part) + " is told");
   hand.check(!says(hand, "max(m"), "a sound formula is drawn");
   hand.check(!says(hand, "code: "), "and so is the view below");
-  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{640, 480}, std::pair{1920, 1080}}) {
-    hand.stage.resize(width, height);
-    hand.frames(2);
-  }
 }
 
 CASE(learn, no_lessons) {
@@ -362,21 +358,18 @@ CASE(learn, figure) {
   hand.stage.exporter = PlotExporter("");
 }
 
-/// Every page of every shipped lesson, at two sizes, is drawn without a fault.
+/// Every page of every shipped lesson is drawn without a fault.
 CASE(learn, every_page) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
-  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1600, 1000}}) {
-    hand.stage.resize(width, height);
-    for (const Lesson& lesson : *lessons)
-      for (int step = 0; step < static_cast<int>(lesson.steps.size()); ++step) {
-        open_lesson(hand.session().lesson, lesson, step);
-        hand.frames(2);
-        const std::string page = lesson.name + ", step " + std::to_string(step + 1);
-        hand.check(hand.session().lesson.name == lesson.name && hand.session().lesson.step == step, page + " is open");
-        for (const std::string& problem : problems(hand)) hand.check(false, page + ": " + problem);
-      }
-  }
+  for (const Lesson& lesson : *lessons)
+    for (int step = 0; step < static_cast<int>(lesson.steps.size()); ++step) {
+      open_lesson(hand.session().lesson, lesson, step);
+      hand.frames(2);
+      const std::string page = lesson.name + ", step " + std::to_string(step + 1);
+      hand.check(hand.session().lesson.name == lesson.name && hand.session().lesson.step == step, page + " is open");
+      for (const std::string& problem : problems(hand)) hand.check(false, page + ": " + problem);
+    }
   for (const Lesson& lesson : *lessons)
     hand.check(steps_seen(hand.session().lesson, lesson) == static_cast<int>(lesson.steps.size()), lesson.name + " was read");
 }

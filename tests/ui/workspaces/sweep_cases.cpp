@@ -373,7 +373,6 @@ CASE(sweep, captured_input) {
   hand.frames(3);
   hand.check(hand.disabled(plan_panel + "##seeds"), "the number of seeds cannot be changed");
   hand.check(hand.stage.panel_input().sweep.progress.no_seeds.find("no seeds to vary") != std::string::npos, "it is said why");
-  const Picture said = hand.picture();
   run_all(hand);
   const SweepView view = hand.stage.panel_input().sweep;
   hand.check(view.progress.points == 3 && view.table->seeds == 1, "three points");
@@ -385,7 +384,6 @@ CASE(sweep, captured_input) {
   hand.frames(3);
   hand.check(!hand.disabled(plan_panel + "##seeds") && hand.stage.panel_input().sweep.progress.points == 15,
              "inputs that are drawn have seeds");
-  hand.check(hand.picture().rgb != said.rgb, "and nothing is said");
 }
 
 }  // namespace
