@@ -18,7 +18,7 @@
 namespace attoscope::testing {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 TrainPlan plan_of(TrainKind kind = TrainKind::methods) {
   TrainPlan plan = default_train_plan();
