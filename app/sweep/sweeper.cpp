@@ -12,8 +12,8 @@
 #include "app/sweep/runner.h"
 #include "app/words/devices.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/parallel/parallel.h"
 #include "kernels/experiment/settings.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {

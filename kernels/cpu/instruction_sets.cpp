@@ -14,20 +14,35 @@ namespace attoscope {
 namespace {
 
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
-/// True if the processor says that it converts fp16; not every compiler's __builtin_cpu_supports knows it.
-bool has_f16c() {
+struct Leaf {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+};
+/// The processor's answer to cpuid; zeros beyond its last leaf. __builtin_cpu_supports is false in programs that zig links.
+Leaf leaf(unsigned number) {
+  Leaf x;
+  __get_cpuid_count(number, 0, &x.a, &x.b, &x.c, &x.d);
+  return x;
 }
+
+bool has_all(unsigned bits, unsigned wanted) { return (bits & wanted) == wanted; }
+
+/// True if the system saves these registers between threads; bits of XCR0 (Intel SDM, volume 1, section 13.3).
+bool saves(unsigned registers) {
+  if (!has_all(leaf(1).c, bit_OSXSAVE)) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return has_all(low, registers);
+}
+constexpr unsigned vectors_256 = 0x6, vectors_512 = 0xe6;
 #endif
 
 /// Instruction sets that this machine runs, best first. Asking the processor takes microseconds, on a virtual machine many.
 std::vector<InstructionSet> found() {
   std::vector<InstructionSet> sets;
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  const bool avx2 = saves(vectors_256) && has_all(leaf(1).c, bit_AVX | bit_FMA | bit_F16C) && has_all(leaf(7).b, bit_AVX2);
+  const bool avx512 =
+      saves(vectors_512) && has_all(leaf(7).b, bit_AVX512F | bit_AVX512VL | bit_AVX512DQ | bit_AVX512BW | bit_AVX512CD);
   if (avx2 && avx512) sets.push_back(avx512::lane_code());
   if (avx2) sets.push_back(avx2::lane_code());
   [[maybe_unused]] const bool simt = avx2;  // its object is compiled for AVX2

@@ -254,6 +254,7 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, const Pal
 
 void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
+  const JudgedView judged = found_of(input.side.judged, verdict_question(session.experiment));
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   label(Face::label, heads_tone(found, colours), heads_words(found));
@@ -261,12 +262,11 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, con
   judging_button(found, session.experiment, m, px(56), colours, requests);
   if (!found.complete() && !judging_stopped(m, session.experiment)) {
     ImGui::SameLine();
-    label(Face::mono_small, colours.secondary, time_left(of_the_file(session, input.side.judged).seconds_left));
+    label(Face::mono_small, colours.secondary, time_left(judged.seconds_left));
   }
   const Problem& p = session.experiment.problem;
   const TensorFileInfo& info = input.choices.tensors;
-  const int head = draw_verdict_grid(found_of(input.side.judged, verdict_question(session.experiment)), info, p.input.index,
-                                     session.view.theme, colours);
+  const int head = draw_verdict_grid(judged, info, p.input.index, session.view.theme, colours);
   for (const LayerEntry& layer : info.layers)
     if (head >= layer.first && head < layer.first + layer.heads)
       open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});

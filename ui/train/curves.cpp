@@ -111,7 +111,7 @@ struct StepPlot {
   std::uint64_t& hidden;
   bool log = false;                 ///< wanted
   std::span<const double> marks{};  ///< steps that are marked at the bottom
-  std::string nothing{};            ///< why there is no curve
+  std::string nothing{};            ///< the reason for a missing curve
 };
 
 /// The curves of abandoned branches, from the step at which each was left.

@@ -93,7 +93,7 @@ constexpr std::array<HeadColumn, 6> head_columns{{
      }},
 }};
 
-/// Of every head the numbers of a, then those of b.
+/// The numbers of a for every head, then those of b.
 Table heads_table(const TrainRecord& r, int step) {
   Table table;
   table.columns = {{.key = "head", .meaning = "Layer and head."}, {.key = "of", .meaning = "The model: a or b."}};
@@ -125,7 +125,7 @@ void draw_train_suspects(const TrainScene& s, float height) {
   Table table{{{.key = "piece", .meaning = "The piece of a that is exact."},
                {.key = "left", .title = "what is left", .digits = 3, .meaning = what}},
               {}};
-  if (a_stopped) table.columns.push_back({.key = "goes on", .meaning = "Whether this run trains on where a stopped."});
+  if (a_stopped) table.columns.push_back({.key = "goes on", .meaning = "True where this run trains on after a stopped."});
   for (const RankedSuspect& x : ranked) {
     const std::string& name = r.pairs[x.pair].pair.name;
     auto& row = table.rows.emplace_back(1, name.substr(0, name.rfind(" exact")));

@@ -256,7 +256,7 @@ PanelMouse mouse_of() {
           .to = {at.x + size.x, at.y + size.y}};
 }
 
-/// What the mouse did to the shown part of the axis: nothing, or another part; all of it is 0 to 0.
+/// Takes the part of the axis that the mouse chose; 0 to 0 stands for all of it.
 void take_range(const PanelRange& range, const NumberSpan& all, const NumberSpan& before, NumberSpan now) {
   const double near = 1e-9 * (all.high - all.low);
   if (ImPlot::IsPlotHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) now = all;
