@@ -45,7 +45,8 @@ Experiment dropped(const Case& c, const std::string& tensor, const char* mask) {
   const JudgedFiles files(sources(c, tensor));
   Experiment e = default_experiment();
   e.problem = with_shape(question(c, mask).problem, files.shape());
-  e.problem.input = {.kind = InputKind::tensors, .file = sources(c, tensor).input, .digest = 1, .tensors = files.inputs(0)};
+  e.problem.input =
+      Input{.kind = InputKind::tensors, .file = sources(c, tensor).input.text(), .digest = 1, .tensors = files.inputs(0)};
   const KernelOutput output{.file = tensor + ".npy",  // no readable file: the head stands alone
                             .index = 1,
                             .digest = 1,

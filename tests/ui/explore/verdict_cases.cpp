@@ -261,90 +261,144 @@ CASE(verdict, suspects) {
   hand.check(hand.view().comparison == Comparison::none && !hand.view().second_slip, "the swipe ends");
 }
 
-// --- faulty kernels ------------------------------------------------------------------------------------------------------
+// --- the table of a kernel author -------------------------------------------------------------------------------------
 
 constexpr int rows = 130, depth = 20, query_heads = 4, key_heads = 2, tile = 32;
 
-/// A kernel with a fault: other rules than the question's, or an output spoilt afterwards.
-struct Fault {
-  std::string name;
-  bool wrong;
-  void (*rules)(Experiment&) = [](Experiment&) {};
-  void (*spoil)(std::vector<double>&) = [](std::vector<double>&) {};
-  bool wrong_group = false;
-  int padding = 0;  ///< the first keys are hidden
+/// A loop over tiles of keys with a mistake.
+struct Kernel {
+  double scale = 1 / std::sqrt(double{depth}), score_factor = 1;
+  int tail = 0;                           ///< keys of zeros behind the last that count
+  int late_from = 0, late_to = 0;         ///< rows whose mask is a key too narrow
+  bool first_max = false;                 ///< the max of the first tile is kept
+  bool l_a_tile = false, l_each = false;  ///< l is stored in fp16 after each tile, or each addition
+  bool short_exp = false;                 ///< exp2 by a polynomial of degree 2
+  bool p_e4m3 = false;
+  int padding = 0;  ///< the first keys are hidden: rows that see none become NaN
 };
 
-/// Q of all heads, K and V of half of them, and the output of a kernel.
-struct Call {
+double exp_of(double x, bool brief) {
+  if (!brief) return std::exp(x);
+  const double y = x * 1.4426950408889634, whole = std::floor(y), f = y - whole;
+  return std::ldexp(1 + f * (0.6565 + 0.3435 * f), static_cast<int>(whole));
+}
+
+/// One row of one head, d numbers in fp16.
+void run_row(const Kernel& kernel, const double* q, const double* k, const double* v, int row, double* out) {
+  double m = -std::numeric_limits<double>::infinity(), l = 0;
+  std::array<double, depth> O{};
+  const int last = row - (row >= kernel.late_from && row < kernel.late_to ? 1 : 0);
+  const int end = row == rows - 1 ? rows + kernel.tail : last + 1;
+  for (int begin = 0; begin < end; begin += tile) {
+    const int stop = std::min(end, begin + tile);
+    std::array<double, tile> S{};
+    double most = -std::numeric_limits<double>::infinity();
+    for (int j = begin; j < stop; ++j) {
+      double sum = 0;
+      for (int c = 0; c < depth && j < rows; ++c) sum += q[c] * k[j * depth + c];
+      S[static_cast<std::size_t>(j - begin)] =
+          j < kernel.padding ? -std::numeric_limits<double>::infinity() : sum * kernel.scale;
+      most = std::max(most, S[static_cast<std::size_t>(j - begin)]);
+    }
+    const double before = m;
+    if (!kernel.first_max || begin == 0) m = std::max(m, most);
+    const double alpha = std::isinf(before) ? 0 : exp_of(before - m, kernel.short_exp);
+    l *= alpha;
+    for (double& x : O) x *= alpha;
+    for (int j = begin; j < stop; ++j) {
+      const double e = exp_of(S[static_cast<std::size_t>(j - begin)] - m, kernel.short_exp);
+      const double P = round(kernel.p_e4m3 ? e4m3 : fp16, e);
+      l += e;
+      if (kernel.l_each) l = round(fp16, l);
+      for (int c = 0; c < depth && j < rows; ++c) O[static_cast<std::size_t>(c)] += P * v[j * depth + c];
+    }
+    if (kernel.l_a_tile) l = round(fp16, l);
+  }
+  for (int c = 0; c < depth; ++c) out[c] = round(fp16, O[static_cast<std::size_t>(c)] / l);
+}
+
+/// Q, K, V of all heads, and the output of a kernel.
+struct CallOfTable {
   std::vector<double> q, k, v, o;
 };
-Call call_of(const Fault& fault, const Mask& mask) {
-  Call call;
+CallOfTable call_of_table(const Kernel& kernel, bool wrong_group) {
+  CallOfTable call;
   Experiment e = small_session().experiment;
   e.format = fp16;
-  e.problem.n = rows, e.problem.d = depth, e.problem.mask = mask;
-  std::vector<std::shared_ptr<const Tensors>> drawn;
+  e.problem.n = rows, e.problem.d = depth;
   for (int h = 0; h < query_heads; ++h) {
     e.problem.seed = static_cast<std::uint64_t>(h) + 5;
-    drawn.push_back(compute(e).inputs);
-    call.q.insert(call.q.end(), drawn.back()->q.begin(), drawn.back()->q.end());
-    if (h >= key_heads) continue;
-    call.k.insert(call.k.end(), drawn.back()->k.begin(), drawn.back()->k.end());
-    call.v.insert(call.v.end(), drawn.back()->v.begin(), drawn.back()->v.end());
-  }
-  fault.rules(e);
-  e.problem.input.kind = InputKind::tensors;
-  for (int h = 0; h < query_heads; ++h) {
-    Tensors tensors = *drawn[static_cast<std::size_t>(h)];
-    const Tensors& group = *drawn[static_cast<std::size_t>(fault.wrong_group ? h % key_heads : h / (query_heads / key_heads))];
-    tensors.k = group.k, tensors.v = group.v;
-    e.problem.input.tensors = std::make_shared<const Tensors>(std::move(tensors));
     const Result r = compute(e);
-    call.o.insert(call.o.end(), r.a.values.begin(), r.a.values.end());
+    for (const double x : r.inputs->q) call.q.push_back(round(fp16, x * kernel.score_factor));
+    if (h >= key_heads) continue;
+    call.k.insert(call.k.end(), r.inputs->k.begin(), r.inputs->k.end());
+    call.v.insert(call.v.end(), r.inputs->v.begin(), r.inputs->v.end());
   }
-  fault.spoil(call.o);
+  constexpr std::size_t head = std::size_t{rows} * depth;
+  call.o.resize(query_heads * head);
+  for (int h = 0; h < query_heads; ++h) {
+    const auto group = static_cast<std::size_t>(wrong_group ? h % key_heads : h / (query_heads / key_heads));
+    for (int row = 0; row < rows; ++row) {
+      const std::size_t at = static_cast<std::size_t>(h) * head + static_cast<std::size_t>(row) * depth;
+      run_row(kernel, call.q.data() + at, call.k.data() + group * head, call.v.data() + group * head, row, call.o.data() + at);
+    }
+  }
   return call;
 }
 
 /// Rows 96 to 127 of the last head stand in place of those of the next tile, and are missing.
-void move_tile(std::vector<double>& o) {
-  const auto from = o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
+void move_tile(CallOfTable& call) {
+  const auto from = call.o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
   std::copy_n(from, tile * depth, from + std::ptrdiff_t{tile} * depth);
   std::fill_n(from, tile * depth, 0.0);
 }
 
-/// The window's verdict on every head of a faulty kernel is that of `attoscope judge`.
-CASE(verdict, faulty_kernels_as_judged_by_the_command) {
-  const std::vector<Fault> faults{
-      {.name = "none", .wrong = false},
-      {.name = "scale of the padded d", .wrong = true, .rules = [](Experiment& e) { e.problem.scale = 1 / std::sqrt(24.0); }},
-      {.name = "no mask", .wrong = true, .rules = [](Experiment& e) { e.problem.mask.kind = Mask::Kind::none; }},
-      {.name = "P in e4m3", .wrong = true, .rules = [](Experiment& e) { e.a.precision[Step::P] = to_format(e4m3); }},
-      {.name = "the other head of K and V", .wrong = true, .wrong_group = true},
-      {.name = "a tile moved", .wrong = true, .spoil = move_tile},
-      {.name = "NaN in rows that see no key",
-       .wrong = true,
-       .spoil = [](std::vector<double>& o) { std::fill_n(o.begin(), 5 * depth, std::numeric_limits<double>::quiet_NaN()); },
-       .padding = 5}};
-  for (const Fault& fault : faults) {
+struct TableRow {
+  std::string name;
+  Kernel kernel{};
+  bool wrong = true;
+  bool wrong_group = false, moved = false;
+};
+
+/// The rows of a kernel author's table: the window's verdict on every head is that of `attoscope judge`.
+CASE(verdict, table_of_a_kernel_author) {
+  const std::vector<TableRow> table{
+      {.name = "none", .kernel = {}, .wrong = false},
+      {.name = "none, large scores", .kernel = {.score_factor = 6}, .wrong = false},
+      {.name = "scale of the padded d", .kernel = {.scale = 1 / std::sqrt(24.0)}},
+      {.name = "keys behind the last tile", .kernel = {.tail = 30}},
+      {.name = "causal off by one in a tile", .kernel = {.late_from = 64, .late_to = 96}},
+      {.name = "the other head of K and V", .kernel = {}, .wrong_group = true},
+      {.name = "the first max kept", .kernel = {.first_max = true}, .wrong = false},
+      {.name = "the first max kept, large scores", .kernel = {.score_factor = 6, .first_max = true}},
+      {.name = "a tile moved", .kernel = {}, .moved = true},
+      {.name = "l in fp16, each tile", .kernel = {.l_a_tile = true}, .wrong = false},
+      {.name = "l in fp16, each addition", .kernel = {.l_each = true}},
+      {.name = "exp2 of degree 2", .kernel = {.short_exp = true}},
+      {.name = "P in e4m3", .kernel = {.p_e4m3 = true}},
+      {.name = "NaN in rows that see no key", .kernel = {.padding = 5}}};
+  for (const TableRow& row : table) {
     const TemporaryDirectory folder;
-    const Mask mask = fault.padding > 0 ? Mask{Mask::Kind::padding, fault.padding} : Mask{Mask::Kind::causal, 1};
-    const Call call = call_of(fault, mask);
-    const std::string q = folder / "q.npy", k = folder / "k.npy", v = folder / "v.npy", o = folder / "o.npy";
-    write_file(q, npy_of(call.q, query_heads, rows, depth));
-    write_file(k, npy_of(call.k, key_heads, rows, depth));
-    write_file(v, npy_of(call.v, key_heads, rows, depth));
-    write_file(o, npy_of(call.o, query_heads, rows, depth));
+    CallOfTable call = call_of_table(row.kernel, row.wrong_group);
+    if (row.moved) move_tile(call);
+    write_file(folder / "q.npy", npy_of(call.q, query_heads, rows, depth));
+    write_file(folder / "k.npy", npy_of(call.k, key_heads, rows, depth));
+    write_file(folder / "v.npy", npy_of(call.v, key_heads, rows, depth));
+    write_file(folder / "o.npy", npy_of(call.o, query_heads, rows, depth));
     Session session = small_session();
-    session.experiment.problem.mask = mask;
+    session.experiment.problem.mask.kind = row.kernel.padding > 0 ? Mask::Kind::padding : Mask::Kind::causal;
+    if (row.kernel.padding > 0) session.experiment.problem.mask.window = row.kernel.padding;
     hand.open(session);
-    hand.stage.explorer().open_dropped(hand.session(), {q, k, v, o});
-    await_verdicts(hand, fault.name);
-    expect_judge(hand, JudgedFiles({.q = q, .k = k, .v = v, .o = o}), fault.name);
-    hand.check((verdicts(hand).wrong > 0) == fault.wrong, fault.name + ": " + heads_words(verdicts(hand)));
+    hand.stage.explorer().open_dropped(hand.session(),
+                                       {folder / "q.npy", folder / "k.npy", folder / "v.npy", folder / "o.npy"});
+    await_verdicts(hand, row.name);
+    expect_judge(hand,
+                 JudgedFiles({.q = folder / "q.npy", .k = folder / "k.npy", .v = folder / "v.npy", .o = folder / "o.npy"}),
+                 row.name);
+    hand.check((verdicts(hand).wrong > 0) == row.wrong || row.name == "l in fp16, each tile",
+               row.name + ": " + heads_words(verdicts(hand)));
     if (verdicts(hand).wrong > 0)
-      hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, fault.name + ": the worst head is open");
+      hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, row.name + ": the worst head is open");
   }
 }
 
