@@ -233,7 +233,8 @@ constexpr std::array<std::string_view, count> algorithm_names_of(const std::arra
   std::ranges::transform(some, names.begin(), [](Algorithm a) { return name(a); });
   return names;
 }
-inline constexpr auto algorithm_names = algorithm_names_of(algorithms_that<[](Algorithm) { return true; }>);
+constexpr bool is_algorithm(Algorithm) { return true; }
+inline constexpr auto algorithm_names = algorithm_names_of(algorithms_that<is_algorithm>);
 inline constexpr auto emulated_names = algorithm_names_of(emulated_algorithms);
 inline constexpr auto stepped_names = algorithm_names_of(stepped_algorithms);
 /// "three_pass, two_pass, flash1, flash2 or flash4".
