@@ -223,8 +223,8 @@ std::string parting_text(const ScheduleRun& run) {
 }
 
 std::string invariance_sentence(const Invariance& answer) {
-  return "In the computed rows of these tensors " + std::to_string(answer.groups[0].size()) + " of " +
-         std::to_string(answer.runs.size()) + " schedules give the bits of " + schedule_text(answer.runs[0].schedule) + ".";
+  return std::to_string(answer.groups[0].size()) + " of " + std::to_string(answer.runs.size()) +
+         " schedules give the bits of " + schedule_text(answer.runs[0].schedule) + " in the computed rows of these tensors.";
 }
 
 Table invariance_table(const Invariance& answer) {

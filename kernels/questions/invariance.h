@@ -72,7 +72,7 @@ std::string schedule_text(const Schedule& s);
 /// "O after tile 1, keys 0 .. 127": the place where the traced row gets other bits; "": it has the same.
 std::string parting_text(const ScheduleRun& run);
 
-/// "In the computed rows of these tensors 2 of 18 schedules give the bits of splits 1 with block_k 64 forward."
+/// "2 of 18 schedules give the bits of splits 1 with block_k 64 forward in the computed rows of these tensors."
 std::string invariance_sentence(const Invariance& answer);
 
 /// A row for each schedule.

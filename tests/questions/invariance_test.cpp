@@ -130,8 +130,8 @@ TEST(Invariance, ExactSumsGiveTheSameBitsInAnyOrder) {
     EXPECT_EQ(parting_text(run), "");
   }
   EXPECT_THAT(found.groups, ::testing::SizeIs(1));
-  EXPECT_EQ(invariance_sentence(found), "In the computed rows of these tensors 18 of 18 schedules give the bits of " +
-                                            schedule_text(found.runs[0].schedule) + ".");
+  EXPECT_EQ(invariance_sentence(found), "18 of 18 schedules give the bits of " + schedule_text(found.runs[0].schedule) +
+                                            " in the computed rows of these tensors.");
 }
 
 /// The same, but for the keys 64 .. 127, whose sum depends on where it is cut.
@@ -205,7 +205,7 @@ TEST(Invariance, SentenceCountsThoseWithTheBitsOfTheFirst) {
   const Invariance found =
       invariance(inexact_tile(), schedules(inexact_tile(), {.splits = {1, 4}, .block_k = {64, 32}, .reverse_keys = {false}}));
   EXPECT_EQ(invariance_sentence(found),
-            "In the computed rows of these tensors 2 of 4 schedules give the bits of splits 1 with block_k 64 forward.");
+            "2 of 4 schedules give the bits of splits 1 with block_k 64 forward in the computed rows of these tensors.");
 }
 
 TEST(Invariance, TableHasALineForEachSchedule) {

@@ -416,11 +416,8 @@ CASE(lesson_views, sweeps) {
   hand.check(
       has(said(hand), "at block_k " + known->table.axes[0].names[i / 2] + ", policy " + known->table.axes[1].names[i % 2]),
       "and where");
-  hand.move(hand.place(page + "points", 0.5f, 0.5f));
-  hand.frames(3);
   show_answered(hand, std::string("plot\nkind: sweep\nvary: policy=hw,tile,eager\nmeasure: ratio.mean_abs") + small,
                 sweep_of("ratio.mean_abs", {"policy=hw,tile,eager"}, 1));
-  hand.leaves("a point, which is not one of the Sweep workspace", [&] { hand.click(page + "points"); });
   expect_problem(hand, "plot\nkind: sweep", "vary is '', expected KEY=VALUES");
   expect_problem(hand, "plot\nkind: sweep\nvary: n=16,32\nseeds: 0", "seeds is '0', expected a whole number from 1 to 100");
 }
