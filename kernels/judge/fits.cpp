@@ -1,8 +1,5 @@
 #include "kernels/judge/fits.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,6 +12,7 @@
 
 #include "kernels/judge/key_counts.h"
 #include "kernels/judge/wrong_output.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -509,8 +507,8 @@ class SideBySide {
 
   NamedSlip first(int begin, int end, int& fit) {
     next_ = begin, last_ = end;
-    tbb::parallel_for(0, tbb::this_task_arena::max_concurrency(), [&](int) {
-      tbb::this_task_arena::isolate([&] {
+    parallel_for(0, max_concurrency(), [&](int) {
+      isolated([&] {
         for (int i = next_++; i < last_; i = next_++) attempt(i);
       });
     });

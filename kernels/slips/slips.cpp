@@ -119,12 +119,7 @@ class SlipFinder {
     const Fit nothing = errors_.fit([this](int row, double* out) { return golden_row(row, out); }, some);
     const std::vector<Suspect> all = suspects(many);
     std::vector<Tried> tries(all.size());
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, all.size(), 1),
-        [&](const auto& part) {
-          for (std::size_t i = part.begin(); i < part.end(); ++i) tries[i] = tried(all[i], some, many, nothing);
-        },
-        tbb::simple_partitioner{});
+    parallel_for_single(std::size_t{0}, all.size(), [&](std::size_t i) { tries[i] = tried(all[i], some, many, nothing); });
     SlipSearch search;
     std::vector<std::pair<Slip, double>> found;
     double best = infinity;
