@@ -89,7 +89,7 @@ struct HeadsOfFile {
 
   friend bool operator==(const HeadsOfFile&, const HeadsOfFile&) = default;
 };
-/// Those of the experiment's file; none: its tensors are not read yet.
+/// Returns the question for the heads of the experiment's file; none if its tensors are not read yet.
 inline std::optional<HeadsOfFile> heads_of_file(const Experiment& experiment) {
   HeadsOfFile heads{experiment};
   Input& input = heads.base.problem.input;
