@@ -1,10 +1,13 @@
 /// An experiment: everything that changes a number, as one comparable value.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "kernels/experiment/gradient.h"
 #include "kernels/experiment/input.h"
 #include "kernels/experiment/mask.h"
 #include "kernels/experiment/method.h"
@@ -30,6 +33,22 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
+/// dO: N(0, 1), ones, or a file.
+enum class OutputGradient : std::uint8_t { normal, ones, file };
+inline constexpr std::array<std::string_view, 3> output_gradient_names{"normal", "ones", "file"};
+
+/// The backward pass of an experiment (kernels/backward/README.md): the gradients that come into it, and how a and b compute
+/// it.
+struct Backward {
+  bool on = false;
+  OutputGradient d_o = OutputGradient::normal;
+  KernelOutput d_o_file{};    ///< n x d_v, of `file`
+  KernelOutput d_lse_file{};  ///< n x 1, the gradient of the log-sum-exp; without a file it is 0
+  GradMethod a{}, b{};
+
+  friend bool operator==(const Backward&, const Backward&) = default;
+};
+
 /// The whole experiment: method `a` is examined, method `b` is compared with it. Inputs are rounded by a's `input` step for
 /// both and for the golden value; b's own `input` step applies on top.
 struct Experiment {
@@ -37,6 +56,7 @@ struct Experiment {
   Format format = bf16;  ///< the main format D
   Method a{}, b{.algorithm = Algorithm::three_pass};
   KernelOutput loaded{};  ///< output of a method whose algorithm is `loaded`
+  Backward backward{};
 
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/gradients.h"
 #include "kernels/experiment/matrix.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/trace.h"
@@ -82,6 +83,7 @@ struct Result {
   Trace trace;
   Wanted holds;  ///< optional parts that were computed; others are NaN, or a trace without tiles
   Traffic traffic;
+  std::optional<BackwardResult> backward;  ///< of experiments with a backward pass
   Timing timing;
   Digests digests;
 };

@@ -184,6 +184,7 @@ bool depends_on_other_heads(const Experiment& e) {
 
 Experiment exchanged(Experiment e) {
   std::swap(e.a, e.b);
+  std::swap(e.backward.a, e.backward.b);
   return e;
 }
 Experiment with_loaded(Experiment e, LoadedPlace place) {

@@ -21,6 +21,7 @@ constexpr GradPrecision rounded_at(std::initializer_list<GradStep> steps, DeltaF
 constexpr GradPrecision rounded_everywhere(DeltaFrom from) {
   GradPrecision p;
   for (Rounding& r : p.steps) r = to_main;
+  p[lse] = p[scaled_K] = exact;  // the forward pass's, and of kernels that scale K alone
   p.delta_from = from;
   return p;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/gradient.h"
 #include "kernels/experiment/method.h"
 #include "kernels/train/plan/corpus.h"
 
@@ -51,65 +52,6 @@ struct Recipe {
   double held_out = 0.1;        ///< the end of the text, as a share, that training does not see: the last loss is on it
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
-};
-
-/// The named steps of attention's backward pass, in order of the data (FlashAttention-2, arXiv 2307.08691, Algorithm 2).
-enum class GradStep : std::uint8_t {
-  delta_step,
-  delta,
-  probability,
-  P,
-  dp_step,
-  dP,
-  centred,
-  dS,
-  dv_step,
-  dV,
-  dk_step,
-  dK,
-  dq_step,
-  dQ
-};
-inline constexpr int grad_step_count = 14;
-
-/// A step's name in files and menus, and what it rounds.
-struct GradStepInfo {
-  GradStep step;
-  std::string_view name, what;
-};
-inline constexpr std::array<GradStepInfo, grad_step_count> grad_step_infos{{
-    {GradStep::delta_step, "delta_step", "the accumulator after every fma of delta"},
-    {GradStep::delta, "delta", "rowsum(dO*O), or rowsum(P*dP)"},
-    {GradStep::probability, "probability", "P = exp(S - L) as it is made again"},
-    {GradStep::P, "P", "P as it enters P^T.dO"},
-    {GradStep::dp_step, "dp_step", "the accumulator after every fma of dO.V^T"},
-    {GradStep::dP, "dP", "dO.V^T"},
-    {GradStep::centred, "centred", "dP - delta"},
-    {GradStep::dS, "dS", "P*(dP - delta)"},
-    {GradStep::dv_step, "dv_step", "the accumulator after every fma of P^T.dO"},
-    {GradStep::dV, "dV", "P^T.dO"},
-    {GradStep::dk_step, "dk_step", "the accumulator after every fma of dS^T.Q"},
-    {GradStep::dK, "dK", "scale * dS^T.Q"},
-    {GradStep::dq_step, "dq_step", "the accumulator after every fma of dS.K"},
-    {GradStep::dQ, "dQ", "scale * dS.K"},
-}};
-static_assert(is_in_order(grad_step_infos, &GradStepInfo::step));
-constexpr const GradStepInfo& info(GradStep s) { return grad_step_infos[static_cast<std::size_t>(s)]; }
-constexpr std::string_view name(GradStep s) { return info(s).name; }
-
-/// Terms of delta: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact arithmetic;
-/// a biased error of a rounded O affects only the first (arXiv 2510.04212).
-enum class DeltaFrom : std::uint8_t { output, probabilities };
-inline constexpr std::array<std::string_view, 2> delta_from_names{"output", "probabilities"};
-
-/// Roundings of the backward pass. S and its max are recomputed with the roundings of the forward steps.
-struct GradPrecision {
-  std::array<Rounding, grad_step_count> steps{};
-  DeltaFrom delta_from = DeltaFrom::output;
-
-  constexpr Rounding& operator[](GradStep s) { return steps[static_cast<std::size_t>(s)]; }
-  constexpr const Rounding& operator[](GradStep s) const { return steps[static_cast<std::size_t>(s)]; }
-  friend constexpr bool operator==(const GradPrecision&, const GradPrecision&) = default;
 };
 
 /// A named choice of the roundings of the backward pass.

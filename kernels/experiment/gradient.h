@@ -1,0 +1,130 @@
+/// The backward pass of attention in a method: what it rounds, in which order it adds, and its named kernels. The arithmetic is
+/// written in kernels/backward/README.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/arithmetic/accumulator.h"
+#include "kernels/arithmetic/precision.h"
+#include "kernels/experiment/scaling.h"
+
+namespace attoscope {
+
+/// The named steps of attention's backward pass, in order of the data (FlashAttention-2, arXiv 2307.08691, Algorithm 2).
+enum class GradStep : std::uint8_t {
+  lse,
+  scaled_K,
+  delta_step,
+  delta,
+  probability,
+  P,
+  dp_step,
+  dP,
+  centred,
+  dS,
+  dv_step,
+  dV,
+  dk_step,
+  dK,
+  dq_step,
+  dq_tile,
+  dq_sum,
+  dQ
+};
+inline constexpr int grad_step_count = 18;
+
+/// A step's name in files and menus, and what it rounds.
+struct GradStepInfo {
+  GradStep step;
+  std::string_view name, what;
+};
+inline constexpr std::array<GradStepInfo, grad_step_count> grad_step_infos{{
+    {GradStep::lse, "lse", "L = m + ln l, as the forward pass stores it"},
+    {GradStep::scaled_K, "scaled_K", "K * (scale * log2 e), where the scale is on K"},
+    {GradStep::delta_step, "delta_step", "the accumulator after every fma of delta"},
+    {GradStep::delta, "delta", "rowsum(dO*O), or rowsum(P*dP)"},
+    {GradStep::probability, "probability", "P = exp(S - L) as it is made again"},
+    {GradStep::P, "P", "P as it enters P^T.dO"},
+    {GradStep::dp_step, "dp_step", "the accumulator after every fma of dO.V^T"},
+    {GradStep::dP, "dP", "dO.V^T"},
+    {GradStep::centred, "centred", "dP - delta"},
+    {GradStep::dS, "dS", "P*(dP - delta)"},
+    {GradStep::dv_step, "dv_step", "the accumulator after every fma of P^T.dO"},
+    {GradStep::dV, "dV", "P^T.dO"},
+    {GradStep::dk_step, "dk_step", "the accumulator after every fma of dS^T.Q"},
+    {GradStep::dK, "dK", "scale * dS^T.Q"},
+    {GradStep::dq_step, "dq_step", "the accumulator after every fma of dS.K"},
+    {GradStep::dq_tile, "dq_tile", "the key tile's dS.K, as handed over"},
+    {GradStep::dq_sum, "dq_sum", "dQ as stored after every key tile"},
+    {GradStep::dQ, "dQ", "scale * dS.K"},
+}};
+static_assert(is_in_order(grad_step_infos, &GradStepInfo::step));
+constexpr const GradStepInfo& info(GradStep s) { return grad_step_infos[static_cast<std::size_t>(s)]; }
+constexpr std::string_view name(GradStep s) { return info(s).name; }
+
+/// Terms of delta: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact arithmetic;
+/// a biased error of a rounded O affects only the first (arXiv 2510.04212).
+enum class DeltaFrom : std::uint8_t { output, probabilities };
+inline constexpr std::array<std::string_view, 2> delta_from_names{"output", "probabilities"};
+
+/// Roundings of the backward pass. S and its max are recomputed with the roundings of the forward steps.
+struct GradPrecision {
+  std::array<Rounding, grad_step_count> steps{};
+  DeltaFrom delta_from = DeltaFrom::output;
+
+  constexpr Rounding& operator[](GradStep s) { return steps[static_cast<std::size_t>(s)]; }
+  constexpr const Rounding& operator[](GradStep s) const { return steps[static_cast<std::size_t>(s)]; }
+  friend constexpr bool operator==(const GradPrecision&, const GradPrecision&) = default;
+};
+
+/// Place of the factor `scale`: on the finished dQ and dK (FlashAttention), on dS before its cast (memory-efficient attention),
+/// or with log2 e on K before the scores are made again (the Triton tutorial).
+enum class ScaleAt : std::uint8_t { product, dS, K };
+inline constexpr std::array<std::string_view, 3> scale_at_names{"product", "dS", "K"};
+
+/// P again from S and L. natural: exp(S - L). exp2: 2^(S c - L log2 e) with one fma, c = scale log2 e. exp2_twice: S, finished
+/// and rounded, times log2 e, minus L log2 e (FlexAttention).
+enum class GradExponential : std::uint8_t { natural, exp2, exp2_twice };
+inline constexpr std::array<std::string_view, 3> grad_exponential_names{"natural", "exp2", "exp2_twice"};
+
+/// The order in which the key tiles' products are added to dQ. shuffled: in an order drawn for every query tile, as atomic
+/// additions do. buffers: tile t to buffer t mod `buffers`, each ascending, then buffer 0, 1, ... (FlashAttention-2's
+/// deterministic mode).
+enum class GradOrder : std::uint8_t { ascending, descending, shuffled, buffers };
+inline constexpr std::array<std::string_view, 4> grad_order_names{"ascending", "descending", "shuffled", "buffers"};
+
+/// Accumulators of the backward pass's own products. The scores have the forward pass's.
+struct GradAccumulators {
+  Accumulator dP = Accumulator::fma, dV = Accumulator::fma, dK = Accumulator::fma, dQ = Accumulator::fma;
+  friend constexpr bool operator==(const GradAccumulators&, const GradAccumulators&) = default;
+};
+
+/// Storage with scales of what the backward pass makes or is given; Q, K and V are stored as in the forward pass.
+struct GradScalings {
+  Scaling dO{}, P{}, dS{};
+  Scaling dS_of_dK{};  ///< dS quantised a second time, along the queries; off: dK takes the same numbers as dQ
+  friend bool operator==(const GradScalings&, const GradScalings&) = default;
+};
+
+/// One emulated backward pass.
+struct GradMethod {
+  GradPrecision precision{};
+  ScaleAt scale_at = ScaleAt::product;
+  GradExponential exponential = GradExponential::natural;
+  int block_q = 64, block_k = 64;  ///< rows and keys of a tile
+  GradOrder order = GradOrder::ascending;
+  std::uint64_t order_seed = 1;     ///< of `shuffled`
+  int buffers = 1;                  ///< of `buffers`
+  bool last_queries_first = false;  ///< dK and dV take query tiles from the last to the first (FlashAttention-2)
+  GradAccumulators accumulator{};
+  GradScalings scaling{};
+
+  friend bool operator==(const GradMethod&, const GradMethod&) = default;
+};
+inline constexpr int max_grad_buffers = 1024;
+
+}  // namespace attoscope
