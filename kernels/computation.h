@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/backward_computation.h"
 #include "kernels/cancelled_sign.h"
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
@@ -77,7 +78,10 @@ class Computation {
     Clock whole, clock;
     const bool fresh = is_fresh_here();
     const int unknown = (known_a_ == nullptr) + (known_b_ == nullptr);
-    stop_.expect(static_cast<double>(result_.rows.size()) * ((fresh ? golden_work : 0) + unknown));
+    std::optional<BackwardComputation<T>> backward;
+    if (e_.backward.on) backward.emplace(e_, held_.backward, remembers_, wanted_.wasserstein, stop_);
+    stop_.expect(static_cast<double>(result_.rows.size()) *
+                 ((fresh ? golden_work : 0) + unknown + (backward ? backward->work() : 0)));
     if (fresh) round_inputs();
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
@@ -92,6 +96,11 @@ class Computation {
     t.total = whole.lap();
     std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
     t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
+    if (backward) {
+      result_.backward = backward->answer(*truth_->inputs, x, t.backward);
+      if (engine_) result_.remark = "The backward pass was computed on the CPU: no GPU has it yet.";
+      t.total += whole.lap();
+    }
     return std::move(result_);
   }
 

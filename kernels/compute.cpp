@@ -120,7 +120,7 @@ Result compute(const Experiment& experiment, const Options& options) {
     result.timing.busy[static_cast<std::size_t>(UpdatePart::drawn)] = drawing.busy;
   });
   result.device = by.device;
-  result.remark = by.remark;
+  if (!by.remark.empty()) result.remark = by.remark;
   return result;
 }
 

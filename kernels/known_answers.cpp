@@ -26,6 +26,12 @@ OutputKey output_key(const Experiment& e, Method m) {
   return {golden_key(e, nullptr), std::move(m), e.format, e.problem.seed};
 }
 
+GradientKey gradient_key(const Experiment& e) {
+  const Backward& b = e.backward;
+  return {golden_key(e, nullptr), b.d_o, b.d_o == OutputGradient::file ? b.d_o_file : KernelOutput{}, b.d_lse_file,
+          e.problem.seed};
+}
+
 bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine) {
   return !held.truth || !(held.truth->key == golden_key(e, engine));
 }

@@ -1,6 +1,7 @@
 /// Answers that `compute` keeps for the next experiment, which may change little. For compute.cpp alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,11 +71,54 @@ struct KnownAnswer {
   Trace trace;
 };
 
+/// Cache key of dO, dL and the golden gradients.
+struct GradientKey {
+  GoldenKey golden;
+  OutputGradient d_o = OutputGradient::normal;
+  KernelOutput d_o_file{}, d_lse_file{};
+  std::uint64_t seed = 0;
+
+  friend bool operator==(const GradientKey&, const GradientKey&) = default;
+};
+GradientKey gradient_key(const Experiment& e);
+
+/// dQ, dK and dV with their measures.
+struct MeasuredGradients {
+  std::array<Measured, 3> of;  ///< dQ, dK, dV
+  std::uint64_t digest = 0;    ///< of the three digests in turn
+};
+
+/// The golden gradients and what they come from.
+struct GradientTruth {
+  GradientKey key;
+  std::shared_ptr<const OutputGradients> incoming;
+  std::shared_ptr<const Gradients> golden;
+  MeasuredGradients measured;
+};
+
+/// The gradients of a method with their errors.
+struct KnownGradients {
+  GradientKey truth;
+  OutputKey output;
+  GradMethod method{};
+  Gradients gradients;
+  MeasuredGradients measured;  ///< of `gradients`
+  GradientDeviations error{};
+  bool compared = false, ordered = false;  ///< the error is there; with Wasserstein-1
+};
+
+/// The last backward pass.
+struct KnownBackward {
+  std::optional<GradientTruth> truth;
+  std::unique_ptr<KnownGradients> a, b;
+};
+
 struct ComputeCache::Held {
   std::shared_ptr<const Tensors> raw;
   Problem raw_of;
   std::optional<Truth> truth;
   KnownAnswer known;
+  KnownBackward backward;
   std::uint64_t generations = 0;   ///< `Truth::generation`s given out so far
   std::vector<int> gpus;           ///< of `engine`
   std::unique_ptr<Engine> engine;  ///< of the GPUs that answered last

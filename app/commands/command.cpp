@@ -143,6 +143,11 @@ OptionList& OptionList::methods(ExperimentOptions& x, const std::string& usual) 
   return arithmetic(x).method_a(x, usual, true).kernel_of_a(x).group("Method b").parameters(x, {"baseline"});
 }
 
+OptionList& OptionList::backward(ExperimentOptions& x) {
+  return group("Backward pass; each of these turns it on")
+      .parameters(x, {"backward", "do", "dlse", "gradient", "baseline_gradient", "gradient_order"});
+}
+
 OptionList& OptionList::kernel(ExperimentOptions& x) {
   group("Your own kernel");
   add("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));

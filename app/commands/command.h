@@ -77,6 +77,8 @@ class OptionList {
   OptionList& kernel_of_a(ExperimentOptions& x);
   /// Arithmetic, a and b.
   OptionList& methods(ExperimentOptions& x, const std::string& usual = "hw");
+  /// Gradients of a and b.
+  OptionList& backward(ExperimentOptions& x);
   /// Somebody's output.
   OptionList& kernel(ExperimentOptions& x);
   OptionList& device(std::string& device, std::string& threads, const std::string& help);

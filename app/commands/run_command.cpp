@@ -1,4 +1,5 @@
 /// `attoscope run`: one experiment from options, its table, JSON and matrices.
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -34,7 +35,21 @@ struct RunArguments : ExperimentOptions {
 /// The files of `--save`.
 constexpr std::array matrix_files{"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"};
 
-/// The six matrices of a result, to appear together.
+constexpr std::array gradient_files{"do.npy",   "lse.npy",  "golden_dq.npy", "golden_dk.npy", "golden_dv.npy", "a_dq.npy",
+                                    "a_dk.npy", "a_dv.npy", "b_dq.npy",      "b_dk.npy",      "b_dv.npy"};
+
+/// The gradients of a result, dO, and golden's log-sum-exp.
+void stage_gradients(StagedFiles& files, const std::filesystem::path& where, const Result& r) {
+  std::size_t next = 0;
+  const auto add = [&](const std::string& bytes) { files.add((where / gradient_files[next++]).string(), bytes); };
+  const BackwardResult& b = *r.backward;
+  add(npy_bytes(r.experiment.problem.n, value_columns(r.experiment.problem), b.incoming->d_o.data()));
+  add(npy_bytes(b.golden->lse));
+  for (const Gradients* const g : {b.golden.get(), &b.a, &b.b})
+    for (const Matrix* const m : {&g->dq, &g->dk, &g->dv}) add(npy_bytes(m->rows, m->cols, m->values.data()));
+}
+
+/// The six matrices of a result, and its gradients, to appear together.
 void stage_matrices(StagedFiles& files, const std::string& directory, const Result& r) {
   files.make_directory(directory);
   const std::filesystem::path where(directory);
@@ -47,6 +62,7 @@ void stage_matrices(StagedFiles& files, const std::string& directory, const Resu
   add(r.golden->rows, r.golden->cols, r.golden->values);
   add(r.a.rows, r.a.cols, r.a.values);
   add(r.b.rows, r.b.cols, r.b.values);
+  if (r.backward) stage_gradients(files, where, r);
 }
 
 /// A field, and the file it goes to.
@@ -66,14 +82,15 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
 }
 
 /// Before anything is computed: could the files be written at all?
-void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
+void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, bool backward) {
   for (const FieldFile& f : fields) check_place("--save-field", f.file);
   if (!x.save.empty()) check_directory_place("--save", x.save);
   check_outputs({{"--json", x.json}});
   std::vector<OutputPlace> all{{"--json", x.json}};
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
-  if (!x.save.empty())
-    for (const char* const name : matrix_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
+  const auto add = [&](const char* name) { all.push_back({"--save", (std::filesystem::path(x.save) / name).string()}); };
+  if (!x.save.empty()) std::ranges::for_each(matrix_files, add);
+  if (!x.save.empty() && backward) std::ranges::for_each(gradient_files, add);
   check_distinct(all);
 }
 
@@ -112,7 +129,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   check_device("--device", x.device);
   const Experiment experiment = experiment_of(x);
   const std::vector<FieldFile> fields = field_files(x);
-  check_places(x, fields);
+  check_places(x, fields, experiment.backward.on);
   std::vector<LoadCode*> codes{attention_code};
   if (has_hardware(experiment)) codes.push_back(hardware_code(experiment.format));
   prepare_gpus(x.device, streams, codes);
@@ -124,10 +141,11 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
 }
 
 void declare(OptionList& c, RunArguments& x) {
-  c.problem(x).methods(x).kernel(x).device(x.device, x.threads, device_help()).group("Output");
+  c.problem(x).methods(x).backward(x).kernel(x).device(x.device, x.threads, device_help()).group("Output");
   c.add("--attribute", x.attribute, "print what each rounding step of a costs");
   c.add("--json", x.json, "write the result to this file, - for standard output");
-  c.add("--save", x.save, "write q k v golden a b .npy to this directory");
+  c.add("--save", x.save,
+        "write q k v golden a b .npy to this directory, with a backward pass also do lse and golden_ a_ b_ dq dk dv .npy");
   c.add("--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps; repeatable");
 }
 

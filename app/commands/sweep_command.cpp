@@ -21,6 +21,7 @@
 #include "app/sweep/table.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 
 namespace attoscope {
@@ -79,6 +80,7 @@ Sweep sweep_of(const SweepArguments& x) {
           .axes = axes,
           .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
           .measure = parse_measure(x.measure)};
+  if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
   point_count(s);
   return s;
 }
@@ -257,12 +259,13 @@ void run_sweep(const SweepArguments& x, const Streams& streams) {
 }
 
 void declare(OptionList& c, SweepArguments& x) {
-  c.problem(x.base).methods(x.base).kernel(x.base).group("Sweep");
+  c.problem(x.base).methods(x.base).backward(x.base).kernel(x.base).group("Sweep");
   std::string axes = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
   for (const AxisKey& key : axis_keys()) axes += std::string(key.key) + ", ";
   c.add("--vary", x.vary, axes + "a.NAME or b.NAME");
   c.add("--seeds", x.seeds, "how many, from --seed on");
-  c.add("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...");
+  c.add("--measure", x.measure,
+        "a. b. a_minus_b. or ratio. (of gradients then dq. dk. or dv.) and a deviation, perhaps /golden; rescales, ...");
   c.add("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
   c.add_all("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
   c.add("--no-cache", x.no_cache, "compute every point, and keep none");

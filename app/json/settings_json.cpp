@@ -137,7 +137,7 @@ void read_setting(const Parsed& value, const std::string& path, const Setting& s
 Json settings_json(const Settings& settings) {
   Json json = Json::object();
   for (const Setting& s : settings)
-    if (!std::holds_alternative<PolicyValue>(s.value)) json[std::string(s.key)] = json_of(s);
+    if (s.kept && !std::holds_alternative<PolicyValue>(s.value)) json[std::string(s.key)] = json_of(s);
   return json;
 }
 

@@ -35,6 +35,23 @@ bool set_part_of_storage(Scalings& all, const std::string& label, const std::str
   return true;
 }
 
+/// Sets order, seed and buffers of dQ from "ascending", "shuffled:7" or "buffers:4".
+void set_order(GradMethod& g, const std::string& label, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string order = text.substr(0, colon);
+  const auto set = [&](const std::string& key, const std::string& value) { set_field(label, settings(g), key, value); };
+  const bool takes_number = order == "shuffled" || order == "buffers";
+  if (std::ranges::find(grad_order_names, order) == grad_order_names.end() || (colon != std::string::npos && !takes_number))
+    refuse(label, text, "ascending, descending, shuffled[:SEED] or buffers:K");
+  set("order", order);
+  if (colon != std::string::npos) set(order == "shuffled" ? "order_seed" : "buffers", text.substr(colon + 1));
+}
+
+/// Sets a field of the backward pass of a method: "grad.dS", and "grad.order=shuffled:7", which sets two.
+void set_of_gradient(GradMethod& g, const std::string& label, const std::string& key, const std::string& value) {
+  key == "order" ? set_order(g, label, value) : set_field(label, settings(g), key, value);
+}
+
 /// Sets a field of a method. "order=interleaved:4" and "accumulator=h100" set two, "K.granularity=token" a part of one.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
   const auto set = [&](const std::string& k, const std::string& v) { set_field(label, settings(method), k, v); };
@@ -53,13 +70,18 @@ void set_of_method(Method& method, const std::string& label, const std::string& 
 /// Options that are more than the value of a field.
 constexpr std::array<std::string_view, 11> special{"format", "algorithm", "policy", "block_q", "block_k",   "baseline",
                                                    "input",  "scale",     "mask",   "rows",    "traced_row"};
+/// Those of the backward pass, each of which turns it on.
+constexpr std::array<std::string_view, 6> of_backward{"backward",      "do", "dlse", "gradient", "baseline_gradient",
+                                                      "gradient_order"};
 
 /// Sets the other typed settings of the problem, or of method a: set(option, key, value).
 template <class Set>
 void set_plain(const ExperimentOptions& x, bool of_a, Set set) {
   for (const Parameter& p : experiment_parameters()) {
     const std::string* const typed = x.find(p.key);
-    if (typed == nullptr || is_of_a_method(p) != of_a || std::ranges::find(special, p.key) != special.end()) continue;
+    if (typed == nullptr || is_of_a_method(p) != of_a || std::ranges::find(special, p.key) != special.end() ||
+        std::ranges::find(of_backward, p.key) != of_backward.end())
+      continue;
     set(std::string(p.option), p.key, *typed);
   }
 }
@@ -130,6 +152,39 @@ void load(Problem& p, const ExperimentOptions& x) {
   p = with_shape(p, s);
 }
 
+/// Sets a named backward pass of a, or b.
+void set_gradient(Experiment& e, bool of_b, const std::string& label, const std::string& value) {
+  e = with_backward(std::move(e));
+  (of_b ? e.backward.b : e.backward.a) = of_option(label, [&] { return named_gradient(value, e.problem); });
+}
+
+bool has_backward(const ExperimentOptions& x) {
+  const auto is_set = [](const std::string& s) { return is_of_backward(std::string_view(s).substr(0, s.find('='))); };
+  return std::ranges::any_of(of_backward, [&](std::string_view key) { return x.find(key) != nullptr; }) ||
+         std::ranges::any_of(x.set, is_set);
+}
+
+/// Turns the backward pass on if an option is of it, and sets what is no file.
+void set_backward(Experiment& e, const ExperimentOptions& x) {
+  if (!has_backward(x)) return;
+  e = with_backward(std::move(e));
+  if (const auto* t = x.find("gradient")) set_gradient(e, false, "--gradient", *t);
+  if (const auto* t = x.find("baseline_gradient")) set_gradient(e, true, "--baseline-gradient", *t);
+  if (const auto* t = x.find("gradient_order")) set_order(e.backward.a, "--gradient-order", *t);
+  if (const auto* t = x.find("do"); t != nullptr && *t == "normal") e.backward.d_o = OutputGradient::normal;
+  if (const auto* t = x.find("do"); t != nullptr && *t == "ones") e.backward.d_o = OutputGradient::ones;
+}
+
+/// Reads the files of dO and dL, whose shapes are the problem's.
+void load_gradients(Experiment& e, const ExperimentOptions& x) {
+  Backward& b = e.backward;
+  if (const auto* t = x.find("do"); t != nullptr && *t != "normal" && *t != "ones") {
+    b.d_o = OutputGradient::file;
+    b.d_o_file = of_option("--do", [&] { return read_gradient(*t, e.problem, false); });
+  }
+  if (const auto* t = x.find("dlse")) b.d_lse_file = of_option("--dlse", [&] { return read_gradient(*t, e.problem, true); });
+}
+
 /// Loads an output in the place of a method; n and d_v are its own, unless the options or a file of tensors set them.
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
   if (!x.kernel) return;
@@ -164,7 +219,9 @@ void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
     fresh = false;
   }
   if (const auto* t = x.find("format")) e = with_format(e, of_option("--format", [&] { return parse_format(*t); }));
+  const Experiment before = e;
   set_kind_of_a(e.a, x, fresh);
+  e = with_gradients_in_step(before, std::move(e));
   if (const auto* t = x.find("block_q")) e = with_block_q(e, whole_number("--block-q", *t, 1, max_tile));
   if (const auto* t = x.find("block_k")) e = with_block_k(e, whole_number("--block-k", *t, 1, max_tile));
   set_plain(x, true, [&](const std::string& option, const std::string& key, const std::string& value) {
@@ -181,9 +238,14 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
   const bool of_a = setting.starts_with("a."), of_b = setting.starts_with("b.");
   if ((!of_a && !of_b) || equals == std::string::npos)
     refuse("--set", setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
-  const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1);
+  const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1), label = "--set " + shown_key(path);
+  if (path.substr(1) == ".gradient") return set_gradient(experiment, of_b, label, value);
+  if (path.substr(1).starts_with(".grad.")) {
+    experiment = with_backward(std::move(experiment));
+    return set_of_gradient(of_a ? experiment.backward.a : experiment.backward.b, label, path.substr(7), value);
+  }
   Experiment changed = experiment;
-  set_of_method(of_a ? changed.a : changed.b, "--set " + shown_key(path), path.substr(2), value);
+  set_of_method(of_a ? changed.a : changed.b, label, path.substr(2), value);
   experiment = following(experiment, changed, path, value);
 }
 
@@ -197,11 +259,13 @@ Experiment experiment_of(const ExperimentOptions& x) {
   Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
   check_scales_have_input(x);
   set_problem(e.problem, x);
-  if (x.like) load(e.problem, x);  // sets tiles that depend on the head dimension
+  if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
   set_methods(e, x, !x.preset);
+  set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
   load_kernel(e, x);
+  load_gradients(e, x);
   if (const auto* t = x.find("traced_row")) e.problem.traced_row = row_of(*t, e.problem.n);
   validate(e);
   return e;

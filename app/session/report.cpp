@@ -19,9 +19,11 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/shown_number.h"
 #include "kernels/experiment/stored_bytes.h"
+#include "kernels/experiment/table.h"
 #include "kernels/train/plan/plan.h"
 
 namespace attoscope {
@@ -70,6 +72,26 @@ std::string tiles_text(const Experiment& e) {
   return fmt::format(", tiles {} x {}", e.a.block_q, e.a.block_k);
 }
 
+/// "normal", "ones", or the file.
+std::string d_o_text(const Backward& b) {
+  const std::string file = b.d_lse_file.file.empty() ? "" : ", dL " + kernel_output_spec(b.d_lse_file);
+  if (b.d_o == OutputGradient::file) return kernel_output_spec(b.d_o_file) + file;
+  return std::string(output_gradient_names[static_cast<std::size_t>(b.d_o)]) + file;
+}
+
+/// "grad_hw", "grad_hw, order shuffled:1", "grad_hw (changed)"
+std::string gradient_text(const GradMethod& g, const Problem& p) {
+  GradMethod named = g;
+  const GradMethod usual{};
+  named.order = usual.order, named.order_seed = usual.order_seed, named.buffers = usual.buffers;
+  const std::string_view called = gradient_name(g, p), but_for_order = gradient_name(named, p);
+  if (!called.empty()) return std::string(called);
+  std::string order = "order " + std::string(grad_order_names[static_cast<std::size_t>(g.order)]);
+  if (g.order == GradOrder::shuffled) order += fmt::format(":{}", g.order_seed);
+  if (g.order == GradOrder::buffers) order += fmt::format(":{}", g.buffers);
+  return but_for_order.empty() ? "(own backward pass), " + order : std::string(but_for_order) + ", " + order;
+}
+
 /// Tensor-core rules of a method's products, one line each.
 std::string sums(const Experiment& e, const Method& m, const char* which) {
   std::string text;
@@ -109,6 +131,66 @@ std::string errors(const Deviation& a, const Deviation& b) {
     text += row(m.row, shown_number(m, x), shown_number(m, y), m.form == Form::magnitude);
   }
   return text;
+}
+
+/// A gradient and a measure of it.
+struct GradientRow {
+  std::string_view tensor;
+  const DeviationMeasure* measure;
+  double a, b;
+};
+
+std::vector<GradientRow> gradient_rows(const BackwardResult& r) {
+  constexpr std::array<std::pair<std::string_view, Deviation GradientDeviations::*>, 3> tensors{
+      {{"dQ", &GradientDeviations::dq}, {"dK", &GradientDeviations::dk}, {"dV", &GradientDeviations::dv}}};
+  std::vector<GradientRow> rows;
+  for (const auto& [name, tensor] : tensors)
+    for (const DeviationMeasure& m : deviation_measures) {
+      const double a = numbers_of(r.a_error.*tensor).*m.value, b = numbers_of(r.b_error.*tensor).*m.value;
+      const bool said = m.key == "max_abs" || m.key == "mean_abs" || m.key == "rel_rms" || m.key == "bias" ||
+                        m.key == "max_ulp" || (m.form == DeviationMeasure::Form::count && a + b > 0);
+      if (said) rows.push_back({name, &m, a, b});
+    }
+  return rows;
+}
+
+/// The lines, each behind two blanks.
+std::string indented(const std::string& lines) {
+  std::string text;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) text += "  " + line + "\n";
+  return text;
+}
+
+std::string backward(const Result& r) {
+  if (!r.backward) return "";
+  const BackwardResult& b = *r.backward;
+  const std::vector<GradientRow> rows = gradient_rows(b);
+  const auto cell = [](double x) { return std::isnan(x) ? TableCell{} : TableCell{x}; };
+  const std::vector<TableColumn<GradientRow>> columns{
+      table_column<GradientRow>({.key = "gradient"}, [](const GradientRow& x) { return std::string(x.tensor); }),
+      table_column<GradientRow>({.key = "error from golden"}, [](const GradientRow& x) { return std::string(x.measure->row); }),
+      table_column<GradientRow>({.key = "a", .digits = 4}, [&](const GradientRow& x) { return cell(x.a); }),
+      table_column<GradientRow>({.key = "b", .digits = 4}, [&](const GradientRow& x) { return cell(x.b); }),
+      table_column<GradientRow>({.key = "a/b", .digits = 4}, [&](const GradientRow& x) {
+        return x.measure->form == DeviationMeasure::Form::magnitude ? cell(x.a / x.b) : TableCell{};
+      })};
+  const Experiment& e = r.experiment;
+  std::string text = fmt::format("\n  backward pass, a: {}   b: {}   dO {}; dQ of {} rows, dK and dV of {} keys\n",
+                                 gradient_text(e.backward.a, e.problem), gradient_text(e.backward.b, e.problem),
+                                 d_o_text(e.backward), r.rows.size(), b.keys.size());
+  text += indented(plain_text(table_of(columns, std::span<const GradientRow>(rows))));
+  const auto delta = [](const DeltaDeviation& d) {
+    return fmt::format("max {:.4g}, rms {:.4g}, bias {:.4g}", d.max_abs, d.rms, d.bias);
+  };
+  text += fmt::format("  error of delta: a {}; b {}\n", delta(b.a_delta), delta(b.b_delta));
+  if (e.problem.sink)
+    text += fmt::format("  gradient of the sink: golden {:.6g}, a {:.6g}, b {:.6g}\n", b.golden->dsink, b.a.dsink, b.b.dsink);
+  const BackwardTiming& t = r.timing.backward;
+  return text +
+         fmt::format("  {:.1f} ms: golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.golden + t.a + t.b + t.deviation,
+                     t.golden, t.a, t.b, t.deviation) +
+         fmt::format("  digests: golden {}, a {}, b {}\n", hex16(b.golden_digest), hex16(b.a_digest), hex16(b.b_digest));
 }
 
 /// Storage and arithmetic parts of the errors; "" unless a method stores Q, K or V with scales.
@@ -220,7 +302,7 @@ std::string method_text(const Method& m, const KernelOutput& loaded) {
 
 std::string report(const Result& r) {
   return question(r) + errors(r.a_error, r.b_error) + parts(r) + tests(r) + hardware(r.hardware) + rescales(r.rescales) +
-         traffic(r.experiment, r.traffic) + timing(r) + digests(r.digests);
+         traffic(r.experiment, r.traffic) + timing(r) + digests(r.digests) + backward(r);
 }
 
 std::string attribution_report(const Attribution& a) {

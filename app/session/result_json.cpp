@@ -49,6 +49,32 @@ Json ratio_json(const Deviation& a, const Deviation& b) {
   return {{"max_abs", a.max_abs / b.max_abs}, {"mean_abs", a.mean_abs / b.mean_abs}, {"rms", a.rms / b.rms}};
 }
 
+/// f of dQ, dK and dV, by their names.
+template <class F>
+Json tensors_json(F f) {
+  return {{"dq", f(&GradientDeviations::dq)}, {"dk", f(&GradientDeviations::dk)}, {"dv", f(&GradientDeviations::dv)}};
+}
+
+Json delta_json(const DeltaDeviation& d) { return {{"max_abs", d.max_abs}, {"rms", d.rms}, {"bias", d.bias}}; }
+
+Json backward_json(const BackwardResult& b, const Result& r) {
+  const auto deviations = [&](const GradientDeviations& d) {
+    return tensors_json(
+        [&](auto tensor) { return deviation_json(d.*tensor, tensor == &GradientDeviations::dq ? r.rows : b.keys); });
+  };
+  Json json{{"rows", r.rows.size()},
+            {"keys", b.keys.size()},
+            {"a", deviations(b.a_error)},
+            {"b", deviations(b.b_error)},
+            {"a_minus_b", deviations(b.a_minus_b)},
+            {"ratio", tensors_json([&](auto tensor) { return ratio_json(b.a_error.*tensor, b.b_error.*tensor); })},
+            {"delta", {{"a", delta_json(b.a_delta)}, {"b", delta_json(b.b_delta)}}},
+            {"dsink", nullptr},
+            {"digests", {{"golden", hex16(b.golden_digest)}, {"a", hex16(b.a_digest)}, {"b", hex16(b.b_digest)}}}};
+  if (r.experiment.problem.sink) json["dsink"] = {{"golden", b.golden->dsink}, {"a", b.a.dsink}, {"b", b.b.dsink}};
+  return json;
+}
+
 Json hardware_json(const HardwareCheck& h) {
   return {{"instruction", h.instruction},
           {"changed", h.changed},
@@ -89,8 +115,11 @@ Json traffic_json(const Traffic& t) {
           {"skipped_tiles", t.skipped_tiles}};
 }
 
-Json timing_json(const Timing& t) {
-  return {{"inputs", t.inputs}, {"golden", t.golden}, {"a", t.a}, {"b", t.b}, {"deviation", t.deviation}, {"total", t.total}};
+Json timing_json(const Timing& t, bool with_backward) {
+  Json json{{"inputs", t.inputs}, {"golden", t.golden}, {"a", t.a}, {"b", t.b}, {"deviation", t.deviation}, {"total", t.total}};
+  const BackwardTiming& b = t.backward;
+  if (with_backward) json["backward"] = {{"golden", b.golden}, {"a", b.a}, {"b", b.b}, {"deviation", b.deviation}};
+  return json;
 }
 
 Json policy_json(const Method& m) {
@@ -161,8 +190,9 @@ Json result_json(const Result& r) {
   json["rescales"] = rescales_json(r.rescales);
   json["trace"] = trace_json(r.trace);
   json["traffic"] = traffic_json(r.traffic);
-  json["timing_ms"] = timing_json(r.timing);
+  json["timing_ms"] = timing_json(r.timing, r.backward.has_value());
   json["digests"] = {{"golden", hex16(r.digests.golden)}, {"a", hex16(r.digests.a)}, {"b", hex16(r.digests.b)}};
+  if (r.backward) json["backward"] = backward_json(*r.backward, r);
   return json;
 }
 

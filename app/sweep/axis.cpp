@@ -71,13 +71,20 @@ void set_accumulator(Experiment& e, std::string_view key, const std::string& val
   for (const char* const path : {"a.accumulator.qk", "a.accumulator.pv"}) set_at(e, path, label_of(key), value);
 }
 void set_baseline(Experiment& e, std::string_view, const std::string& value) { e = with_baseline(e, policy(value)); }
+void set_gradient(Experiment& e, std::string_view key, const std::string& value) {
+  e = with_backward(std::move(e));
+  (key == "gradient" ? e.backward.a : e.backward.b) = named_gradient(value, e.problem);
+}
+void set_order_of_gradient(Experiment& e, std::string_view, const std::string& value) {
+  apply_setting(e, "a.grad.order=" + value);
+}
 
 /// A key that does more than set the field of its parameter.
 struct Special {
   std::string_view key;
   Set set;
 };
-constexpr std::array<Special, 14> specials{{
+constexpr std::array<Special, 17> specials{{
     {"mantissa_bits", set_bits},
     {"exponent_bits", set_bits},
     {"input", set_input},
@@ -92,6 +99,9 @@ constexpr std::array<Special, 14> specials{{
     {"tile_order", set_tile_order},
     {"accumulator", set_accumulator},
     {"baseline", set_baseline},
+    {"gradient", set_gradient},
+    {"baseline_gradient", set_gradient},
+    {"grad.order", set_order_of_gradient},
 }};
 
 /// The parameter of this key, if sweeps can vary it; else null.

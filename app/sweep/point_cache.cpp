@@ -32,8 +32,7 @@ std::string packed(const PointSummary& s) {
   });
   return bytes;
 }
-PointSummary unpacked(const std::string& bytes) {
-  PointSummary s;
+PointSummary unpacked(const std::string& bytes, PointSummary s) {
   std::size_t at = 0;
   visit_summary(s, [&]<class T>(const std::string&, T& x) {
     std::uint64_t bits = 0;
@@ -41,6 +40,13 @@ PointSummary unpacked(const std::string& bytes) {
     x = std::bit_cast<T>(bits);
     at += sizeof bits;
   });
+  return s;
+}
+
+/// A point's numbers, all 0, with and without a backward pass.
+PointSummary empty_point(bool backward) {
+  PointSummary s;
+  if (backward) s.backward.emplace();
   return s;
 }
 
@@ -67,7 +73,7 @@ std::string summary_text(const PointSummary& s) {
 std::optional<PointSummary> parse_summary(std::string_view text) try {
   const nlohmann::json json = parse_json(text, most_nested);
   const JsonPlace place(json, "");
-  PointSummary s;
+  PointSummary s = empty_point(json.contains("a.dq.max_abs"));
   visit_summary(s, [&](const std::string& name, auto& x) { read(place.at(name), x); });
   return s;
 } catch (const std::exception&) {
@@ -76,7 +82,8 @@ std::optional<PointSummary> parse_summary(std::string_view text) try {
 
 PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, int arithmetic)
     : arithmetic_(arithmetic),
-      values_(directory, packed({}).size(), limit_bytes, [directory](std::size_t file) { remove_older(directory, file); }) {}
+      values_(directory, packed({}).size(), limit_bytes, [directory](std::size_t file) { remove_older(directory, file); }),
+      backward_values_(directory, packed(empty_point(true)).size(), limit_bytes) {}
 
 /// Cache key of the answer, with the version and arithmetic that computed it.
 std::string PointCache::question_of(const Experiment& experiment) const {
@@ -85,16 +92,26 @@ std::string PointCache::question_of(const Experiment& experiment) const {
   return std::string(schema) + " " + answered_by(arithmetic_) + json_text(experiment_json(e), -1);
 }
 
+const KeptValues& PointCache::values_of(const Experiment& e) const { return e.backward.on ? backward_values_ : values_; }
+KeptValues& PointCache::values_of(const Experiment& e) { return e.backward.on ? backward_values_ : values_; }
+
+std::string PointCache::remark() const { return values_.remark().empty() ? backward_values_.remark() : values_.remark(); }
+
+void PointCache::begin_sweep() {
+  values_.spare_none();
+  backward_values_.spare_none();
+}
+
 bool PointCache::keeps(const Experiment& e) const { return values_.keeps() && !has_hardware(e) && !depends_on_other_heads(e); }
 
 std::optional<PointSummary> PointCache::find(const Experiment& experiment) const {
   if (!keeps(experiment)) return std::nullopt;
-  const std::optional<std::string> bytes = values_.find(question_of(experiment));
-  return bytes ? std::optional(unpacked(*bytes)) : std::nullopt;
+  const std::optional<std::string> bytes = values_of(experiment).find(question_of(experiment));
+  return bytes ? std::optional(unpacked(*bytes, empty_point(experiment.backward.on))) : std::nullopt;
 }
 
 void PointCache::keep(const Experiment& experiment, const PointSummary& summary) {
-  if (keeps(experiment)) values_.keep(question_of(experiment), packed(summary));
+  if (keeps(experiment)) values_of(experiment).keep(question_of(experiment), packed(summary));
 }
 
 }  // namespace attoscope

@@ -28,17 +28,20 @@ class PointCache {
   /// differently), and for a scale over all heads (the input's digest does not cover it).
   bool keeps(const Experiment& experiment) const;
   /// Points found and kept so far may be removed: another sweep begins.
-  void begin_sweep() { values_.spare_none(); }
+  void begin_sweep();
   /// Caches a point if `keeps`. A failure, such as a full or read-only disk, only sets `remark`.
   void keep(const Experiment& experiment, const PointSummary& summary);
   /// One sentence on the first failure; empty: none.
-  std::string remark() const { return values_.remark(); }
+  std::string remark() const;
 
  private:
   std::string question_of(const Experiment& experiment) const;
 
+  const KeptValues& values_of(const Experiment& experiment) const;
+  KeptValues& values_of(const Experiment& experiment);
+
   int arithmetic_;
-  KeptValues values_;
+  KeptValues values_, backward_values_;  ///< of points without and with a backward pass, whose sizes differ
 };
 
 /// A summary as JSON text, and back; none if the text is invalid.

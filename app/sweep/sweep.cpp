@@ -1,21 +1,24 @@
 #include "app/sweep/sweep.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
 
-/// Parts of "a.mean_abs/golden"; field is null unless the name is of a deviation.
+/// Parts of "a.mean_abs/golden" and "a.dq.mean_abs"; field is null unless the name is of a deviation.
 struct Parts {
   std::string_view who;
   const DeviationMeasure* field = nullptr;
   bool over_golden = false;
+  const GradientTensor* tensor = nullptr;  ///< null: of the output
 };
 Parts parts_of(std::string_view name) {
   Parts p;
@@ -25,11 +28,22 @@ Parts parts_of(std::string_view name) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return p;
   p.who = name.substr(0, dot);
-  const DeviationMeasure* const found = deviation_measure(name.substr(dot + 1));
+  name.remove_prefix(dot + 1);
+  if (const auto* const t = std::ranges::find(gradient_tensors, name.substr(0, name.find('.')), &GradientTensor::name);
+      t != gradient_tensors.end()) {
+    p.tensor = t;
+    name.remove_prefix(std::min(name.size(), t->name.size() + 1));
+  }
+  const DeviationMeasure* const found = deviation_measure(name);
   const bool known = p.who == "a" || p.who == "b" || p.who == "a_minus_b" || p.who == "ratio";
   const bool divisible = !p.over_golden || (found != nullptr && is_divisible(*found) && p.who != "ratio");
   if (found != nullptr && known && divisible) p.field = found;
   return p;
+}
+
+const BackwardMeasure* backward_measure(std::string_view name) {
+  const auto* const found = std::ranges::find(backward_measures, name, &BackwardMeasure::name);
+  return found == backward_measures.end() ? nullptr : found;
 }
 
 const PlainMeasure* plain_measure(std::string_view name) {
@@ -38,61 +52,117 @@ const PlainMeasure* plain_measure(std::string_view name) {
 }
 
 /// "mean |error|" -> "mean |difference| of the two outputs"
-std::string difference_title(std::string title) {
+std::string difference_title(std::string title, std::string_view of) {
   constexpr std::string_view error = "error";
   if (const auto at = title.find(error); at != std::string::npos) title.replace(at, error.size(), "difference");
-  return title + " of the two outputs";
+  return title + " of the two " + std::string(of);
+}
+
+GradientNumbers numbers_of(const GradientDeviations& d) {
+  return {attoscope::numbers_of(d.dq), attoscope::numbers_of(d.dk), attoscope::numbers_of(d.dv)};
+}
+
+/// Root mean square of the finite elements.
+double rms_of(const Matrix& m) {
+  double squares = 0, count = 0;
+  for (const double x : m.values)
+    if (std::isfinite(x)) squares += x * x, ++count;
+  return std::sqrt(squares / count);
+}
+
+BackwardSummary summary(const BackwardResult& b) {
+  return {.a = numbers_of(b.a_error),
+          .b = numbers_of(b.b_error),
+          .a_minus_b = numbers_of(b.a_minus_b),
+          .golden_dq_rms = rms_of(b.golden->dq),
+          .golden_dk_rms = rms_of(b.golden->dk),
+          .golden_dv_rms = rms_of(b.golden->dv),
+          .a_delta_max = b.a_delta.max_abs,
+          .a_delta_rms = b.a_delta.rms,
+          .a_delta_bias = b.a_delta.bias,
+          .b_delta_max = b.b_delta.max_abs,
+          .b_delta_rms = b.b_delta.rms,
+          .b_delta_bias = b.b_delta.bias,
+          .golden_dsink = b.golden->dsink,
+          .a_dsink = b.a.dsink,
+          .b_dsink = b.b.dsink,
+          .golden_digest = b.golden_digest,
+          .a_digest = b.a_digest,
+          .b_digest = b.b_digest};
 }
 
 }  // namespace
 
 PointSummary summary(const Result& r) {
-  return {.a = numbers_of(r.a_error),
-          .b = numbers_of(r.b_error),
-          .a_minus_b = numbers_of(r.a_minus_b),
-          .golden_rms = r.golden_rms,
-          .rescales = r.rescales.effective_mean,
-          .expected_rescales = r.rescales.expected,
-          .nominal_rescales = r.rescales.nominal,
-          .algorithm0 = r.traffic.algorithm0,
-          .flash1 = r.traffic.flash1,
-          .flash2 = r.traffic.flash2,
-          .a_storage = r.a_parts ? r.a_parts->storage.rms : 0,
-          .a_arithmetic = r.a_parts ? r.a_parts->arithmetic.rms : r.a_error.rms,
-          .b_storage = r.b_parts ? r.b_parts->storage.rms : 0,
-          .b_arithmetic = r.b_parts ? r.b_parts->arithmetic.rms : r.b_error.rms,
-          .golden_digest = r.digests.golden,
-          .a_digest = r.digests.a,
-          .b_digest = r.digests.b};
+  PointSummary s{.a = numbers_of(r.a_error),
+                 .b = numbers_of(r.b_error),
+                 .a_minus_b = numbers_of(r.a_minus_b),
+                 .golden_rms = r.golden_rms,
+                 .rescales = r.rescales.effective_mean,
+                 .expected_rescales = r.rescales.expected,
+                 .nominal_rescales = r.rescales.nominal,
+                 .algorithm0 = r.traffic.algorithm0,
+                 .flash1 = r.traffic.flash1,
+                 .flash2 = r.traffic.flash2,
+                 .a_storage = r.a_parts ? r.a_parts->storage.rms : 0,
+                 .a_arithmetic = r.a_parts ? r.a_parts->arithmetic.rms : r.a_error.rms,
+                 .b_storage = r.b_parts ? r.b_parts->storage.rms : 0,
+                 .b_arithmetic = r.b_parts ? r.b_parts->arithmetic.rms : r.b_error.rms,
+                 .golden_digest = r.digests.golden,
+                 .a_digest = r.digests.a,
+                 .b_digest = r.digests.b};
+  if (r.backward) s.backward = summary(*r.backward);
+  return s;
 }
 
 Measure parse_measure(std::string_view text) {
-  if (parts_of(text).field != nullptr || plain_measure(text) != nullptr) return {std::string(text)};
+  if (parts_of(text).field != nullptr || plain_measure(text) != nullptr || backward_measure(text) != nullptr)
+    return {std::string(text)};
   std::string fields, others;
   for (const DeviationMeasure& m : deviation_measures) fields += (fields.empty() ? "" : ", ") + std::string(m.key);
   for (const PlainMeasure& m : plain_measures) others += ", " + std::string(m.name);
-  throw std::invalid_argument("measure is " + in_quotes(text) + ", expected a., b., a_minus_b. or ratio. and one of " + fields +
-                              ", perhaps with /golden" + others);
+  for (const BackwardMeasure& m : backward_measures) others += ", " + std::string(m.name);
+  throw std::invalid_argument("measure is " + in_quotes(text) +
+                              ", expected a., b., a_minus_b. or ratio., of gradients then dq., " + "dk. or dv., and one of " +
+                              fields + ", perhaps with /golden" + others);
 }
 
 double value_of(const Measure& measure, const PointSummary& s) {
   if (const PlainMeasure* plain = plain_measure(measure.name)) return s.*plain->value;
   const Parts p = parts_of(measure.name);
+  if (is_of_backward(measure) && !s.backward) return std::nan("");
+  if (const BackwardMeasure* const plain = backward_measure(measure.name)) return (*s.backward).*plain->value;
   if (p.field == nullptr) throw std::invalid_argument("measure " + in_quotes(measure.name) + " is unknown");
-  const auto of = [&](const DeviationNumbers& d) { return d.*p.field->value; };
-  if (p.who == "ratio") return of(s.a) / of(s.b);
-  const double value = of(p.who == "a" ? s.a : p.who == "b" ? s.b : s.a_minus_b);
-  return p.over_golden ? value / s.golden_rms : value;
+  const auto of = [&](DeviationNumbers PointSummary::* output, GradientNumbers BackwardSummary::* gradients) {
+    return (p.tensor == nullptr ? s.*output : (*s.backward).*gradients.*p.tensor->numbers).*p.field->value;
+  };
+  const double a = of(&PointSummary::a, &BackwardSummary::a), b = of(&PointSummary::b, &BackwardSummary::b);
+  if (p.who == "ratio") return a / b;
+  const double value = p.who == "a" ? a : p.who == "b" ? b : of(&PointSummary::a_minus_b, &BackwardSummary::a_minus_b);
+  if (!p.over_golden) return value;
+  return value / (p.tensor == nullptr ? s.golden_rms : (*s.backward).*p.tensor->golden_rms);
+}
+
+bool is_of_backward(const Measure& measure) {
+  const Parts p = parts_of(measure.name);
+  return backward_measure(measure.name) != nullptr || (p.field != nullptr && p.tensor != nullptr);
+}
+
+bool has_backward(const Sweep& s) {
+  return s.base.backward.on || std::ranges::any_of(s.axes, [](const Axis& a) { return is_of_backward(a.key); });
 }
 
 std::string title_of(const Measure& measure) {
   if (const PlainMeasure* plain = plain_measure(measure.name)) return std::string(plain->title);
+  if (const BackwardMeasure* plain = backward_measure(measure.name)) return std::string(plain->title);
   const Parts p = parts_of(measure.name);
   if (p.field == nullptr) return measure.name;
-  const std::string title(p.field->title);
+  const std::string tensor(p.tensor == nullptr ? "" : p.tensor->title);
+  const std::string title = (tensor.empty() ? "" : tensor + ": ") + std::string(p.field->title);
   if (p.who == "ratio") return title + ", a / b";
-  return (p.who == "a_minus_b" ? difference_title(title) : title + ", " + std::string(p.who)) +
-         (p.over_golden ? " / RMS of golden" : "");
+  return (p.who == "a_minus_b" ? difference_title(title, tensor.empty() ? "outputs" : "gradients")
+                               : title + ", " + std::string(p.who)) +
+         (p.over_golden ? " / RMS of golden" + (tensor.empty() ? "" : " " + tensor) : "");
 }
 
 std::size_t point_count(const Sweep& s) {

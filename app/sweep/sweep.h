@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,23 @@ namespace attoscope {
 
 struct Result;
 
+/// Numbers of a method's dQ, dK and dV, or of what a's differ from b's by.
+struct GradientNumbers {
+  DeviationNumbers dq, dk, dv;
+  friend bool operator==(const GradientNumbers&, const GradientNumbers&) = default;
+};
+
+/// Numbers of a backward pass.
+struct BackwardSummary {
+  GradientNumbers a, b, a_minus_b;
+  double golden_dq_rms = 0, golden_dk_rms = 0, golden_dv_rms = 0;
+  double a_delta_max = 0, a_delta_rms = 0, a_delta_bias = 0, b_delta_max = 0, b_delta_rms = 0, b_delta_bias = 0;
+  double golden_dsink = 0, a_dsink = 0, b_dsink = 0;
+  std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;
+
+  friend bool operator==(const BackwardSummary&, const BackwardSummary&) = default;
+};
+
 /// Numbers of a Result that do not grow with N.
 struct PointSummary {
   DeviationNumbers a, b, a_minus_b;
@@ -23,6 +41,7 @@ struct PointSummary {
   /// RMS of the parts of the errors (see `ErrorParts`); without storage with scales 0, and the whole error.
   double a_storage = 0, a_arithmetic = 0, b_storage = 0, b_arithmetic = 0;
   std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;
+  std::optional<BackwardSummary> backward{};  ///< of experiments with a backward pass
 
   friend bool operator==(const PointSummary&, const PointSummary&) = default;
 };
@@ -47,8 +66,57 @@ inline constexpr std::array<PlainMeasure, 11> plain_measures{{
     {"b.arithmetic_rms", "RMS error of arithmetic, b", &PointSummary::b_arithmetic},
 }};
 
+/// A number of a backward pass that is not of a deviation.
+struct BackwardMeasure {
+  std::string_view name, title;
+  double BackwardSummary::* value;
+};
+inline constexpr std::array<BackwardMeasure, 12> backward_measures{{
+    {"golden_dq_rms", "RMS of golden dQ", &BackwardSummary::golden_dq_rms},
+    {"golden_dk_rms", "RMS of golden dK", &BackwardSummary::golden_dk_rms},
+    {"golden_dv_rms", "RMS of golden dV", &BackwardSummary::golden_dv_rms},
+    {"a.delta.max_abs", "max |error of delta|, a", &BackwardSummary::a_delta_max},
+    {"a.delta.rms", "RMS error of delta, a", &BackwardSummary::a_delta_rms},
+    {"a.delta.bias", "mean error of delta, a", &BackwardSummary::a_delta_bias},
+    {"b.delta.max_abs", "max |error of delta|, b", &BackwardSummary::b_delta_max},
+    {"b.delta.rms", "RMS error of delta, b", &BackwardSummary::b_delta_rms},
+    {"b.delta.bias", "mean error of delta, b", &BackwardSummary::b_delta_bias},
+    {"golden_dsink", "gradient of the sink, golden", &BackwardSummary::golden_dsink},
+    {"a_dsink", "gradient of the sink, a", &BackwardSummary::a_dsink},
+    {"b_dsink", "gradient of the sink, b", &BackwardSummary::b_dsink},
+}};
+
+/// dQ, dK or dV: its name in measures and on axes, its numbers, and the RMS of golden's.
+struct GradientTensor {
+  std::string_view name, title;
+  DeviationNumbers GradientNumbers::* numbers;
+  double BackwardSummary::* golden_rms;
+};
+inline constexpr std::array<GradientTensor, 3> gradient_tensors{{
+    {"dq", "dQ", &GradientNumbers::dq, &BackwardSummary::golden_dq_rms},
+    {"dk", "dK", &GradientNumbers::dk, &BackwardSummary::golden_dk_rms},
+    {"dv", "dV", &GradientNumbers::dv, &BackwardSummary::golden_dv_rms},
+}};
+
+/// `visit_summary` for a backward pass; S: BackwardSummary or const BackwardSummary.
+template <class S, class F>
+void visit_backward(S& s, F f) {
+  const auto each = [&](const char* who, auto& gradients) {
+    for (const GradientTensor& t : gradient_tensors)
+      for (const DeviationMeasure& m : deviation_measures)
+        f(std::string(who) + "." + std::string(t.name) + "." + std::string(m.key), gradients.*t.numbers.*m.value);
+  };
+  each("a", s.a);
+  each("b", s.b);
+  each("a_minus_b", s.a_minus_b);
+  for (const BackwardMeasure& m : backward_measures) f(std::string(m.name), s.*m.value);
+  f("golden_gradient_digest", s.golden_digest);
+  f("a_gradient_digest", s.a_digest);
+  f("b_gradient_digest", s.b_digest);
+}
+
 /// Calls f(name, number) for every number, then f(name, digest) for every digest, in the order of files; S: PointSummary or
-/// const PointSummary.
+/// const PointSummary. A backward pass that it has comes last.
 template <class S, class F>
 void visit_summary(S& s, F f) {
   const auto each = [&](const char* who, auto& d) {
@@ -61,17 +129,22 @@ void visit_summary(S& s, F f) {
   f("golden_digest", s.golden_digest);
   f("a_digest", s.a_digest);
   f("b_digest", s.b_digest);
+  if (s.backward) visit_backward(*s.backward, f);
 }
 
 /// A number of a summary: "a.mean_abs", "b.rms", "a_minus_b.max_abs", "ratio.mean_abs" (a over b); the first three also divided
-/// by the RMS of golden ("a.mean_abs/golden"); "rescales", "expected_rescales", "flash2_bytes", ...
+/// by the RMS of golden ("a.mean_abs/golden"), and all of them of a gradient ("a.dq.mean_abs", "ratio.dk.rms"); "rescales",
+/// "expected_rescales", "flash2_bytes", ...
 struct Measure {
   std::string name;
   friend bool operator==(const Measure&, const Measure&) = default;
 };
 /// Throws std::invalid_argument with one sentence if the name is unknown.
 Measure parse_measure(std::string_view text);
+/// NaN for one of a backward pass that the point does not have.
 double value_of(const Measure& measure, const PointSummary& summary);
+/// True if only a backward pass has it.
+bool is_of_backward(const Measure& measure);
 /// "mean |error| of a", for axes and captions.
 std::string title_of(const Measure& measure);
 
@@ -84,6 +157,8 @@ struct Sweep {
 
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
+/// True if its points have a backward pass: the base has one, or an axis is of it.
+bool has_backward(const Sweep& sweep);
 inline constexpr int max_seeds = 10000;
 inline constexpr std::size_t max_points = 1000000;
 

@@ -23,8 +23,9 @@ double cost(const Axis& axis, const std::string& value) {
 
 /// Name of the measure without its method: "mean |error|".
 std::string quantity_of(const Measure& measure) {
-  const std::size_t dot = measure.name.find('.') + 1;
-  const DeviationMeasure* const field = deviation_measure(measure.name.substr(dot, measure.name.find('/') - dot));
+  const std::size_t dot = measure.name.rfind('.') + 1;
+  const DeviationMeasure* const field =
+      is_of_backward(measure) ? nullptr : deviation_measure(measure.name.substr(dot, measure.name.find('/') - dot));
   return field == nullptr ? title_of(measure) : std::string(field->title);
 }
 

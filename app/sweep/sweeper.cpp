@@ -54,14 +54,18 @@ Axis axis_of(const VariedParameter& varied, const Experiment& base) {
   return axis;
 }
 
-bool is_stochastic(const Method& m) {
+/// Of a method, or its backward pass.
+template <class M>
+bool is_stochastic(const M& m) {
   return std::ranges::any_of(m.precision.steps,
                              [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
 }
 
 /// True if the seed changes results.
 bool depends_on_seed(const Experiment& e) {
-  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b);
+  const Backward& b = e.backward;
+  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b) ||
+         (b.on && (b.d_o == OutputGradient::normal || is_stochastic(b.a) || is_stochastic(b.b)));
 }
 
 /// Reason why seeds change nothing at all points of the sweep; empty if they change some.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "app/tensors/call_files.h"
 #include "app/words/numbers.h"
@@ -108,10 +110,9 @@ Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
   return outputs;
 }
 
-}  // namespace
-
-KernelOutput parse_kernel_output(const std::string& text) {
-  const std::string subject = "kernel output " + in_quotes(text);
+/// Parses the name of a tensor; `called` is the word for it in messages.
+KernelOutput parse_spec(const std::string& called, const std::string& text) {
+  const std::string subject = called + " " + in_quotes(text);
   const std::optional<HeadSpec> spec = head_spec(text, names_output);
   if (!spec) throw std::invalid_argument(subject + " is not understood, expected " + std::string(kernel_output_specs));
   KernelOutput output;
@@ -120,17 +121,8 @@ KernelOutput parse_kernel_output(const std::string& text) {
   return output;
 }
 
-std::string kernel_output_spec(const KernelOutput& output) {
-  const bool names_head = output.index > 0 || has_head_behind_scale(output.file);
-  return output.file + (names_head ? ":" + std::to_string(output.index) : "");
-}
-
-void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
-  if (output.file.empty() || output.values) return;
-  if (!names_output(output.file))
-    throw std::runtime_error("kernel output " + in_quotes(output.file) +
-                             " is not understood, expected a .npy or .safetensors file");
-  const Outputs files = outputs_of(output.file, n, d);
+/// Takes the output's head from the tensors of all layers.
+void take_head(KernelOutput& output, const Outputs& files, int n, int d, const ReadWatch& watch) {
   const StoredTensor& first = files.front().part.tensor.tensor;
   const int heads = head_count(files);
   if (output.index < 0 || output.index >= heads)
@@ -154,13 +146,47 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
   output.values = std::move(values);
 }
 
+int gradient_columns(const Problem& problem, bool of_lse) { return of_lse ? 1 : value_columns(problem); }
+
+/// The tensor of dO, or of dL, in a file.
+CallFiles::Output gradient_in(const std::string& file, const Problem& problem, bool of_lse) {
+  const std::span<const std::string_view> names =
+      of_lse ? std::span<const std::string_view>(usual_lse_gradient_names) : usual_output_gradient_names;
+  CallPart part = part_in_file(file, names, true, 3);
+  std::vector<std::uint64_t>& shape = part.tensor.tensor.shape;
+  if (of_lse && !shape.empty() && shape.back() == static_cast<std::uint64_t>(problem.n)) shape.push_back(1);
+  const HeadShape fits = shape_of(part.tensor.tensor, problem.n, gradient_columns(problem, of_lse));
+  return {std::move(part), fits};
+}
+
+/// The head that a typed text takes if it names none: that of the problem's input, if the tensors have it.
+int usual_head(const Problem& problem, int heads) {
+  const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
+  return head < heads ? head : 0;
+}
+
+}  // namespace
+
+KernelOutput parse_kernel_output(const std::string& text) { return parse_spec("kernel output", text); }
+
+std::string kernel_output_spec(const KernelOutput& output) {
+  const bool names_head = output.index > 0 || has_head_behind_scale(output.file);
+  return output.file + (names_head ? ":" + std::to_string(output.index) : "");
+}
+
+void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
+  if (output.file.empty() || output.values) return;
+  if (!names_output(output.file))
+    throw std::runtime_error("kernel output " + in_quotes(output.file) +
+                             " is not understood, expected a .npy or .safetensors file");
+  take_head(output, outputs_of(output.file, n, d), n, d, watch);
+}
+
 int kernel_output_heads(const TensorSpec& file, int n, int d) { return head_count(outputs_of(file, n, d)); }
 
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n, int d, const ReadWatch& watch) {
   KernelOutput output = parse_kernel_output(spec);
-  const bool names_head = output.file != spec;
-  const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
-  if (!names_head && head > 0 && head < kernel_output_heads(output.file, n, d)) output.index = head;
+  if (output.file == spec) output.index = usual_head(problem, kernel_output_heads(output.file, n, d));
   load_kernel_output(output, n, d, watch);
   return output;
 }
@@ -200,6 +226,20 @@ bool holds_whole_call(const TensorSpec& spec) try {
 Outputs outputs_of(const TensorSpec& spec, int n, int d) {
   Outputs outputs = outputs_of_calls(spec);
   return outputs.empty() ? lone_outputs(spec, n, d) : outputs;
+}
+
+void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
+  if (gradient.file.empty() || gradient.values) return;
+  const int d = gradient_columns(problem, of_lse);
+  take_head(gradient, {gradient_in(gradient.file, problem, of_lse)}, problem.n, d, watch);
+}
+
+KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse) {
+  KernelOutput gradient = parse_spec("gradient", spec);
+  const bool names_head = gradient.file != spec;
+  if (!names_head) gradient.index = usual_head(problem, gradient_in(gradient.file, problem, of_lse).shape.count());
+  load_gradient(gradient, problem, of_lse);
+  return gradient;
 }
 
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {

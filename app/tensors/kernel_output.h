@@ -35,6 +35,13 @@ int kernel_output_heads(const TensorSpec& file, int n = 0, int d = 0);
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
                                 const ReadWatch& watch = {});
 
+/// The gradient of a problem's output, n x d_v, or (`of_lse`) of its log-sum-exp, n x 1, whose tensors may also be [n] or
+/// [heads, n]. Named, read and refused as outputs are; tensors are called do, dout, grad_output or the like, dlse or the like,
+/// or are the only one of their file.
+KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse);
+/// Reads one that was named and not yet read.
+void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
+
 /// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.
 bool is_kernel_output(const TensorSpec& files);
 /// True if there is an output among the tensors.

@@ -220,6 +220,7 @@ StoredTensor read_npy(const InputFile& file) {
 
 std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
+std::string npy_bytes(std::span<const double> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
 std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
 
 }  // namespace attoscope

@@ -16,7 +16,8 @@ StoredTensor read_npy(const InputFile& file);
 std::string npy_bytes(int rows, int cols, const double* values);
 /// A rows x cols matrix of float (f4, C order) as a .npy file.
 std::string npy_bytes(int rows, int cols, const float* values);
-/// A vector of float as a .npy file.
+/// A vector of float, or of double, as a .npy file.
 std::string npy_bytes(std::span<const float> values);
+std::string npy_bytes(std::span<const double> values);
 
 }  // namespace attoscope

@@ -30,6 +30,11 @@ struct CallNames {
 inline constexpr std::array<std::string_view, 8> usual_output_names{
     "o", "O", "out", "output", "attn_out", "attn_output", "attention_output", "context"};
 
+/// Usual names of the gradients that come into a backward pass.
+inline constexpr std::array<std::string_view, 8> usual_output_gradient_names{"do",    "dO",     "d_o",      "dout",
+                                                                             "d_out", "grad_o", "grad_out", "grad_output"};
+inline constexpr std::array<std::string_view, 4> usual_lse_gradient_names{"dlse", "d_lse", "grad_lse", "dL"};
+
 /// Calls and outputs among the names.
 CallNames calls_in(const std::vector<TensorName>& names);
 

@@ -40,6 +40,18 @@ Format format_of_P(const Method& m, const Format& main) {
   return P.granularity == Granularity::head ? P.element.format : fp32;
 }
 
+/// The numbers of both factors in words: "dO is bf16 and V is fp32".
+std::string factors_text(GradProduct product, const ProductFactors& f) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> called{{{"V", "dO"}, {"dO", "P"}, {"Q", "dS"}, {"K", "dS"}}};
+  const auto& [a, b] = called[static_cast<std::size_t>(product)];
+  return std::string(b) + " is " + attoscope::name(f.b) + " and " + std::string(a) + " is " + attoscope::name(f.a);
+}
+
+GradStep sum_step(GradProduct p) {
+  constexpr std::array steps{GradStep::dp_step, GradStep::dv_step, GradStep::dk_step, GradStep::dq_step};
+  return steps[static_cast<std::size_t>(p)];
+}
+
 std::string why_no_factors(const ProductFactors& f, AttentionProduct product, Accumulator accumulator) {
   const std::string gpu(name(gpu_of(accumulator)));
   if (product == AttentionProduct::pv && f.b == fp32 && f.a != fp32)
@@ -74,6 +86,55 @@ std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionPr
   if (std::string why = why_no_sums(e, m, product, accumulator); !why.empty()) return why;
   if (!is_tensor_core(accumulator)) return "";
   return why_no_factors(factors_of(m, product, input_format(e, m), e.format), product, accumulator);
+}
+
+Accumulator accumulator_of(const GradMethod& g, GradProduct p) {
+  const GradAccumulators& a = g.accumulator;
+  return std::array{a.dP, a.dV, a.dK, a.dQ}[static_cast<std::size_t>(p)];
+}
+
+ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {
+  using enum GradStep;
+  const Format input = input_format(e, m), given = format_after(e.a.precision[Step::input], fp32, e.format);
+  const auto stored = [&](ScaledTensor t) {
+    const bool scaled = m.scaling[t].is_on() || operand_format(m.scaling, t, input, e.format) != input;
+    return scaled ? fp32 : input;
+  };
+  const auto made = [&](const Scaling& s, const Format& f) { return s.is_on() ? fp32 : f; };
+  const auto rounded = [&](GradStep s, const Format& f) { return format_after(g.precision[s], f, e.format); };
+  const Format dO = made(g.scaling.dO, given), ds = made(g.scaling.dS, rounded(dS, fp32));
+  switch (product) {
+    case GradProduct::dP:
+      return {stored(ScaledTensor::V), dO};
+    case GradProduct::dV:
+      return {dO, made(g.scaling.P, rounded(P, rounded(probability, fp32)))};
+    case GradProduct::dK:
+      return {stored(ScaledTensor::Q), made(g.scaling.dS_of_dK, ds)};
+    case GradProduct::dQ:
+      return {g.scale_at == ScaleAt::K ? rounded(scaled_K, fp32) : stored(ScaledTensor::K), ds};
+  }
+  return {};
+}
+
+std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, const GradMethod& g,
+                                                  GradProduct product) {
+  const Accumulator accumulator = accumulator_of(g, product);
+  if (!is_tensor_core(accumulator)) return {};
+  return tensor_core_rule(gpu_of(accumulator), factors_of(e, m, g, product).a, sums_of(accumulator));
+}
+
+std::string why_no_accumulator(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {
+  const Accumulator accumulator = accumulator_of(g, product);
+  if (accumulator == Accumulator::fma) return "";
+  const std::string sums(name(accumulator));
+  if (works_in_double(e)) return sums + " adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma";
+  if (!is_tensor_core(accumulator)) return "the backward pass adds by fma or as a GPU's tensor cores";
+  if (const GradStep step = sum_step(product); g.precision[step] != exact)
+    return sums + " rounds its sums by itself, and " + std::string(name(step)) + " is " + rounding_text(g.precision[step]) +
+           ", expected exact";
+  const ProductFactors f = factors_of(e, m, g, product);
+  if (f.a != f.b) return factors_text(product, f) + ": a tensor core multiplies numbers of one format";
+  return why_no_tensor_core(gpu_of(accumulator), f.a, sums_of(accumulator));
 }
 
 }  // namespace attoscope

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/experiment/gradient.h"
 #include "kernels/experiment/method.h"
 
 namespace attoscope {
@@ -37,5 +38,20 @@ std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Met
 /// One sentence without a full stop that says why the method (a or b, or one in its place) cannot add up the product by this
 /// accumulator, and which would work; "": it can, or it is not emulated.
 std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionProduct product, Accumulator accumulator);
+
+/// The products of the backward pass.
+enum class GradProduct : std::uint8_t { dP, dV, dK, dQ };
+inline constexpr std::array<std::string_view, 4> grad_product_names{"dP", "dV", "dK", "dQ"};
+constexpr std::string_view name(GradProduct p) { return grad_product_names[static_cast<std::size_t>(p)]; }
+Accumulator accumulator_of(const GradMethod& g, GradProduct p);
+
+/// Formats of its factors in `g`, the backward pass of m, which is a or b: of dP V and dO, of dV dO and P, of dK Q and dS, of
+/// dQ K and dS. Numbers that have scales are fp32.
+ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product);
+
+/// The same as for the products of the forward pass, of `g`, the backward pass of m, which is a or b.
+std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, const GradMethod& g,
+                                                  GradProduct product);
+std::string why_no_accumulator(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product);
 
 }  // namespace attoscope

@@ -170,6 +170,7 @@ const KernelPreset& kernel_preset(std::string_view name) {
 }
 
 Experiment with_kernel(Experiment e, const KernelPreset& kernel) {
+  const Experiment before = e;
   const Kernel* const k = plain_kernel(kernel.name);
   if (k != nullptr && k->fp8) {
     e = with_format(std::move(e), e4m3);
@@ -177,12 +178,13 @@ Experiment with_kernel(Experiment e, const KernelPreset& kernel) {
     e = with_format(std::move(e), bf16);
   }
   e.a = method_called(kernel.name, e.problem, e.format);
-  return e;
+  return with_gradients_in_step(before, std::move(e));
 }
 
 Experiment with_kernel_as_b(Experiment e, const KernelPreset& kernel) {
+  const Experiment before = e;
   e.b = method_called(kernel.name, e.problem, e.format);
-  return e;
+  return with_gradients_in_step(before, std::move(e));
 }
 
 std::string_view kernel_name(const Method& m, const Problem& problem, const Format& main) {

@@ -33,8 +33,14 @@ inline constexpr std::array<std::string_view, 11> update_part_names{"inputs draw
                                                                     "Wasserstein-1",
                                                                     "kept for the next update"};
 
+/// Of a backward pass, in ms; 0 where it was remembered.
+struct BackwardTiming {
+  double golden = 0, a = 0, b = 0, deviation = 0;
+};
+
 struct Timing {
   double inputs = 0, golden = 0, a = 0, b = 0, deviation = 0, total = 0;  ///< ms; 0 where it was remembered
+  BackwardTiming backward{};
   std::array<double, update_part_names.size()> busy{};  ///< of each `UpdatePart`: ms of all threads together, of the CPU's
 };
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/settings.h"
+#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 namespace {
@@ -68,9 +70,37 @@ Method with_policy(Method m, const Policy& policy) {
 }
 
 Experiment with_baseline(Experiment e, const Policy& policy) {
+  const Experiment before = e;
   e.b.algorithm = policy.algorithm;
   e.b.precision = policy.precision;
+  return with_gradients_in_step(before, std::move(e));
+}
+
+GradMethod usual_gradient(const Method& forward, const Problem&) { return {.precision = usual_grad_policy(forward).precision}; }
+
+GradMethod named_gradient(std::string_view name, const Problem&) { return {.precision = grad_policy(name).precision}; }
+
+std::string_view gradient_name(const GradMethod& gradient, const Problem& p) {
+  for (const GradPolicy& policy : grad_policies())
+    if (named_gradient(policy.name, p) == gradient) return policy.name;
+  return {};
+}
+
+Experiment with_backward(Experiment e) {
+  e.backward.on = true;
+  if (e.backward.a == GradMethod{}) e.backward.a = usual_gradient(e.a, e.problem);
+  if (e.backward.b == GradMethod{}) e.backward.b = usual_gradient(e.b, e.problem);
   return e;
+}
+
+Experiment with_gradients_in_step(const Experiment& before, Experiment after) {
+  if (!after.backward.on) return after;
+  const auto follow = [&](const Method& was, const Method& is, const GradMethod& had, GradMethod& gradient) {
+    if (gradient == had && had == usual_gradient(was, before.problem)) gradient = usual_gradient(is, after.problem);
+  };
+  follow(before.a, after.a, before.backward.a, after.backward.a);
+  follow(before.b, after.b, before.backward.b, after.backward.b);
+  return after;
 }
 
 Method with_usual_options(const Method& m, const Format& main) {
@@ -198,13 +228,19 @@ Experiment with_loaded(Experiment e, LoadedPlace place) {
 
 Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value) {
   if (path == "format") return with_format(before, after.format);
+  if (path == "backward.on") return after.backward.on ? with_backward(after) : after;
+  if (is_of_backward(path) && !before.backward.on) {
+    Experiment on = with_backward(before);
+    set(*find(settings(on), path), value);
+    return on;
+  }
   Experiment e = after;
   if (path == "problem.input.index") e.problem = with_head(before.problem, after.problem.input.index);
   if (path == "a.algorithm") e.a = with_algorithm(before.a, after.a.algorithm);
   if (path == "b.algorithm") e.b = with_algorithm(before.b, after.b.algorithm);
   if (path == "a.policy") e.a = with_policy(before.a, policy(value));
   if (path == "b.policy") e.b = with_policy(before.b, policy(value));
-  return e;
+  return with_gradients_in_step(before, std::move(e));
 }
 
 }  // namespace attoscope

@@ -34,6 +34,18 @@ Method with_policy(Method method, const Policy& policy);
 /// The rival as a policy names it: with the policy's algorithm, whatever b's was.
 Experiment with_baseline(Experiment e, const Policy& policy);
 
+/// The usual backward pass of a forward pass: that of the kernel that rounds so.
+GradMethod usual_gradient(const Method& forward, const Problem& p);
+/// The named backward pass. Throws std::invalid_argument naming it and the known ones.
+GradMethod named_gradient(std::string_view name, const Problem& p);
+/// Its name; "": none of them.
+std::string_view gradient_name(const GradMethod& gradient, const Problem& p);
+/// The backward pass is computed, too. A gradient that nobody has set becomes the usual one of its forward pass.
+Experiment with_backward(Experiment e);
+/// `after`, in which each gradient that was the usual one of its forward pass in `before` is the usual one again. For changes
+/// of a forward pass; without a backward pass nothing changes.
+Experiment with_gradients_in_step(const Experiment& before, Experiment after);
+
 /// Every option as it is by default with this main format; algorithm, tiles and roundings stay.
 Method with_usual_options(const Method& method, const Format& main);
 
@@ -100,7 +112,8 @@ bool depends_on_other_heads(const Experiment& e);
 Experiment with_loaded(Experiment e, LoadedPlace place);
 
 /// `after` is `before` with the field at `path` ("format", "a.algorithm", "problem.input.index", as in session files) set to
-/// `value`; returns it with the consequences by the rules above. For fields that are set by their names.
+/// `value`; returns it with the consequences by the rules above. For fields that are set by their names. One of the backward
+/// pass (see `is_of_backward`) turns it on.
 Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value);
 
 }  // namespace attoscope

@@ -142,6 +142,12 @@ Setting Setting::called(std::string_view n) const {
   return s;
 }
 
+Setting Setting::kept_if(bool k) const {
+  Setting s = *this;
+  s.kept = k;
+  return s;
+}
+
 bool contains(const RealRange& r, double x) {
   if (x == 0 && !r.zero.empty()) return true;
   return x >= r.min && x <= r.max && !(r.above_min && x == r.min);

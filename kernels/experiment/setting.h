@@ -109,6 +109,7 @@ struct Setting {
   Sweeping sweep{};
   bool (*matters)(const Method&) = nullptr;  ///< true if it has an effect in the method; null: in all
   std::string_view name{};                   ///< of a sweep's axis and of a lesson, where the key alone is none
+  bool kept = true;                          ///< files that are written have it
 
   // The same setting with more of it.
   Setting explained(std::string_view label, std::string_view what, std::string_view sentence = {},
@@ -118,6 +119,7 @@ struct Setting {
                 bool moves_truth = false) const;
   Setting where(bool (*matters)(const Method&)) const;
   Setting called(std::string_view name) const;
+  Setting kept_if(bool kept) const;
 };
 
 template <class T>

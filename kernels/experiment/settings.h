@@ -15,6 +15,8 @@ namespace attoscope {
 Settings settings(Experiment& e);
 Settings settings(Problem& p);
 Settings settings(Method& m);
+Settings settings(GradPrecision& p);
+Settings settings(GradMethod& m);
 
 /// A setting of an experiment that has texts; its place is in the default experiment.
 struct Parameter : Setting {
@@ -33,6 +35,8 @@ const Parameter* parameter_at(std::string_view path);
 
 /// True if it is an option of an algorithm: a setting of a method other than its algorithm, tiles and roundings.
 bool is_option(const Parameter& p);
+/// True for the path, or the key of a sweep's axis, of something that only the backward pass has: "a.grad.dS", "backward.d_o".
+bool is_of_backward(std::string_view path);
 inline bool is_of_a_method(const Parameter& p) { return p.path.starts_with("a."); }
 
 /// Help of its option: "tokens (1024, or the file's)".

@@ -55,14 +55,6 @@ Settings settings(Recipe& recipe) {
   };
 }
 
-Settings settings(GradPrecision& gradient) {
-  Settings all;
-  for (int i = 0; i < grad_step_count; ++i)
-    all.push_back({name(static_cast<GradStep>(i)), &gradient[static_cast<GradStep>(i)]});
-  all.push_back({"delta_from", named(gradient.delta_from, delta_from_names)});
-  return all;
-}
-
 Settings settings(TrainPlan& plan) {
   return {{"text", Settings{{"file", &plan.text.file}, {"digest", HexValue{&plan.text.digest}}}},
           {"model", settings(plan.model)},

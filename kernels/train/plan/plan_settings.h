@@ -9,6 +9,5 @@ namespace attoscope {
 Settings settings(TrainPlan& plan);
 Settings settings(ModelShape& model);
 Settings settings(Recipe& recipe);
-Settings settings(GradPrecision& gradient);
 
 }  // namespace attoscope

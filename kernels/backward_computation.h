@@ -1,0 +1,181 @@
+/// The backward pass of an experiment on the CPU, from rounded inputs to deviations. Included by computation.h alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/backward/backward.h"
+#include "kernels/cancelled_sign.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/experiment/result.h"
+#include "kernels/known_answers.h"
+#include "kernels/lanes/job.h"
+#include "kernels/parallel/parallel.h"
+
+namespace attoscope {
+
+/// Checks as the whole does; progress is reported for each part of the backward pass at once.
+struct PartOfBackward final : StopSign {
+  explicit PartOfBackward(const StopSign& all) : whole(all) { isa = all.isa; }
+  void check() const override { whole.check(); }
+  const StopSign& whole;
+};
+
+/// One experiment's gradients in the working type T. Known parts are reused.
+template <class T>
+class BackwardComputation {
+ public:
+  /// A row of a golden backward pass, and of a method's, in rows of the forward pass of a or b.
+  static constexpr double golden_work = 5, method_work = 4;
+
+  /// `known` is what is kept of the last backward pass. `remembers`: and of this one. `ordered`: with Wasserstein-1.
+  BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, CancelledSign& stop)
+      : e_(e), known_(known), key_(gradient_key(e)), remembers_(remembers), ordered_(ordered), stop_(stop), part_(stop) {
+    if (known.truth && !(known.truth->key == key_)) known = {};
+    if (known.a && !is_known(*known.a, e.a, e.backward.a)) known.a.reset();
+    if (known.b && !is_known(*known.b, e.b, e.backward.b)) known.b.reset();
+  }
+
+  /// What is to be done for each row, in rows of a or b.
+  double work() const {
+    const double methods = (known_.a ? 0 : method_work) + (known_.b ? 0 : method_work);
+    return (known_.truth ? 0 : golden_work) + methods;
+  }
+
+  /// `inputs` and `x` are the inputs that are rounded for all methods.
+  BackwardResult answer(const Tensors& inputs, const Operands<T>& x, BackwardTiming& timing) {
+    if (!known_.truth) timing.golden = part(golden_work, [&] { find_truth(inputs); });
+    if (!known_.a) timing.a = part(method_work, [&] { known_.a = found(e_.a, e_.backward.a, x); });
+    if (!known_.b) timing.b = part(method_work, [&] { known_.b = found(e_.b, e_.backward.b, x); });
+    BackwardResult r;
+    timing.deviation = part(0, [&] { r = measured(); });
+    if (!remembers_) known_ = {};
+    return r;
+  }
+
+ private:
+  bool is_known(const KnownGradients& last, const Method& m, const GradMethod& g) const {
+    return last.truth == key_ && last.output == output_key(e_, m) && last.method == g;
+  }
+
+  /// Milliseconds that f takes; its work is done then.
+  template <class F>
+  double part(double work, F f) {
+    const auto start = std::chrono::steady_clock::now();
+    f();
+    stop_.weigh(work);
+    stop_.did(computed_rows(e_.problem).size());
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  void find_truth(const Tensors& inputs) {
+    GradientTruth t;
+    t.incoming = std::make_shared<const OutputGradients>(output_gradients(e_, part_));
+    t.golden =
+        std::make_shared<const Gradients>(golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_));
+    t.measured = measured_of(*t.golden);
+    t.key = key_;
+    known_.truth = std::move(t);
+  }
+
+  std::unique_ptr<KnownGradients> found(const Method& m, const GradMethod& g, const Operands<T>& x) const {
+    auto k = std::make_unique<KnownGradients>();
+    k->truth = key_;
+    k->output = output_key(e_, m);
+    k->method = g;
+    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.truth->incoming, part_);
+    k->measured = measured_of(k->gradients);
+    return k;
+  }
+
+  static std::array<const Matrix*, 3> tensors_of(const Gradients& g) { return {&g.dq, &g.dk, &g.dv}; }
+
+  MeasuredGradients measured_of(const Gradients& g) const {
+    MeasuredGradients m;
+    const std::array<const Matrix*, 3> tensors = tensors_of(g);
+    parallel_for(std::size_t{0}, tensors.size(), [&](std::size_t i) { m.of[i] = unsorted(*tensors[i], stop_); });
+    std::uint64_t terms = 0;
+    for (std::size_t i = 0; i < m.of.size(); ++i) terms += digest_term_of<std::uint64_t>(m.of[i].digest, i);
+    m.digest = digest(1, static_cast<int>(m.of.size()), terms);
+    return m;
+  }
+
+  GradientDeviations deviations(const MeasuredGradients& x, const MeasuredGradients& y) const {
+    GradientDeviations d;
+    const std::array<Deviation*, 3> to{&d.dq, &d.dk, &d.dv};
+    parallel_for(std::size_t{0}, to.size(), [&](std::size_t i) { *to[i] = deviation(x.of[i], y.of[i], e_.format, stop_); });
+    return d;
+  }
+
+  void sort(MeasuredGradients& m) const {
+    parallel_for(std::size_t{0}, m.of.size(), [&](std::size_t i) {
+      if (!m.of[i].sorts) sort_values(m.of[i], stop_);
+    });
+  }
+
+  /// delta against golden's, over the queries with keys in which both are finite.
+  DeltaDeviation delta_deviation(const Gradients& g) const {
+    const Gradients& golden = *known_.truth->golden;
+    DeltaDeviation d;
+    double squares = 0, sum = 0, count = 0;
+    for (std::size_t i = 0; i < golden.delta.size(); ++i) {
+      const double error = g.delta[i] - golden.delta[i];
+      if (golden.lse[i] == -std::numeric_limits<double>::infinity() || !std::isfinite(error)) continue;
+      d.max_abs = std::max(d.max_abs, std::abs(error));
+      squares += error * error, sum += error, ++count;
+    }
+    if (count > 0) d.rms = std::sqrt(squares / count), d.bias = sum / count;
+    return d;
+  }
+
+  /// Compares a method with golden, as far as that is not known.
+  void compare(KnownGradients& m, GradientTruth& truth) const {
+    if (ordered_) {
+      sort(truth.measured);
+      sort(m.measured);
+    }
+    if (m.compared && (m.ordered || !ordered_)) return;
+    m.error = deviations(m.measured, truth.measured);
+    m.compared = true, m.ordered = ordered_;
+  }
+
+  BackwardResult measured() {
+    KnownGradients &a = *known_.a, &b = *known_.b;
+    GradientTruth& truth = *known_.truth;
+    compare(a, truth);
+    compare(b, truth);
+    const DeltaDeviation a_delta = delta_deviation(a.gradients), b_delta = delta_deviation(b.gradients);
+    const GradientDeviations a_minus_b = deviations(a.measured, b.measured);
+    const auto handed_on = [&](Gradients& g) { return remembers_ ? g : std::move(g); };
+    return {.keys = computed_keys(e_.problem),
+            .incoming = truth.incoming,
+            .golden = truth.golden,
+            .a = handed_on(a.gradients),
+            .b = handed_on(b.gradients),
+            .a_error = a.error,
+            .b_error = b.error,
+            .a_minus_b = a_minus_b,
+            .a_delta = a_delta,
+            .b_delta = b_delta,
+            .golden_digest = truth.measured.digest,
+            .a_digest = a.measured.digest,
+            .b_digest = b.measured.digest};
+  }
+
+  const Experiment& e_;
+  KnownBackward& known_;
+  const GradientKey key_;
+  const bool remembers_, ordered_;
+  CancelledSign& stop_;
+  const PartOfBackward part_;
+};
+
+}  // namespace attoscope
