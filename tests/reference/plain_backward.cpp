@@ -101,13 +101,10 @@ class Backward {
   T scaled_K(int key, int c) const {
     return rounded(GradStep::scaled_K, steps_.K(key, c) * static_cast<T>(scale_of(problem_) * log2_e));
   }
-  /// Soft cap and slope in the units of scores on a scaled K.
-  T in_log2(double x) const { return static_cast<T>(x) * static_cast<T>(log2_e); }
-  T capped_log2_score(int row, int key) const {
+  T score_of_scaled_K(int row, int key) const {
     std::vector<T> q, k;
     for (int c = 0; c < steps_.d; ++c) q.push_back(steps_.Q(row, c)), k.push_back(scaled_K(key, c));
-    const T s = steps_.inner(Step::qk_step, q, k, 0);
-    return problem_.softcap != 0 ? soft_capped(s, in_log2(problem_.softcap)) : s;
+    return steps_.inner(Step::qk_step, q, k, 0);
   }
 
   T probability(int row, int key, T L) const {
@@ -117,11 +114,7 @@ class Backward {
       const T e = steps_.exponentials({steps_.score(row, key)}, static_cast<T>(own.m))[0];
       return steps_.rounded(Step::P, e / static_cast<T>(own.l));
     }
-    if (grad_.scale_at == ScaleAt::K) {
-      T s = capped_log2_score(row, key);
-      if (problem_.alibi != 0) s = std::fma(steps_.distance(row, key), -in_log2(problem_.alibi), s);
-      return exponential2(s - log2_L);
-    }
+    if (grad_.scale_at == ScaleAt::K) return exponential2(score_of_scaled_K(row, key) - log2_L);
     const T S = steps_.score(row, key), unit = steps_.score_unit();
     switch (grad_.exponential) {
       case GradExponential::natural:
@@ -136,9 +129,7 @@ class Backward {
 
   /// Factor of dS under a soft cap.
   T derivative_of_cap(int row, int key) const {
-    const bool on_K = grad_.scale_at == ScaleAt::K && !normalises_P(method_.algorithm);
-    const T t = on_K ? capped_log2_score(row, key) / in_log2(problem_.softcap)
-                     : steps_.capped_score(row, key) / static_cast<T>(problem_.softcap);
+    const T t = steps_.capped_score(row, key) / static_cast<T>(problem_.softcap);
     return std::fma(-t, t, T{1});
   }
 

@@ -114,8 +114,9 @@ class Steps {
     return stored_.key_factor.empty() ? x : x * stored_.key_factor[static_cast<std::size_t>(key)];
   }
   T V(int key, int c) const {
-    const T x = stored_.v[at(key, d_v, c)];
-    return stored_.o_factor.empty() ? x : x * stored_.o_factor[static_cast<std::size_t>(c)];
+    T x = stored_.v[at(key, d_v, c)];
+    if (!stored_.o_factor.empty()) x = x * stored_.o_factor[static_cast<std::size_t>(c)];
+    return stored_.o_offset.empty() ? x : x + stored_.o_offset[static_cast<std::size_t>(c)];
   }
 
   /// The score before the slope and its rounding.
@@ -135,10 +136,9 @@ class Steps {
   /// S.
   T score(int row, int key) const {
     const T s = capped_score(row, key);
-    return rounded(Step::S, problem.alibi != 0 ? std::fma(distance(row, key), -static_cast<T>(problem.alibi), s) : s);
+    const auto distance = static_cast<T>(std::abs(row + first_key - key));
+    return rounded(Step::S, problem.alibi != 0 ? std::fma(distance, -static_cast<T>(problem.alibi), s) : s);
   }
-  /// From where a row stands to a key.
-  T distance(int row, int key) const { return static_cast<T>(std::abs(row + first_key - key)); }
   /// Factor that turns S into an exponent of two, with that of the forward pass where it is folded.
   T c() const { return folded_ ? static_cast<T>(scale_of(problem) * log2_e) * score_factor() : static_cast<T>(log2_e); }
 
