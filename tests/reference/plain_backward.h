@@ -15,4 +15,14 @@ attoscope::Gradients backward(const Experiment& experiment, const Method& method
 /// The keys of dK and dV: all, or as many as rows are computed.
 std::vector<int> keys_of_backward(const Problem& problem);
 
+/// The gradients by golden's formulas, of all rows and keys, in 113 bits if the compiler has them, else in 64.
+struct TrueGradients {
+  std::vector<long double> dq, dk, dv, delta, lse;
+  long double dsink = 0;
+};
+TrueGradients true_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& incoming);
+
+/// sum of dO*O and of dL*L by the forward pass alone, which these are the gradients of.
+long double loss(const Problem& problem, const Tensors& inputs, const OutputGradients& incoming);
+
 }  // namespace attoscope::plain
