@@ -11,6 +11,7 @@
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
@@ -155,7 +156,7 @@ void load(Problem& p, const ExperimentOptions& x) {
 /// Sets a named backward pass of a, or b.
 void set_gradient(Experiment& e, bool of_b, const std::string& label, const std::string& value) {
   e = with_backward(std::move(e));
-  (of_b ? e.backward.b : e.backward.a) = of_option(label, [&] { return named_gradient(value, e.problem); });
+  (of_b ? e.backward.b : e.backward.a) = of_option(label, [&] { return grad_method(value, e.problem.d, e.problem.mask); });
 }
 
 bool has_backward(const ExperimentOptions& x) {

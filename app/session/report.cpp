@@ -16,6 +16,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
@@ -24,7 +25,6 @@
 #include "kernels/experiment/shown_number.h"
 #include "kernels/experiment/stored_bytes.h"
 #include "kernels/experiment/table.h"
-#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 namespace {
@@ -84,7 +84,7 @@ std::string gradient_text(const GradMethod& g, const Problem& p) {
   GradMethod named = g;
   const GradMethod usual{};
   named.order = usual.order, named.order_seed = usual.order_seed, named.buffers = usual.buffers;
-  const std::string_view called = gradient_name(g, p), but_for_order = gradient_name(named, p);
+  const std::string_view called = grad_kernel_name(g, p.d, p.mask), but_for_order = grad_kernel_name(named, p.d, p.mask);
   if (!called.empty()) return std::string(called);
   std::string order = "order " + std::string(grad_order_names[static_cast<std::size_t>(g.order)]);
   if (g.order == GradOrder::shuffled) order += fmt::format(":{}", g.order_seed);
@@ -292,6 +292,14 @@ std::string wrapped(const std::string& words, std::size_t indent, std::size_t wi
   return text + margin + line + "\n";
 }
 
+/// "64 x 64", or "all"
+std::string tiles_text(const GradMethod& m) {
+  const auto side = [](int size) { return size == max_tile ? std::string("all") : std::to_string(size); };
+  return side(m.block_q) + " x " + side(m.block_k);
+}
+
+std::string sentence(std::string_view words) { return std::string(words) + (words.ends_with('.') ? "" : "."); }
+
 }  // namespace
 
 std::string method_text(const Method& m, const KernelOutput& loaded) {
@@ -333,9 +341,14 @@ std::string presets_report() {
     text += fmt::format("{}: {}, tiles {} x {}\n{}{}", k.name, method_text(e.a, e.loaded), e.a.block_q, e.a.block_k,
                         wrapped(std::string(k.what) + ".", 2, 100), wrapped("Source: " + std::string(k.source) + ".", 2, 100));
   }
-  text += "\nBackward policies of training (attoscope train --gradient):\n";
-  for (const GradPolicy& p : grad_policies())
-    text += fmt::format("{:<22} {}\n{:23}rounds {}\n", p.name, p.what, "", rounded_names<GradStep>(p.precision.steps));
+  text += "\nBackward passes (--gradient, --baseline-gradient; attoscope train has the first " +
+          std::to_string(grad_policies().size()) + "):\n";
+  for (const GradKernel& k : grad_kernels()) {
+    const GradMethod m = grad_method(k.name, 64, {});
+    text += fmt::format("{}: tiles {}\n{}{}{}", k.name, tiles_text(m), wrapped(sentence(k.what), 2, 100),
+                        wrapped("Rounds " + rounded_names<GradStep>(m.precision.steps) + ".", 2, 100),
+                        wrapped("Source: " + std::string(k.source) + ".", 2, 100));
+  }
   text += "\nProbes (--preset):\n";
   for (const Probe& p : probes()) text += fmt::format("{}: {}\n{}", p.name, p.title, wrapped(p.sentence, 2, 100));
   return text;

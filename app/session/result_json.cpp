@@ -6,15 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "app/json/settings_json.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/questions/attribution.h"
-#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 namespace {
@@ -220,20 +222,23 @@ Json tensor_core_rule_json(const TensorCoreRule& r) {
 }
 
 Json presets_json() {
-  Json named = Json::array(), kernels = Json::array(), backward = Json::array(), shown = Json::array();
+  Json named = Json::array(), kernels = Json::array(), backward = Json::array(), gradients = Json::array(),
+       shown = Json::array();
   for (const Policy& p : policies()) named.push_back(preset_json(p));
   for (const GradPolicy& p : grad_policies()) backward.push_back(grad_policy_json(p));
+  for (const GradKernel& k : grad_kernels())
+    gradients.push_back({{"name", k.name},
+                         {"what", k.what},
+                         {"source", k.source},
+                         {"gradient", settings_json(settings_to_read(grad_method(k.name, Problem{}.d, {})))}});
   for (const Probe& p : probes()) shown.push_back(probe_json(p));
   for (const KernelPreset& k : kernel_presets())
     kernels.push_back({{"name", k.name},
                        {"what", k.what},
                        {"source", k.source},
                        {"experiment", experiment_json(with_kernel(default_experiment(), k))}});
-  return {{"schema", "attoscope.presets/1"},
-          {"presets", std::move(named)},
-          {"kernels", std::move(kernels)},
-          {"backward_policies", std::move(backward)},
-          {"probes", std::move(shown)}};
+  return {{"schema", "attoscope.presets/1"},          {"presets", std::move(named)},       {"kernels", std::move(kernels)},
+          {"backward_policies", std::move(backward)}, {"gradients", std::move(gradients)}, {"probes", std::move(shown)}};
 }
 
 }  // namespace attoscope

@@ -10,6 +10,7 @@
 #include "app/session/experiment_options.h"
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
@@ -73,7 +74,7 @@ void set_accumulator(Experiment& e, std::string_view key, const std::string& val
 void set_baseline(Experiment& e, std::string_view, const std::string& value) { e = with_baseline(e, policy(value)); }
 void set_gradient(Experiment& e, std::string_view key, const std::string& value) {
   e = with_backward(std::move(e));
-  (key == "gradient" ? e.backward.a : e.backward.b) = named_gradient(value, e.problem);
+  (key == "gradient" ? e.backward.a : e.backward.b) = grad_method(value, e.problem.d, e.problem.mask);
 }
 void set_order_of_gradient(Experiment& e, std::string_view, const std::string& value) {
   apply_setting(e, "a.grad.order=" + value);

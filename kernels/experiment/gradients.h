@@ -32,7 +32,6 @@ struct GradientDeviations {
 /// delta of a method against golden's, over all queries with keys: largest, root mean square and signed mean difference.
 struct DeltaDeviation {
   double max_abs = 0, rms = 0, bias = 0;
-  friend bool operator==(const DeltaDeviation&, const DeltaDeviation&) = default;
 };
 
 /// The backward pass of an experiment, answered.

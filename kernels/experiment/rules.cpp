@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/settings.h"
-#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 namespace {
@@ -76,14 +76,8 @@ Experiment with_baseline(Experiment e, const Policy& policy) {
   return with_gradients_in_step(before, std::move(e));
 }
 
-GradMethod usual_gradient(const Method& forward, const Problem&) { return {.precision = usual_grad_policy(forward).precision}; }
-
-GradMethod named_gradient(std::string_view name, const Problem&) { return {.precision = grad_policy(name).precision}; }
-
-std::string_view gradient_name(const GradMethod& gradient, const Problem& p) {
-  for (const GradPolicy& policy : grad_policies())
-    if (named_gradient(policy.name, p) == gradient) return policy.name;
-  return {};
+GradMethod usual_gradient(const Method& forward, const Problem& p) {
+  return grad_method(usual_grad_kernel(forward), p.d, p.mask);
 }
 
 Experiment with_backward(Experiment e) {

@@ -36,10 +36,6 @@ Experiment with_baseline(Experiment e, const Policy& policy);
 
 /// The usual backward pass of a forward pass: that of the kernel that rounds so.
 GradMethod usual_gradient(const Method& forward, const Problem& p);
-/// The named backward pass. Throws std::invalid_argument naming it and the known ones.
-GradMethod named_gradient(std::string_view name, const Problem& p);
-/// Its name; "": none of them.
-std::string_view gradient_name(const GradMethod& gradient, const Problem& p);
 /// The backward pass is computed, too. A gradient that nobody has set becomes the usual one of its forward pass.
 Experiment with_backward(Experiment e);
 /// `after`, in which each gradient that was the usual one of its forward pass in `before` is the usual one again. For changes
