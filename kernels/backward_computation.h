@@ -17,7 +17,6 @@
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/result.h"
 #include "kernels/known_answers.h"
-#include "kernels/lanes/job.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {

@@ -267,6 +267,7 @@ BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
   };
   add(stages(1024));
   add({full_update(1024), full_update(2048), tensor_core_update(1024)});
+  add(gradient_stages(1024));
   add(scaled_updates(1024));
   add(updates_of_controls(1024));
   add(decode_updates(131072));

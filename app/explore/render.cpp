@@ -205,6 +205,7 @@ void render(Session session, const Shot& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
+  load_gradients(e);
   const std::string device = usable_device(session.device).spec;
   auto result = std::make_shared<const Result>(compute(e, {.device = device}));
   render(std::move(session), std::move(result), shot);

@@ -76,6 +76,7 @@ void refuse_settings_of_named(const FigureArguments& x) {
 void load(Experiment& e) {
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
+  load_gradients(e);
 }
 
 }  // namespace

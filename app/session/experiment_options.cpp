@@ -177,7 +177,7 @@ void set_backward(Experiment& e, const ExperimentOptions& x) {
 }
 
 /// Reads the files of dO and dL, whose shapes are the problem's.
-void load_gradients(Experiment& e, const ExperimentOptions& x) {
+void set_gradient_files(Experiment& e, const ExperimentOptions& x) {
   Backward& b = e.backward;
   if (const auto* t = x.find("do"); t != nullptr && *t != "normal" && *t != "ones") {
     b.d_o = OutputGradient::file;
@@ -266,7 +266,7 @@ Experiment experiment_of(const ExperimentOptions& x) {
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
   load_kernel(e, x);
-  load_gradients(e, x);
+  set_gradient_files(e, x);
   if (const auto* t = x.find("traced_row")) e.problem.traced_row = row_of(*t, e.problem.n);
   validate(e);
   return e;

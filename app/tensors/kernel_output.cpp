@@ -159,6 +159,13 @@ CallFiles::Output gradient_in(const std::string& file, const Problem& problem, b
   return {std::move(part), fits};
 }
 
+/// Reads dO, or dL, if it was named and not yet read.
+void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
+  if (gradient.file.empty() || gradient.values) return;
+  const int d = gradient_columns(problem, of_lse);
+  take_head(gradient, {gradient_in(gradient.file, problem, of_lse)}, problem.n, d, watch);
+}
+
 /// The head that a typed text takes if it names none: that of the problem's input, if the tensors have it.
 int usual_head(const Problem& problem, int heads) {
   const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
@@ -228,18 +235,18 @@ Outputs outputs_of(const TensorSpec& spec, int n, int d) {
   return outputs.empty() ? lone_outputs(spec, n, d) : outputs;
 }
 
-void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
-  if (gradient.file.empty() || gradient.values) return;
-  const int d = gradient_columns(problem, of_lse);
-  take_head(gradient, {gradient_in(gradient.file, problem, of_lse)}, problem.n, d, watch);
-}
-
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse) {
   KernelOutput gradient = parse_spec("gradient", spec);
   const bool names_head = gradient.file != spec;
   if (!names_head) gradient.index = usual_head(problem, gradient_in(gradient.file, problem, of_lse).shape.count());
-  load_gradient(gradient, problem, of_lse);
+  load_gradient(gradient, problem, of_lse, {});
   return gradient;
+}
+
+void load_gradients(Experiment& e, const ReadWatch& watch) {
+  Backward& b = e.backward;
+  if (b.on && b.d_o == OutputGradient::file) load_gradient(b.d_o_file, e.problem, false, watch);
+  if (b.on) load_gradient(b.d_lse_file, e.problem, true, watch);
 }
 
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {

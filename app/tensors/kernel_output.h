@@ -39,8 +39,8 @@ KernelOutput read_kernel_output(const std::string& spec, const Problem& problem,
 /// [heads, n]. Named, read and refused as outputs are; tensors are called do, dout, grad_output or the like, dlse or the like,
 /// or are the only one of their file.
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse);
-/// Reads one that was named and not yet read.
-void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
+/// Reads those of the experiment that were named and not yet read; none without a backward pass.
+void load_gradients(Experiment& e, const ReadWatch& watch = {});
 
 /// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.
 bool is_kernel_output(const TensorSpec& files);

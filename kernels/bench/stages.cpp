@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "kernels/backward/backward.h"
 #include "kernels/bench/controls.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/simulate.h"
@@ -287,6 +288,32 @@ Stage full_update(int n) {
     ++e->problem.seed;
     compute(*e, {.cache = cache.get()});
   });
+}
+
+std::vector<Stage> gradient_stages(int n) {
+  const auto p = prepared(n);
+  const Experiment e = with_backward(p->experiment);
+  const auto d = std::make_shared<const OutputGradients>(output_gradients(e));
+  const auto inputs = as_tensors(p->narrow, shape_of(e.problem));
+  const double flops = 3.5 * dense_flops(e.problem);  // O again, and five products
+  const auto of_method = [&](const std::string& name, const Method& m, const GradMethod& g) {
+    return Stage{.name = "gradients, " + name, .float_flops = flops, .call = [p, e, d, m, g] {
+                   gradients<float>(e.problem, m, g, e.format, p->narrow, *d);
+                 }};
+  };
+  Stage update = update_stage("full update with gradients, N = " + std::to_string(n), e.problem,
+                              [e = std::make_shared<Experiment>(e), cache = std::make_shared<ComputeCache>()] {
+                                ++e->problem.seed;
+                                compute(*e, {.cache = cache.get()});
+                              });
+  update.float_flops += 2 * flops;
+  update.double_flops += flops;
+  return {{.name = "gradients, golden, double",
+           .double_flops = flops,
+           .call = [e, d, inputs] { golden_gradients(e.problem, *inputs, *d, false); }},
+          of_method("hw with grad_hw", e.a, e.backward.a),
+          of_method("base_eager with grad_base_eager", e.b, e.backward.b),
+          std::move(update)};
 }
 
 Timing parts_of_update(int n) {

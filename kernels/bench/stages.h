@@ -45,6 +45,9 @@ std::vector<Stage> stages(int n);
 /// A full update of method a, b, golden value, deviations and trace on a fresh seed every time; for N = n.
 Stage full_update(int n);
 
+/// The backward passes of such an update, each alone, and the update with them.
+std::vector<Stage> gradient_stages(int n);
+
 /// Timing of the parts of such an update: the fastest of 30.
 Timing parts_of_update(int n);
 

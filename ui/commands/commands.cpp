@@ -45,6 +45,7 @@ bool is_internal(const SettingText& s) {
       "problem.input.file",       "loaded.file",     "loaded.index",      "view.workspace",         "view.hidden_curves",
       "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs", "train_look.step"};
   return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") ||
+         s.path.starts_with("backward.d_o_file.") || s.path.starts_with("backward.d_lse_file.") ||
          s.path.starts_with("view.tiles.") || s.path.starts_with("view.panels") || s.path.starts_with("view.cell_");
 }
 
@@ -59,6 +60,7 @@ std::string title(std::string_view path) {
   if (path.starts_with("train.a.")) return "train: a " + last;
   if (path.starts_with("train.b.")) return "train: b " + last;
   if (path.starts_with("train")) return "train: " + last;
+  if (path.starts_with("a.grad.") || path.starts_with("b.grad.")) return std::string(path.substr(0, 1)) + ": gradient " + last;
   if (path.starts_with("a.")) return "a: " + last;
   if (path.starts_with("b.")) return "b: " + last;
   std::string words = last;

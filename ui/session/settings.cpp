@@ -4,6 +4,7 @@
 
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
 
 namespace attoscope {
 
@@ -42,6 +43,7 @@ std::vector<SettingText> setting_texts(const Session& session) {
   std::vector<SettingText> all;
   for_each(typed_settings(read), "", [&](const std::string& path, const Setting& s) {
     if (path.starts_with("train") && session.view.workspace != Workspace::train) return;
+    if (is_of_backward(path) && path != "backward.on" && !session.experiment.backward.on) return;
     if (is_typed(s) && !std::holds_alternative<PolicyValue>(s.value))
       all.push_back({path, text(s), choices_of(s), others_expected(s)});
   });
