@@ -43,13 +43,6 @@ PointSummary unpacked(const std::string& bytes, PointSummary s) {
   return s;
 }
 
-/// A point's numbers, all 0, with and without a backward pass.
-PointSummary empty_point(bool backward) {
-  PointSummary s;
-  if (backward) s.backward.emplace();
-  return s;
-}
-
 /// Removes points of earlier versions, one per file: a few folders for each file written now, so that no write takes long.
 void remove_older(const std::string& directory, std::size_t file) {
   constexpr std::size_t folders = 256;
@@ -73,7 +66,7 @@ std::string summary_text(const PointSummary& s) {
 std::optional<PointSummary> parse_summary(std::string_view text) try {
   const nlohmann::json json = parse_json(text, most_nested);
   const JsonPlace place(json, "");
-  PointSummary s = empty_point(json.contains("a.dq.max_abs"));
+  PointSummary s = empty_summary(json.contains("a.dq.max_abs"));
   visit_summary(s, [&](const std::string& name, auto& x) { read(place.at(name), x); });
   return s;
 } catch (const std::exception&) {
@@ -83,7 +76,7 @@ std::optional<PointSummary> parse_summary(std::string_view text) try {
 PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, int arithmetic)
     : arithmetic_(arithmetic),
       values_(directory, packed({}).size(), limit_bytes, [directory](std::size_t file) { remove_older(directory, file); }),
-      backward_values_(directory, packed(empty_point(true)).size(), limit_bytes) {}
+      backward_values_(directory, packed(empty_summary(true)).size(), limit_bytes) {}
 
 /// Cache key of the answer, with the version and arithmetic that computed it.
 std::string PointCache::question_of(const Experiment& experiment) const {
@@ -107,7 +100,7 @@ bool PointCache::keeps(const Experiment& e) const { return values_.keeps() && !h
 std::optional<PointSummary> PointCache::find(const Experiment& experiment) const {
   if (!keeps(experiment)) return std::nullopt;
   const std::optional<std::string> bytes = values_of(experiment).find(question_of(experiment));
-  return bytes ? std::optional(unpacked(*bytes, empty_point(experiment.backward.on))) : std::nullopt;
+  return bytes ? std::optional(unpacked(*bytes, empty_summary(experiment.backward.on))) : std::nullopt;
 }
 
 void PointCache::keep(const Experiment& experiment, const PointSummary& summary) {

@@ -115,6 +115,12 @@ PointSummary summary(const Result& r) {
   return s;
 }
 
+PointSummary empty_summary(bool backward) {
+  PointSummary s;
+  if (backward) s.backward.emplace();
+  return s;
+}
+
 Measure parse_measure(std::string_view text) {
   if (parts_of(text).field != nullptr || plain_measure(text) != nullptr || backward_measure(text) != nullptr)
     return {std::string(text)};

@@ -46,6 +46,8 @@ struct PointSummary {
   friend bool operator==(const PointSummary&, const PointSummary&) = default;
 };
 PointSummary summary(const Result& result);
+/// A summary of which all numbers are 0, with or without those of a backward pass.
+PointSummary empty_summary(bool backward);
 
 /// A number of a summary that is not of a deviation.
 struct PlainMeasure {

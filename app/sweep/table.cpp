@@ -43,18 +43,11 @@ bool read(const std::string& text, std::uint64_t& digest) {
   return value.has_value();
 }
 
-/// The numbers of a point of the sweep, all 0.
-PointSummary no_summary(const Sweep& sweep) {
-  PointSummary s;
-  if (has_backward(sweep)) s.backward.emplace();
-  return s;
-}
-
 std::vector<std::string> points_head(const Sweep& sweep) {
   std::vector<std::string> head{"point"};
   for (const Axis& axis : sweep.axes) head.push_back(axis.key);
   head.emplace_back("seed");
-  const PointSummary s = no_summary(sweep);
+  const PointSummary s = empty_summary(has_backward(sweep));
   visit_summary(s, [&](const std::string& name, auto) { head.push_back(name); });
   head.emplace_back("error");
   return head;
@@ -66,7 +59,7 @@ std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answe
   for (std::size_t i = 0; i < sweep.axes.size(); ++i)
     line.push_back(sweep.axes[i].values[static_cast<std::size_t>(place.at[i])]);
   line.push_back(std::to_string(sweep.base.problem.seed + static_cast<std::uint64_t>(place.seed)));
-  const PointSummary s = answer.summary.value_or(no_summary(sweep));
+  const PointSummary s = answer.summary.value_or(empty_summary(has_backward(sweep)));
   const bool known = answer.summary.has_value();
   visit_summary(s, [&](const std::string&, auto x) { line.push_back(known ? number_text(x) : ""); });
   line.push_back(answer.error);
@@ -88,7 +81,7 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
   if (!std::equal(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(first), expected.begin()))
     refuse_line(number, "the values and the seed of point " + line[0]);
   if (!answer.error.empty()) return answer;
-  PointSummary s = no_summary(sweep);
+  PointSummary s = empty_summary(has_backward(sweep));
   std::size_t at = first;
   visit_summary(s, [&]<class T>(const std::string& name, T& x) {
     if (!read(line[at++], x))

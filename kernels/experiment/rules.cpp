@@ -81,7 +81,7 @@ GradMethod usual_gradient(const Method& forward, const Problem& p) {
 }
 
 Experiment with_backward(Experiment e) {
-  e.backward.on = true;
+  if (std::exchange(e.backward.on, true)) return e;
   if (e.backward.a == GradMethod{}) e.backward.a = usual_gradient(e.a, e.problem);
   if (e.backward.b == GradMethod{}) e.backward.b = usual_gradient(e.b, e.problem);
   return e;
@@ -222,7 +222,7 @@ Experiment with_loaded(Experiment e, LoadedPlace place) {
 
 Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value) {
   if (path == "format") return with_format(before, after.format);
-  if (path == "backward.on") return after.backward.on ? with_backward(after) : after;
+  if (path == "backward.on") return after.backward.on ? with_backward(before) : after;
   if (is_of_backward(path) && !before.backward.on) {
     Experiment on = with_backward(before);
     set(*find(settings(on), path), value);

@@ -36,7 +36,8 @@ Experiment with_baseline(Experiment e, const Policy& policy);
 
 /// The usual backward pass of a forward pass: that of the kernel that rounds so.
 GradMethod usual_gradient(const Method& forward, const Problem& p);
-/// The backward pass is computed, too. A gradient that nobody has set becomes the usual one of its forward pass.
+/// The backward pass is computed, too; where it was not before, a gradient that nobody has set becomes the usual one of its
+/// forward pass.
 Experiment with_backward(Experiment e);
 /// `after`, in which each gradient that was the usual one of its forward pass in `before` is the usual one again. For changes
 /// of a forward pass; without a backward pass nothing changes.

@@ -235,6 +235,9 @@ TEST(BackwardCommand, OptionsBecomeTheExperiment) {
   EXPECT_EQ(options({{"gradient", "grad_fa3"}}, {"a.policy=all_tile"}).backward.a, named("grad_fa3"));
   EXPECT_EQ(options({{"baseline_gradient", "grad_math"}}).backward.b, named("grad_math"));
   EXPECT_EQ(options({{"do", "ones"}}).backward.d_o, OutputGradient::ones);
+  GradMethod alone = named("grad_exact");
+  alone.precision[GradStep::dS] = to_main;
+  EXPECT_EQ(options({{"gradient", "grad_exact"}}, {"a.grad.dS=main"}).backward.a, alone);
   GradMethod expected = named("grad_hw");
   expected.precision[GradStep::dS] = to_format(fp32);
   expected.block_k = 16;
