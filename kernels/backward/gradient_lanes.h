@@ -66,7 +66,6 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     const int count = block_.count;
     for (int i = 0; i < count; ++i) numbers_[i] = block_.rows[i];
     for (int i = 0; i < count * buffers(); ++i) holds_[i] = 0;
-    if (rule_.dq_sum.accumulator != Accumulator::fma) this->load_rows();
     const TileOrder order(rule_.order, rule_.order_seed, task_.query_tile, tiles());
     for (int i = 0; i < tiles(); ++i) add_tile(order[i]);
     for (int b = 1; b < buffers(); ++b) {
@@ -435,10 +434,15 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
   void sum_tile_in_blocks(int k0, int k1) {
     for (int first = k0; first < k1; first += key_chunk) {
       const int end = std::min(first + key_chunk, k1);
-      for (int j = first; j < end; ++j) {
-        const V key = splat<V>(static_cast<T>(job_.reversed ? job_.n - 1 - j : j));  // as rows_ counts
-        const auto ds = vec(of_ds() + at(j)), b = vec(ds_ + at(j - first));
-        for (int r = 0; r < vectors; ++r) b[r] = key < vec(rows_.first)[r] ? V{} : (key < vec(rows_.end)[r] ? ds[r] : V{});
+      for (int lane = 0; lane < R; ++lane) {
+        const Keys seen = rule_.keys_of(block_.row_of(lane));
+        scratch_.from[lane] = static_cast<T>(seen.first - first);
+        scratch_.to[lane] = static_cast<T>(seen.end - first);
+      }
+      for (int j = 0; j < end - first; ++j) {
+        const V key = splat<V>(static_cast<T>(j));
+        const auto ds = vec(of_ds() + at(first + j)), b = vec(ds_ + at(j)), from = vec(scratch_.from), to = vec(scratch_.to);
+        for (int r = 0; r < vectors; ++r) b[r] = key < from[r] ? V{} : (key < to[r] ? ds[r] : V{});
       }
       add_in_blocks(ValuesProduct<T>{.a = rule_.k + static_cast<std::ptrdiff_t>(first) * rule_.width,
                                      .m_stride = 1,
@@ -448,6 +452,8 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
                                      .m = rule_.width,
                                      .depth = end - first,
                                      .resume = first > k0,
+                                     .first = scratch_.from,
+                                     .end = scratch_.to,
                                      .group = group_},
                     rule_.dq_sum);
     }
