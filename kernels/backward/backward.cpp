@@ -10,6 +10,7 @@
 #include "kernels/backward/gradient_rule.h"
 #include "kernels/backward/padded_rows.h"
 #include "kernels/backward/row_blocks.h"
+#include "kernels/backward/stored_tiles.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/parallel/parallel.h"
 
@@ -17,7 +18,7 @@ namespace attoscope {
 namespace {
 
 template <class T>
-GradientLanes<T> lanes_of(std::string_view isa) {
+GradientLanes<T> lanes_of(std::string_view isa, bool precise) {
   const std::string_view name = instruction_set(isa).name;
   GradientCode code = sse2::gradient_code();
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
@@ -27,74 +28,156 @@ GradientLanes<T> lanes_of(std::string_view isa) {
   if constexpr (std::is_same_v<T, float>) {
     return code.single;
   } else {
-    return code.twice;
+    return precise ? code.precise : code.twice;
   }
 }
 
-/// Numbers that the products of a backward pass take: those that stored Q, K and V stand for.
+/// The rule by which a product's terms are added, of factors of format `f`.
+template <class T>
+BlockSum block_sums(Accumulator a, const Format& f) {
+  if (!std::is_same_v<T, float> || !is_tensor_core(a)) return {};
+  return block_sum(a, tensor_core_rule(gpu_of(a), f, sums_of(a)), f, f);
+}
+/// The format that a step leaves numbers in; fp32 if it rounds nothing.
+Format format_after(const Rounding& r, const Format& main) {
+  return r.kind == Rounding::Kind::exact ? fp32 : format_of(r, main);
+}
+
+/// 0 .. count - 1.
+std::vector<int> numbers(int count) {
+  std::vector<int> all(at(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+/// All numbers below `count` that are in the tile of one of `some`, which ascend.
+std::vector<int> whole_tiles(const std::vector<int>& some, int tile, int count) {
+  std::vector<int> all;
+  for (const int i : some) {
+    const std::int64_t first = i / tile * std::int64_t{tile}, end = std::min<std::int64_t>(first + tile, count);
+    for (std::int64_t j = all.empty() ? first : std::max<std::int64_t>(first, all.back() + 1); j < end; ++j)
+      all.push_back(static_cast<int>(j));
+  }
+  return all;
+}
+/// [i]: the place of all[i] in `some`, or -1.
+std::vector<int> places_in(const std::vector<int>& all, const std::vector<int>& some) {
+  std::vector<int> places;
+  for (const int i : all) {
+    const auto found = std::ranges::lower_bound(some, i);
+    places.push_back(found != some.end() && *found == i ? static_cast<int>(found - some.begin()) : -1);
+  }
+  return places;
+}
+void copy_row(const Matrix& from, int i, Matrix& to, int j) {
+  std::copy_n(from.values.data() + place(i, from.cols), from.cols, to.values.data() + place(j, to.cols));
+}
+
+/// Numbers that the products of a backward pass take: those that stored Q, K, V and dO stand for.
 template <class T>
 struct StoredRows {
-  StoredRows(const Problem& p, const Operands<T>& x, const std::vector<T>& output_gradient, const StopSign& stop)
+  StoredRows(const Problem& p, const Operands<T>& x, const std::vector<T>& output_gradient, const Scaling& scaling,
+             const Format& main, const StopSign& stop)
       : q(p.n, p.d, stop),
         k(key_count(p), p.d, stop),
         v(key_count(p), value_columns(p), stop),
         d_o(p.n, value_columns(p), stop) {
     const OperandScales<T>& s = x.scales;
-    const auto factor = [](const std::vector<T>& f, int row) { return f[f.size() == 1 ? 0 : static_cast<std::size_t>(row)]; };
+    const auto factor = [](const std::vector<T>& f, int row) { return f[f.size() == 1 ? 0 : at(row)]; };
     q.fill(x.q, [&](T y, int row, int) { return s.q.empty() ? y : y * factor(s.q, row); });
     k.fill(x.k, [&](T y, int row, int) { return s.k.empty() ? y : y * factor(s.k, row); });
     v.fill(x.v, [&](T y, int, int c) {
       const T scaled = s.o.empty() ? y : y * factor(s.o, c);
       return s.o_offset.empty() ? scaled : scaled + factor(s.o_offset, c);
     });
-    d_o.fill(output_gradient, [](T y, int, int) { return y; });
+    const auto same = [](T y, int, int) { return y; };
+    if (!scaling.is_on()) d_o.fill(output_gradient, same);
+    if (!scaling.is_on()) return;
+    given = PaddedRows<T>(p.n, value_columns(p), stop);
+    given.fill(output_gradient, same);
+    d_o.fill(stored_as(output_gradient, p.n, value_columns(p), scaling, ScaledTensor::Q, main, stop), same);
   }
   PaddedRows<T> q, k, v, d_o;
+  PaddedRows<T> given{};  ///< dO before it was stored, where that is another
+};
+
+/// P and dS of the blocks of a panel.
+template <class T>
+struct PanelMemory {
+  PanelMemory(std::size_t numbers, bool stores_twice)
+      : p(room(p_memory, numbers)), ds(room(ds_memory, numbers)), ds_of_dk(stores_twice ? room(other_memory, numbers) : ds) {}
+  static T* room(AlignedBuffer& memory, std::size_t numbers) { return static_cast<T*>(memory.at_least(numbers * sizeof(T))); }
+  AlignedBuffer p_memory{}, ds_memory{}, other_memory{};
+  T *p, *ds, *ds_of_dk;
 };
 
 /// One backward pass: the forward pass, then panels of rows.
 template <class T>
 class BackwardPass {
  public:
-  BackwardPass(const Problem& problem, const Job<T>& forward, const GradMethod& grad, const Format& main, StoredRows<T> rows,
-               const OutputGradients& d, const StopSign& stop)
-      : problem_(problem), grad_(grad), rows_(std::move(rows)), stop_(stop), lanes_(lanes_of<T>(stop.isa)) {
-    std::vector<int> all(static_cast<std::size_t>(problem.n));
-    std::iota(all.begin(), all.end(), 0);
-    output_ = run(forward, all, nullptr, stop, &states_);
-    set_rule(forward, main, d);
+  BackwardPass(const Problem& problem, const GradMethod& grad, const Format& main, StoredRows<T> rows, const OutputGradients& d,
+               const StopSign& stop)
+      : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop) {}
+
+  /// A method's; `input` is the format of Q, K, V and dO.
+  Gradients of_method(const Job<T>& forward, const Format& input) {
+    lanes_ = lanes_of<T>(stop_.isa, false);
+    run_forward(forward);
+    set_rule(forward);
+    rule_.normalises = normalises_P(forward.method.algorithm);
+    if (grad_.scale_at == ScaleAt::K && !rule_.normalises) take_scaled_scores();
+    const Format of_P = format_after(grad_.precision[GradStep::P], main_),
+                 of_dS = format_after(grad_.precision[GradStep::dS], main_);
+    rule_.dp_sum = block_sums<T>(grad_.accumulator.dP, input);
+    rule_.dv_sum = block_sums<T>(grad_.accumulator.dV, of_P);
+    rule_.dk_sum = block_sums<T>(grad_.accumulator.dK, of_dS);
+    rule_.dq_sum = block_sums<T>(grad_.accumulator.dQ, of_dS);
+    return answer();
   }
 
-  Gradients answer(bool normalises) {
-    rule_.normalises = normalises;
-    if (grad_.scale_at == ScaleAt::K && !normalises) take_scaled_scores();
+  /// Golden's: m and l are found beside P where all rows and keys are wanted; in double-double where `precise`.
+  Gradients of_golden(const Job<T>& forward, bool precise) {
+    lanes_ = lanes_of<T>(stop_.isa, precise);
+    const bool finds_state = !precise && has_all();
+    if (!precise && !finds_state) run_forward(forward);
+    set_rule(forward);
+    rule_.finds_state = finds_state;
+    if (finds_state) rule_.delta_from = DeltaFrom::probabilities;
+    return answer();
+  }
+
+ private:
+  bool has_all() const {
+    return computed_rows(problem_).size() == at(problem_.n) && computed_keys(problem_).size() == at(key_count(problem_));
+  }
+  void run_forward(const Job<T>& forward) { output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_); }
+
+  Gradients answer() {
     const std::vector<int> rows = computed_rows(problem_), keys = computed_keys(problem_);
-    const std::size_t n = static_cast<std::size_t>(problem_.n);
     Gradients g{zero_matrix(rows, problem_.d), zero_matrix(keys, problem_.d), zero_matrix(keys, value_columns(problem_)),
-                std::vector<double>(n), std::vector<double>(n)};
-    if (rows.size() == n && keys.size() == static_cast<std::size_t>(rule_.job.n)) {
-      rows_and_keys(KeyList{nullptr, rule_.job.n}, g, true);
+                std::vector<double>(at(problem_.n)), std::vector<double>(at(problem_.n))};
+    if (lanes_.parts > 1) sinks_.resize(at(problem_.n));
+    if (has_all()) {
+      rows_and_keys({.rows = rows, .places = rows, .keys = keys}, g);
     } else {
       rows_alone(rows, g);
-      rows_and_keys(KeyList{keys.data(), static_cast<int>(keys.size())}, g, false);
+      keys_alone(keys, g);
     }
     if (problem_.sink) g.dsink = sink_gradient(g);
     return g;
   }
-
- private:
   Matrix zero_matrix(const std::vector<int>& rows, int columns) const {
-    const std::size_t count = rows.size() * static_cast<std::size_t>(columns);
-    return {static_cast<int>(rows.size()), columns, zeros<double>(count, stop_)};
+    return {static_cast<int>(rows.size()), columns, zeros<double>(rows.size() * at(columns), stop_)};
   }
 
-  void set_rule(const Job<T>& forward, const Format& main, const OutputGradients& d) {
+  // --- the rule -----------------------------------------------------------------------------------------------------------
+
+  void set_rule(const Job<T>& forward) {
     GradientRule<T>& r = rule_;
     r.job = forward;
     r.job.method.algorithm = Algorithm::flash2;  // of which the scores' memory is a tile
     r.job.method.block_k = std::min(64, forward.n);
     r.job.P.block = 0;
-    for (std::size_t i = 0; i < grad_step_count; ++i) r.grad[i] = plan<T>(grad_.precision.steps[i], main);
+    for (std::size_t i = 0; i < grad_step_count; ++i) r.grad[i] = plan<T>(grad_.precision.steps[i], main_);
     r.delta_from = grad_.precision.delta_from;
     r.scale_at = grad_.scale_at;
     r.exponential = grad_.exponential;
@@ -107,20 +190,25 @@ class BackwardPass {
     r.order = grad_.order;
     r.order_seed = grad_.order_seed;
     r.buffers = grad_.buffers;
+    if (r.scale_at == ScaleAt::K) scale_keys();
+    set_arrays();
+  }
+  void set_arrays() {
+    GradientRule<T>& r = rule_;
     r.width = rows_.q.width();
     r.width_v = rows_.v.width();
-    r.m = states_.m.data();
-    r.l = states_.l.data();
-    r.o = output_.values.data();
-    r.d_lse = d.d_lse.empty() ? nullptr : d.d_lse.data();
-    column_numbers_ = PaddedRows<T>(1, std::max(r.width, r.width_v), stop_);
-    column_numbers_.each([](int, int c) { return static_cast<T>(c); });
-    r.column_numbers = column_numbers_.data();
-    if (r.scale_at == ScaleAt::K) scale_keys();
     r.q = rows_.q.data();
     r.k = rows_.k.data();
     r.v = rows_.v.data();
     r.d_o = rows_.d_o.data();
+    r.given_d_o = rows_.given.data() != nullptr ? rows_.given.data() : r.d_o;
+    r.m = states_.m.data();
+    r.l = states_.l.data();
+    r.o = output_.values.data();
+    r.d_lse = d_.d_lse.empty() ? nullptr : d_.d_lse.data();
+    column_numbers_ = PaddedRows<T>(1, std::max(r.width, r.width_v), stop_);
+    column_numbers_.each([](int, int c) { return static_cast<T>(c); });
+    r.column_numbers = column_numbers_.data();
   }
 
   /// K' = round(K * (scale * log2 e)) in place of K.
@@ -136,11 +224,10 @@ class BackwardPass {
   /// Makes the scores those of K', as exponents of 2.
   void take_scaled_scores() {
     Job<T>& job = rule_.job;
-    scaled_keys_.resize(static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d));
+    scaled_keys_.resize(place(job.n, job.d));
     for (int key = 0; key < job.n; ++key)
       for (int c = 0; c < job.d; ++c)
-        scaled_keys_[static_cast<std::size_t>(job.reversed ? job.n - 1 - key : key) * static_cast<std::size_t>(job.d) +
-                     static_cast<std::size_t>(c)] = rows_.k(key, c);
+        scaled_keys_[place(job.reversed ? job.n - 1 - key : key, job.d) + at(c)] = rows_.k(key, c);
     job.k = scaled_keys_.data();
     job.ranges.k = range_of<T>(scaled_keys_, Layout<T>::mantissa_bits, stop_);
     job.scale = 1;
@@ -149,69 +236,140 @@ class BackwardPass {
 
   // --- passes over the rows ---------------------------------------------------------------------------------------------
 
-  /// dQ of some rows.
+  bool stores_tiles() const {
+    const GradScalings& s = grad_.scaling;
+    return s.P.is_on() || s.dS.is_on() || s.dS_of_dK.is_on();
+  }
+  bool sums_in_blocks() const {
+    return rule_.dv_sum.accumulator != Accumulator::fma || rule_.dk_sum.accumulator != Accumulator::fma;
+  }
+
+  /// The rows and keys of one pass.
+  struct Pass {
+    std::vector<int> rows;
+    std::vector<int> places{};  ///< [row of the list]: its row of dQ, or -1; empty: dQ is not wanted
+    std::vector<int> keys;
+    bool has_sums = true;  ///< dK and dV of the keys are wanted, from all rows; and delta and L
+  };
+
+  /// dQ of some rows; where dS is stored by tiles, from whole tiles.
   void rows_alone(const std::vector<int>& rows, Gradients& g) {
-    const RowBlocks blocks(rows, lanes_.rows, grad_.block_q, cuts_for_queries(), false);
-    PerThread<AlignedBuffer> scratch;
+    if (grad_.scaling.dS.is_on()) {
+      const std::vector<int> whole = whole_tiles(rows, grad_.block_q, problem_.n);
+      return rows_and_keys({whole, places_in(whole, rows), numbers(rule_.job.n), false}, g);
+    }
+    const RowBlocks blocks(rows, lanes_.rows, grad_.block_q, grad_.order == GradOrder::shuffled, false);
     parallel_for_single(0, blocks.count(), [&](int i) {
       run_rows({.block = blocks[i],
                 .query_tile = blocks.tile(i),
                 .keys = {nullptr, rule_.job.n},
                 .d_q = g.dq.values.data(),
                 .places = blocks.places(i)},
-               scratch.local());
+               true);
     });
   }
-  bool cuts_for_queries() const { return grad_.order == GradOrder::shuffled; }
 
-  void run_rows(const RowsTask<T>& task, AlignedBuffer& scratch) const {
-    timed(stop_, [&] { lanes_.rows_of_block(rule_, task, stop_, scratch.at_least(lanes_.scratch(rule_))); });
-  }
-
-  /// dK and dV of the keys, from all rows, and with `has_queries` their dQ; delta and L.
-  void rows_and_keys(const KeyList& keys, Gradients& g, bool has_queries) {
-    std::vector<int> rows(static_cast<std::size_t>(problem_.n));
-    std::iota(rows.begin(), rows.end(), 0);
-    const bool last_first = grad_.last_queries_first;
-    const RowBlocks blocks(rows, lanes_.rows, grad_.block_q, last_first || cuts_for_queries(), last_first);
-    const std::size_t of_block = static_cast<std::size_t>(keys.count) * static_cast<std::size_t>(lanes_.rows);
-    const int at_once = blocks_at_once(of_block * 2 * sizeof(T), blocks.count());
-    PaddedRows<T> d_k(keys.count, problem_.d, stop_), d_v(keys.count, value_columns(problem_), stop_);
-    PerThread<AlignedBuffer> scratch;
-    AlignedBuffer p_memory, ds_memory;
-    const std::size_t bytes = static_cast<std::size_t>(at_once) * of_block * sizeof(T);
-    T *const p = static_cast<T*>(p_memory.at_least(bytes)), *const ds = static_cast<T*>(ds_memory.at_least(bytes));
-    KeysTask<T> task{.keys = keys, .p = p, .ds = ds, .d_k = d_k.data(), .d_v = d_v.data()};
-    for (int first = 0; first < blocks.count(); first += at_once) {
-      const int count = std::min(at_once, blocks.count() - first);
-      parallel_for_single(0, count, [&](int i) {
-        const std::size_t at = static_cast<std::size_t>(i) * of_block;
-        run_rows({.block = blocks[first + i],
-                  .query_tile = blocks.tile(first + i),
-                  .keys = keys,
-                  .p = p + at,
-                  .ds = ds + at,
-                  .d_q = has_queries ? g.dq.values.data() : nullptr,
-                  .places = blocks.places(first + i),
-                  .delta = g.delta.data(),
-                  .lse = g.lse.data()},
-                 scratch.local());
-      });
-      task.blocks = &blocks[first];
-      task.block_count = count;
-      each_piece(task, [&](const KeysTask<T>& piece) { lanes_.sums_of_keys(rule_, piece, stop_); });
+  /// dK and dV of some keys; where P or dS is stored by tiles, from whole tiles.
+  void keys_alone(const std::vector<int>& keys, Gradients& g) {
+    if (!stores_tiles()) return rows_and_keys({.rows = numbers(problem_.n), .keys = keys}, g);
+    const std::vector<int> whole = whole_tiles(keys, rule_.block_k, rule_.job.n), places = places_in(whole, keys);
+    Gradients of_tiles{{}, zero_matrix(whole, problem_.d), zero_matrix(whole, value_columns(problem_)), g.delta, g.lse};
+    rows_and_keys({.rows = numbers(problem_.n), .keys = whole}, of_tiles);
+    for (int i = 0; i < of_tiles.dk.rows; ++i) {
+      if (places[at(i)] < 0) continue;
+      copy_row(of_tiles.dk, i, g.dk, places[at(i)]);
+      copy_row(of_tiles.dv, i, g.dv, places[at(i)]);
     }
-    each_piece(task,
-               [&](const KeysTask<T>& piece) { lanes_.finish_keys(rule_, piece, g.dk.values.data(), g.dv.values.data()); });
+    g.delta = of_tiles.delta;
+    g.lse = of_tiles.lse;
   }
 
-  /// Blocks of rows whose P and dS are held at once: some for every thread, in a few tens of megabytes if possible.
-  static int blocks_at_once(std::size_t bytes_of_block, int blocks) {
-    constexpr std::size_t quick = 8 << 20, most = 96 << 20;
-    const std::size_t threads = static_cast<std::size_t>(max_concurrency());
-    const std::size_t wanted = std::max(2 * threads, quick / bytes_of_block),
+  void run_rows(const RowsTask<T>& task, bool has_queries) {
+    void* const memory = scratch_.local().at_least(lanes_.scratch(rule_));
+    timed(stop_, [&] {
+      lanes_.rows_of_block(rule_, task, stop_, memory);
+      if (has_queries) lanes_.queries_of_block(rule_, task, stop_, memory);
+    });
+  }
+
+  void rows_and_keys(const Pass& pass, Gradients& g) {
+    const bool last_first = grad_.last_queries_first;
+    const bool cuts = last_first || grad_.order == GradOrder::shuffled || stores_tiles() || sums_in_blocks();
+    RowBlocks blocks(pass.rows, lanes_.rows, std::min(grad_.block_q, problem_.n), cuts, last_first);
+    if (!pass.places.empty()) blocks.set_places(pass.places);
+    const KeyList list{pass.keys.size() == at(rule_.job.n) ? nullptr : pass.keys.data(), static_cast<int>(pass.keys.size())};
+    const std::size_t of_block = at(list.count) * at(lanes_.rows) * at(lanes_.parts);
+    const std::vector<int> cut = panels(blocks, of_block * 2 * sizeof(T));
+    int longest = 0;
+    for (std::size_t i = 1; i < cut.size(); ++i) longest = std::max(longest, cut[i] - cut[i - 1]);
+    const PanelMemory<T> panel(at(longest) * of_block, stores_tiles());
+    const int parts = lanes_.parts;
+    PaddedRows<T> d_k(list.count * parts, problem_.d, stop_), d_v(list.count * parts, value_columns(problem_), stop_);
+    KeysTask<T> task{.keys = list, .p = panel.p, .ds = panel.ds_of_dk, .d_k = d_k.data(), .d_v = d_v.data()};
+    for (std::size_t i = 1; i < cut.size(); ++i) {
+      task.blocks = &blocks[cut[i - 1]];
+      task.first_rows = blocks.first_rows() + cut[i - 1];
+      task.block_count = cut[i] - cut[i - 1];
+      rows_of_panel(pass, blocks, cut[i - 1], task, panel, g);
+      if (pass.has_sums) each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
+    }
+    if (pass.has_sums)
+      each_piece(task,
+                 [&](const KeysTask<T>& keys) { lanes_.finish_keys(rule_, keys, g.dk.values.data(), g.dv.values.data()); });
+  }
+
+  void rows_of_panel(const Pass& pass, const RowBlocks& blocks, int first, const KeysTask<T>& whole,
+                     const PanelMemory<T>& panel, Gradients& g) {
+    const std::size_t of_block = at(whole.keys.count) * at(lanes_.rows) * at(lanes_.parts);
+    const bool stores = stores_tiles(), has_queries = !pass.places.empty();
+    const auto task_of = [&](int i) {
+      RowsTask<T> task{.block = blocks[first + i],
+                       .query_tile = blocks.tile(first + i),
+                       .keys = whole.keys,
+                       .p = panel.p + at(i) * of_block,
+                       .ds = panel.ds + at(i) * of_block,
+                       .d_q = g.dq.values.data(),
+                       .places = blocks.places(first + i)};
+      if (pass.has_sums) task.delta = g.delta.data(), task.lse = g.lse.data(), task.sinks = sinks_.data();
+      return task;
+    };
+    parallel_for_single(0, whole.block_count, [&](int i) { run_rows(task_of(i), has_queries && !stores); });
+    if (!stores) return;
+    store_panel(whole, panel);
+    if (has_queries)
+      parallel_for_single(0, whole.block_count, [&](int i) {
+        lanes_.queries_of_block(rule_, task_of(i), stop_, scratch_.local().at_least(lanes_.scratch(rule_)));
+      });
+  }
+
+  /// Stores P and dS, and dS of dK from dS as it was.
+  void store_panel(const KeysTask<T>& whole, const PanelMemory<T>& panel) const {
+    const GradScalings& s = grad_.scaling;
+    const StoredTiles<T> tiles(rule_, whole, lanes_.rows, main_, stop_);
+    if (s.P.is_on()) tiles.store(panel.p, panel.p, s.P, ScaledTensor::V);
+    if (s.dS_of_dK.is_on()) tiles.store(panel.ds, panel.ds_of_dk, s.dS_of_dK, ScaledTensor::V);
+    if (s.dS.is_on()) tiles.store(panel.ds, panel.ds, s.dS, ScaledTensor::Q);
+    const std::size_t pairs = at(whole.block_count) * at(whole.keys.count) * at(lanes_.rows);
+    if (!s.dS_of_dK.is_on()) std::copy_n(panel.ds, pairs, panel.ds_of_dk);
+  }
+
+  /// The blocks at which panels begin, and the end: some blocks for every thread, in a few megabytes if possible. Panels of
+  /// stored tiles have whole query tiles; those for tensor cores end where pieces of rows do.
+  std::vector<int> panels(const RowBlocks& blocks, std::size_t bytes_of_block) const {
+    constexpr std::size_t quick = 2 << 20, most = 96 << 20;
+    const std::size_t wanted = std::max(2 * at(max_concurrency()), quick / bytes_of_block),
                       allowed = std::max<std::size_t>(1, most / bytes_of_block);
-    return static_cast<int>(std::clamp<std::size_t>(std::min(wanted, allowed), 1, static_cast<std::size_t>(blocks)));
+    const int at_once = static_cast<int>(std::min({wanted, allowed, at(blocks.count())}));
+    const auto may_cut = [&](int i) {
+      const int* const first_rows = blocks.first_rows();
+      if (i == blocks.count() || first_rows[i] != first_rows[i - 1]) return true;
+      if (stores_tiles()) return false;
+      return !sums_in_blocks() || (blocks[i].rows[0] - first_rows[i]) % 64 == 0;
+    };
+    std::vector<int> cut{0};
+    for (int i = 1; i <= blocks.count(); ++i)
+      if (may_cut(i) && (i - cut.back() >= at_once || i == blocks.count())) cut.push_back(i);
+    return cut;
   }
 
   /// work(task) for pieces of the keys, on all threads.
@@ -227,6 +385,9 @@ class BackwardPass {
   }
 
   double sink_gradient(const Gradients& g) const {
+    DD<double> precise{};
+    for (const DD<double>& x : sinks_) precise = precise + x;
+    if (!sinks_.empty()) return -(precise.high + precise.low);
     T sum = 0;
     for (std::size_t i = 0; i < g.lse.size(); ++i)
       if (!rule_.keys_of(static_cast<int>(i)).empty())
@@ -236,13 +397,17 @@ class BackwardPass {
 
   const Problem& problem_;
   const GradMethod& grad_;
+  const Format main_;
   StoredRows<T> rows_;
+  const OutputGradients& d_;
   const StopSign& stop_;
-  GradientLanes<T> lanes_;
+  GradientLanes<T> lanes_{};
   RowStates<T> states_;
   Matrix output_;
   PaddedRows<T> column_numbers_;
   std::vector<T> scaled_keys_;
+  std::vector<DD<double>> sinks_;  ///< [row]: terms of dsink in double-double
+  PerThread<AlignedBuffer> scratch_;
   GradientRule<T> rule_;
 };
 
@@ -262,8 +427,8 @@ Gradients gradients(const Problem& problem, const Method& method, const GradMeth
   const std::vector<T> d_o = rounded(d.d_o, value_columns(problem), plan_of_output, problem.seed, tensor_of_output, stop);
   const MethodOperands<T> stored(problem, method, main, mine, stop);
   const Job<T> forward = job(problem, method, main, stored.get());
-  StoredRows<T> rows(problem, stored.stored() != nullptr ? *stored.stored() : mine, d_o, stop);
-  return BackwardPass<T>(problem, forward, grad, main, std::move(rows), d, stop).answer(normalises_P(method.algorithm));
+  StoredRows<T> rows(problem, stored.stored() != nullptr ? *stored.stored() : mine, d_o, grad.scaling.dO, main, stop);
+  return BackwardPass<T>(problem, grad, main, std::move(rows), d, stop).of_method(forward, mine.format);
 }
 
 template Gradients gradients(const Problem&, const Method&, const GradMethod&, const Format&, const Operands<float>&,
@@ -271,7 +436,7 @@ template Gradients gradients(const Problem&, const Method&, const GradMethod&, c
 template Gradients gradients(const Problem&, const Method&, const GradMethod&, const Format&, const Operands<double>&,
                              const OutputGradients&, const StopSign&);
 
-Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool,
+Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool precise,
                            const StopSign& stop) {
   const Method exact_softmax{.algorithm = Algorithm::three_pass};
   const GradMethod exact_gradient{.block_q = max_tile, .block_k = max_tile};
@@ -280,8 +445,8 @@ Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const 
   x.k = inputs.k;
   x.v = inputs.v;
   const Job<double> forward = job(problem, exact_softmax, fp64, x);
-  StoredRows<double> rows(problem, x, d.d_o, stop);
-  return BackwardPass<double>(problem, forward, exact_gradient, fp64, std::move(rows), d, stop).answer(false);
+  StoredRows<double> rows(problem, x, d.d_o, {}, fp64, stop);
+  return BackwardPass<double>(problem, exact_gradient, fp64, std::move(rows), d, stop).of_golden(forward, precise);
 }
 
 }  // namespace attoscope

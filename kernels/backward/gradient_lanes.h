@@ -2,12 +2,26 @@
 /// lanes. README.md is the rule.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+
 #include "kernels/backward/column_product.h"
 #include "kernels/backward/tile_order.h"
+#include "kernels/cpu/aligned_buffer.h"
 #include "kernels/lanes/tile_steps.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
+
+/// The first `count` numbers of x, or all if there are fewer, as doubles; none where it is negative.
+inline void store_numbers(DoubleV x, int count, double* out) {
+  std::memcpy(out, &x, static_cast<std::size_t>(clamp(count, 0, Lanes<double>::width)) * sizeof(double));
+}
+inline void store_numbers(FloatV x, int count, double* out) {
+  using Doubles = double __attribute__((vector_size(2 * sizeof(FloatV))));
+  const Doubles wide = __builtin_convertvector(x, Doubles);
+  std::memcpy(out, &wide, static_cast<std::size_t>(clamp(count, 0, Lanes<float>::width)) * sizeof(double));
+}
 
 /// P and dS of the block's rows, their delta, and dQ. S comes from the code of the forward pass.
 template <class T>
@@ -24,26 +38,41 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
         rule_(rule),
         task_(task) {
     const auto take = [&](int count) { return arena.take<T>(static_cast<std::size_t>(count) * R); };
-    for (Array* matrix : {&d_o_, &o_}) *matrix = take(job_.d_v);
+    for (Array* matrix : {&d_o_, &given_, &o_}) *matrix = take(rule.width_v);
     for (Array* row : {&lse_, &delta_, &first_, &end_}) *row = take(1);
     for (Array* chunk : {&p_, &ds_, &tanh_}) *chunk = take(key_chunk);
-    if (task.p == nullptr) own_ds_ = take(job_.n);
+    if (task.ds == nullptr) own_ds_ = take(job_.n);
     sums_ = take(rule.width * (1 + buffers()));
     for (int** of : {&key_first_, &key_end_, &numbers_}) *of = arena.take<int>(static_cast<std::size_t>(R));
     holds_ = arena.take<int>(static_cast<std::size_t>(R * buffers()));
+    if (is_summed_in_blocks()) take_blocks(arena);
   }
 
+  /// P and dS, delta and L.
   void run() {
     load();
-    if (rule_.delta_from == DeltaFrom::output) delta_of_output();
-    if (rule_.delta_from == DeltaFrom::probabilities) delta_of_probabilities();
+    if (rule_.finds_state) find_state();
+    rule_.delta_from == DeltaFrom::output ? delta_of_output() : delta_of_probabilities();
     store_statistics();
     each_chunk(task_.keys, [&](int i, int first, int end) {
       const Array p = task_.p != nullptr ? task_.p + at(i) : p_, ds = of_ds() + at(i);
       if (!is_held()) weigh(first, end, p, ds);
       differ(first, end, p, ds);
     });
-    if (task_.d_q != nullptr) queries();
+  }
+
+  /// dQ of the block's rows.
+  void queries() {
+    const int count = block_.count;
+    for (int i = 0; i < count; ++i) numbers_[i] = block_.rows[i];
+    for (int i = 0; i < count * buffers(); ++i) holds_[i] = 0;
+    const TileOrder order(rule_.order, rule_.order_seed, task_.query_tile, tiles());
+    for (int i = 0; i < tiles(); ++i) add_tile(order[i]);
+    for (int b = 1; b < buffers(); ++b) {
+      for (int lane = 0; lane < count; ++lane) key_end_[lane] = key_first_[lane] + holds_[b * count + lane];
+      add_rows(buffer(b), -1 - b, 0);
+    }
+    store_queries();
   }
 
  private:
@@ -63,23 +92,65 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     this->load_rows();
     for (int lane = 0; lane < R; ++lane) {
       const int row = block_.row_of(lane);
-      const T* const d_o = rule_.d_o + static_cast<std::ptrdiff_t>(row) * rule_.width_v;
-      const double* const o = rule_.o + static_cast<std::ptrdiff_t>(row) * job_.d_v;
-      for (int c = 0; c < job_.d_v; ++c) {
-        d_o_[c * R + lane] = d_o[c];
-        o_[c * R + lane] = static_cast<T>(o[c]);
-      }
+      const std::ptrdiff_t at_row = static_cast<std::ptrdiff_t>(row) * rule_.width_v;
+      for (int c = 0; c < rule_.width_v; ++c) d_o_[c * R + lane] = rule_.d_o[at_row + c];
+      if (rule_.delta_from == DeltaFrom::output) load_output(row, lane);
       const Keys seen = rule_.keys_of(row);
       first_[lane] = static_cast<T>(seen.first);
       end_[lane] = static_cast<T>(seen.end);
+      if (rule_.finds_state) continue;
       state_.m[lane] = rule_.m[row];
       state_.l[lane] = rule_.l[row];
     }
+    if (!rule_.finds_state) find_log_sums();
+  }
+  void load_output(int row, int lane) {
+    const T* const d_o = rule_.given_d_o + static_cast<std::ptrdiff_t>(row) * rule_.width_v;
+    const double* const o = rule_.o + static_cast<std::ptrdiff_t>(row) * job_.d_v;
+    for (int c = 0; c < job_.d_v; ++c) {
+      given_[c * R + lane] = d_o[c];
+      o_[c * R + lane] = static_cast<T>(o[c]);
+    }
+  }
+
+  void find_log_sums() {
     const V unit = splat<V>(job_.exp2.score_unit);
     fill(lse_, 1, GradStep::lse, [&](int, int r) {
       const V m = vec(state_.m)[r], log_l = logarithm(vec(state_.l)[r]);
       return rule_.is_merged ? m + log_l : fused(m, unit, log_l - job_.P.log_lift);
     });
+  }
+
+  /// m, l and L of golden, and P, in place of S.
+  void find_state() {
+    V m[vectors], l[vectors], share[vectors];
+    for (int r = 0; r < vectors; ++r) m[r] = splat<V>(job_.has_sink ? job_.sink : -infinity);
+    each_chunk(task_.keys, [&](int i, int first, int end) {
+      enter_keys(first, end);
+      this->scores_again();
+      const auto s = vec(scratch_.S), kept = vec(task_.p + at(i));
+      for (int j = 0; j < keys(); ++j)
+        for (int r = 0; r < vectors; ++r) {
+          const V x = kept[j * vectors + r] = s[j * vectors + r];
+          m[r] = x > m[r] ? x : m[r];
+        }
+    });
+    for (int r = 0; r < vectors; ++r) l[r] = job_.has_sink ? exponential(job_.sink - m[r]) : V{};
+    const auto each = [&](auto f) {
+      each_chunk(task_.keys, [&](int i, int first, int end) {
+        for (int j = 0; j < end - first; ++j)
+          for (int r = 0; r < vectors; ++r) f(vec(task_.p + at(i))[j * vectors + r], r);
+      });
+    };
+    each([&](V& x, int r) {
+      x = exponential(x - m[r]);
+      l[r] = l[r] + x;
+    });
+    for (int r = 0; r < vectors; ++r) {
+      share[r] = T{1} / l[r];
+      vec(lse_)[r] = m[r] + logarithm(l[r]);
+    }
+    each([&](V& x, int r) { x = x * share[r]; });
   }
 
   /// x[i] = round(f(i, r)) for `count` numbers a row, numbered from `number` on.
@@ -108,7 +179,7 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
       for (int r = 0; r < vectors; ++r) {
         V sum{};
         for (int c = 0; c < job_.d_v; ++c)
-          sum = rounder(fused(vec(d_o_)[c * vectors + r], vec(o_)[c * vectors + r], sum), Where{r, c, 0});
+          sum = rounder(fused(vec(given_)[c * vectors + r], vec(o_)[c * vectors + r], sum), Where{r, c, 0});
         vec(delta_)[r] = sum;
       }
     });
@@ -174,6 +245,26 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
 
   /// P and dP of the keys.
   void weigh(int first, int end, Array p, Array dp) {
+    if (!rule_.finds_state) find_probabilities(first, end, p);
+    const KeysProduct<T> product_of{.a = rule_.v + static_cast<std::ptrdiff_t>(first) * rule_.width_v,
+                                    .m_stride = rule_.width_v,
+                                    .k_stride = 1,
+                                    .b = d_o_,
+                                    .c = dp,
+                                    .m = end - first,
+                                    .depth = rule_.dp_sum.accumulator == Accumulator::fma ? job_.d_v : rule_.width_v,
+                                    .step = random_step(GradStep::dp_step),
+                                    .random = random(),
+                                    .first_m = first,
+                                    .group = group_};
+    if (rule_.dp_sum.accumulator == Accumulator::fma) {
+      product<false>(product_of, rule_[GradStep::dp_step], false);
+    } else {
+      add_in_blocks(product_of, rule_.dp_sum);
+    }
+    round_all(dp, end - first, GradStep::dP, first);
+  }
+  void find_probabilities(int first, int end, Array p) {
     enter_keys(first, end);
     this->scores_again();
     if (rule_.normalises) {
@@ -182,19 +273,6 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     }
     turn_keys();
     probabilities(p, first);
-    const KeysProduct<T> product_of{.a = rule_.v + static_cast<std::ptrdiff_t>(first) * rule_.width_v,
-                                    .m_stride = rule_.width_v,
-                                    .k_stride = 1,
-                                    .b = d_o_,
-                                    .c = dp,
-                                    .m = end - first,
-                                    .depth = job_.d_v,
-                                    .step = random_step(GradStep::dp_step),
-                                    .random = random(),
-                                    .first_m = first,
-                                    .group = group_};
-    product<false>(product_of, rule_[GradStep::dp_step], false);
-    round_all(dp, end - first, GradStep::dP, first);
   }
 
   /// P from S, in `p`.
@@ -253,27 +331,17 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
 
   T* buffer(int b) const { return sums_ + at(rule_.width * (1 + b)); }
 
-  /// dQ of the block's rows.
-  void queries() {
-    const int width = rule_.width, count = block_.count;
-    for (int i = 0; i < count; ++i) numbers_[i] = block_.rows[i];
-    for (int i = 0; i < count * buffers(); ++i) holds_[i] = 0;
-    const TileOrder order(rule_.order, rule_.order_seed, task_.query_tile, tiles());
-    for (int i = 0; i < tiles(); ++i) add_tile(order[i]);
-    for (int b = 1; b < buffers(); ++b)
-      for (int lane = 0; lane < count; ++lane)
-        if (holds_[b * count + lane] != 0) add_row(lane, buffer(b), -1 - b, 0);
+  /// dQ from the sums.
+  void store_queries() {
     const T factor = rule_.factors.dQ;
-    T* const x = buffer(0);
     with_columns(GradStep::dQ, [&](auto rounder, int c0) {
-      for (int lane = 0; lane < count; ++lane) {
-        V& sum = *as_vectors(x + lane * width + c0);
-        sum = holds_[lane] != 0 ? rounder(factor * sum, Where{0, numbers_[lane], 0}) : V{};
+      for (int lane = 0; lane < block_.count; ++lane) {
+        if (task_.places[lane] < 0) continue;
+        const V sum = *as_vectors(buffer(0) + lane * rule_.width + c0);
+        const V x = holds_[lane] != 0 ? rounder(factor * sum, Where{0, numbers_[lane], 0}) : V{};
+        store_numbers(x, job_.d - c0, task_.d_q + static_cast<std::ptrdiff_t>(task_.places[lane]) * job_.d + c0);
       }
     });
-    for (int lane = 0; lane < count; ++lane)
-      for (int c = 0; c < job_.d; ++c)
-        task_.d_q[static_cast<std::ptrdiff_t>(task_.places[lane]) * job_.d + c] = static_cast<double>(x[lane * width + c]);
   }
 
   /// use(rounder, c0) for one vector of columns after the other.
@@ -296,6 +364,10 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
       any |= key_first_[lane] < key_end_[lane];
     }
     if (!any) return;
+    rule_.dq_sum.accumulator == Accumulator::fma ? sum_tile(k0) : sum_tile_in_blocks(k0, k1);
+    add_sums(tile);
+  }
+  void sum_tile(int k0) const {
     const ColumnProduct<T, false> dq{.a = of_ds() + at(k0),
                                      .b = rule_.k + static_cast<std::ptrdiff_t>(k0) * rule_.width,
                                      .c = sums_,
@@ -309,7 +381,6 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
                                      .numbers = numbers_,
                                      .first_k = k0};
     column_product(dq, rule_[GradStep::dq_step]);
-    add_sums(tile);
   }
 
   /// Hands the tile's sums over to their buffer.
@@ -321,35 +392,85 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
           x = rounder(x, Where{0, numbers_[lane], tile});
         }
       });
-    const int b = rule_.order == GradOrder::buffers ? tile % buffers() : 0;
-    for (int lane = 0; lane < block_.count; ++lane)
-      if (key_first_[lane] < key_end_[lane]) add_row(lane, sums_, tile, b);
+    add_rows(sums_, tile, rule_.order == GradOrder::buffers ? tile % buffers() : 0);
   }
 
-  /// x = round(x + row of `from`) in the lane's row of buffer b; x is that row if it held nothing.
-  void add_row(int lane, const T* from, int number, int b) {
-    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(lane) * rule_.width;
-    T* const x = buffer(b) + at;
-    int& holds = holds_[b * block_.count + lane];
-    if (holds == 0) {
-      std::copy_n(from + at, rule_.width, x);
-    } else {
-      with_columns(GradStep::dq_sum, [&](auto rounder, int c0) {
-        V& sum = *as_vectors(x + c0);
-        sum = rounder(sum + *as_vectors(from + at + c0), Where{0, numbers_[lane], number});
-      });
+  /// x = round(x + row of `from`) in buffer b for the lanes whose keys are not empty; x is that row if it held nothing.
+  void add_rows(const T* from, int number, int b) {
+    int* const holds = holds_ + b * block_.count;
+    T* const to = buffer(b);
+    with_columns(GradStep::dq_sum, [&](auto rounder, int c0) {
+      for (int lane = 0; lane < block_.count; ++lane) {
+        if (key_first_[lane] >= key_end_[lane]) continue;
+        V& sum = *as_vectors(to + lane * rule_.width + c0);
+        const V x = *as_vectors(from + lane * rule_.width + c0);
+        sum = holds[lane] == 0 ? x : rounder(sum + x, Where{0, numbers_[lane], number});
+      }
+    });
+    for (int lane = 0; lane < block_.count; ++lane) holds[lane] |= key_first_[lane] < key_end_[lane] ? 1 : 0;
+  }
+
+  // --- tensor cores -----------------------------------------------------------------------------------------------------
+
+  bool is_summed_in_blocks() const {
+    return rule_.dp_sum.accumulator != Accumulator::fma || rule_.dq_sum.accumulator != Accumulator::fma;
+  }
+  void take_blocks(Arena& arena) {
+    const int longest = std::max({rule_.width, rule_.width_v, key_chunk});
+    const auto numbers = [](int rows, int columns) {
+      return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    };
+    exponents_a_ = arena.take<std::int16_t>(numbers(key_chunk, longest));
+    exponents_b_ = arena.take<std::int16_t>(numbers(longest, R));
+    column_sums_ = arena.take<T>(numbers(rule_.width, R));
+  }
+  template <class P>
+  void add_in_blocks(const P& p, const BlockSum& sum) const {
+    if constexpr (std::is_same_v<T, float>)
+      accumulated_product(BlockProduct<P>{.p = p, .sum = sum, .exponents_a = exponents_a_, .exponents_b = exponents_b_});
+  }
+
+  /// The tile's dS.K, blocks from the tile's first key; pieces end where blocks do.
+  void sum_tile_in_blocks(int k0, int k1) {
+    for (int first = k0; first < k1; first += key_chunk) {
+      const int end = std::min(first + key_chunk, k1);
+      for (int lane = 0; lane < R; ++lane) {
+        const Keys seen = rule_.keys_of(block_.row_of(lane));
+        scratch_.from[lane] = static_cast<T>(seen.first - first);
+        scratch_.to[lane] = static_cast<T>(seen.end - first);
+      }
+      for (int j = 0; j < end - first; ++j) {
+        const V key = splat<V>(static_cast<T>(j));
+        const auto ds = vec(of_ds() + at(first + j)), b = vec(ds_ + at(j)), from = vec(scratch_.from), to = vec(scratch_.to);
+        for (int r = 0; r < vectors; ++r) b[r] = key < from[r] ? V{} : (key < to[r] ? ds[r] : V{});
+      }
+      add_in_blocks(ValuesProduct<T>{.a = rule_.k + static_cast<std::ptrdiff_t>(first) * rule_.width,
+                                     .m_stride = 1,
+                                     .k_stride = rule_.width,
+                                     .b = ds_,
+                                     .c = column_sums_,
+                                     .m = rule_.width,
+                                     .depth = end - first,
+                                     .resume = first > k0,
+                                     .first = scratch_.from,
+                                     .end = scratch_.to,
+                                     .group = group_},
+                    rule_.dq_sum);
     }
-    holds = 1;
+    for (int lane = 0; lane < block_.count; ++lane)
+      for (int c = 0; c < rule_.width; ++c) sums_[lane * rule_.width + c] = column_sums_[c * R + lane];
   }
 
   const GradientRule<T>& rule_;
   const RowsTask<T>& task_;
-  Array d_o_, o_;                    // [column][row]
+  Array d_o_, given_, o_;            // [column][row]
   Array lse_, delta_, first_, end_;  // the keys [first, end) that a row sees, from key 0
   Array p_, ds_, tanh_;              // of a chunk of keys
   Array own_ds_ = nullptr;           // [key][row]
   T* sums_;                          // of a tile, then of every buffer: [row][column]
   int *key_first_, *key_end_, *numbers_, *holds_;
+  std::int16_t *exponents_a_ = nullptr, *exponents_b_ = nullptr;
+  T* column_sums_ = nullptr;  // [column][row]
 };
 
 /// The lanes [first, end) of a block whose rows see a key. Rows of a block are adjacent, and both ends of the keys that a row
@@ -378,8 +499,8 @@ class GradientKeys {
 
   /// Adds the rows of the blocks to the sums.
   void add() const {
-    for (int first = task_.first; first < task_.end; first += at_once)
-      for (int block = 0; block < task_.block_count; ++block) add(block, first, std::min(task_.end, first + at_once));
+    add_sum({task_.p, rule_.d_o, task_.d_v, rule_.width_v, GradStep::dv_step, &rule_.dv_sum});
+    add_sum({task_.ds, rule_.q, task_.d_k, rule_.width, GradStep::dk_step, &rule_.dk_sum});
   }
 
   void finish(double* d_k, double* d_v) const {
@@ -388,40 +509,150 @@ class GradientKeys {
   }
 
  private:
-  static constexpr int at_once = 64;
+  static constexpr int at_once = 32;
 
-  void add(int block, int first, int end) const {
+  /// One of the two sums: A [block][key][lane], rows of B and of the sums.
+  struct Sum {
+    const T *a, *b;
+    T* c;
+    int width;
+    GradStep step;
+    const BlockSum* blocks;
+  };
+  const T* pairs(const Sum& sum, int block, int i) const {
+    return sum.a + (static_cast<std::ptrdiff_t>(block) * task_.keys.count + i) * R;
+  }
+
+  void add_sum(const Sum& sum) const {
+    if (sum.blocks->accumulator != Accumulator::fma) return add_in_blocks(sum);
+    for (int first = task_.first; first < task_.end; first += at_once)
+      for (int block = 0; block < task_.block_count; ++block)
+        add_block(sum, block, first, std::min(task_.end, first + at_once));
+  }
+  void add_block(const Sum& sum, int block, int first, int end) const {
     const RowBlock& rows = task_.blocks[block];
     int from[at_once], to[at_once], numbers[at_once];
     bool any = false;
     for (int i = first; i < end; ++i) {
-      const int key = task_.keys[i];
-      const Keys seen = rows_of_key(rule_, rows, key);
+      numbers[i - first] = task_.keys[i];
+      const Keys seen = rows_of_key(rule_, rows, task_.keys[i]);
       from[i - first] = seen.first;
       to[i - first] = seen.end;
-      numbers[i - first] = key;
       any |= !seen.empty();
     }
     if (!any) return;
-    const std::ptrdiff_t at = (static_cast<std::ptrdiff_t>(block) * task_.keys.count + first) * R, row = rows.rows[0];
-    ColumnProduct<T, true> sums{.m = end - first,
-                                .first = from,
-                                .end = to,
-                                .resume = true,
-                                .seed = rule_.job.seed,
-                                .column_numbers = rule_.column_numbers,
-                                .numbers = numbers,
-                                .first_k = rows.rows[0]};
-    const auto sum = [&](const T* a, const T* b, T* c, int width, GradStep step) {
-      sums.a = a + at;
-      sums.b = b + row * width;
-      sums.c = c + static_cast<std::ptrdiff_t>(first) * width;
-      sums.width = width;
-      sums.step = random_step(step);
-      column_product(sums, rule_[step]);
-    };
-    sum(task_.p, rule_.d_o, task_.d_v, rule_.width_v, GradStep::dv_step);
-    sum(task_.ds, rule_.q, task_.d_k, rule_.width, GradStep::dk_step);
+    column_product(ColumnProduct<T, true>{.a = pairs(sum, block, first),
+                                          .b = sum.b + static_cast<std::ptrdiff_t>(rows.rows[0]) * sum.width,
+                                          .c = sum.c + static_cast<std::ptrdiff_t>(first) * sum.width,
+                                          .width = sum.width,
+                                          .m = end - first,
+                                          .first = from,
+                                          .end = to,
+                                          .resume = true,
+                                          .step = random_step(sum.step),
+                                          .seed = rule_.job.seed,
+                                          .column_numbers = rule_.column_numbers,
+                                          .numbers = numbers,
+                                          .first_k = rows.rows[0]},
+                   rule_[sum.step]);
+  }
+
+  // --- tensor cores: keys in the lanes ----------------------------------------------------------------------------------
+
+  /// Rows of one piece of a query tile, and their numbers with keys in the lanes.
+  struct Piece {
+    int first = 0, count = 0;                              ///< rows
+    T *b = nullptr, *c = nullptr;                          ///< [row][key], [column][key]
+    T *from = nullptr, *to = nullptr, *changes = nullptr;  ///< [key]: the rows of the piece that see it; 1 if any does
+    std::int16_t *exponents_a = nullptr, *exponents_b = nullptr;
+  };
+  static void take(Piece& piece, const Sum& sum, Arena& arena) {
+    const std::size_t width = static_cast<std::size_t>(sum.width), lanes = static_cast<std::size_t>(R), rows = key_chunk;
+    piece.b = arena.take<T>(rows * lanes);
+    piece.c = arena.take<T>(width * lanes);
+    for (T** x : {&piece.from, &piece.to, &piece.changes}) *x = arena.take<T>(lanes);
+    piece.exponents_a = arena.take<std::int16_t>(rows * width);
+    piece.exponents_b = arena.take<std::int16_t>(rows * lanes);
+  }
+
+  void add_in_blocks(const Sum& sum) const {
+    Piece piece;
+    Arena counted(nullptr);
+    take(piece, sum, counted);
+    AlignedBuffer memory;
+    Arena arena(memory.at_least(counted.used()));
+    take(piece, sum, arena);
+    for (int first = task_.first; first < task_.end; first += R) {
+      const int count = std::min(R, task_.end - first);
+      turn(sum, piece, first, count, false);
+      for (int block = 0; block < task_.block_count;) block = add_piece(sum, piece, block, first, count);
+      turn(sum, piece, first, count, true);
+    }
+  }
+
+  /// Takes the sums into the lanes, or `back` out of them.
+  static void turn(const Sum& sum, const Piece& piece, int first, int count, bool back) {
+    for (int c = 0; c < sum.width; ++c)
+      for (int lane = 0; lane < R; ++lane) {
+        T* const row = sum.c + static_cast<std::ptrdiff_t>(first + (lane < count ? lane : count - 1)) * sum.width;
+        if (!back) piece.c[c * R + lane] = row[c];
+        if (back && lane < count) row[c] = piece.c[c * R + lane];
+      }
+  }
+
+  /// Adds the rows from a block's first one on, at most key_chunk of its query tile; returns the block after them.
+  int add_piece(const Sum& sum, Piece& piece, int block, int first, int count) const {
+    piece.first = task_.blocks[block].rows[0];
+    piece.count = 0;
+    const int tile = task_.first_rows[block];
+    std::fill_n(piece.from, R, T(key_chunk));
+    std::fill_n(piece.to, R, T{0});
+    for (; block < task_.block_count && task_.first_rows[block] == tile; ++block) {
+      const RowBlock& rows = task_.blocks[block];
+      if (piece.count + rows.count > key_chunk) break;
+      add_to_piece(sum, piece, block, first, count);
+      piece.count += rows.count;
+    }
+    bool any = false;
+    for (int lane = 0; lane < R; ++lane) {
+      piece.changes[lane] = piece.from[lane] < piece.to[lane] ? T{1} : T{0};
+      any |= piece.from[lane] < piece.to[lane];
+    }
+    if (any) multiply(sum, piece);
+    return block;
+  }
+  /// Copies the block's numbers into the piece's lanes, 0 where a row does not see a key.
+  void add_to_piece(const Sum& sum, Piece& piece, int block, int first, int count) const {
+    const RowBlock& rows = task_.blocks[block];
+    for (int lane = 0; lane < R; ++lane) {
+      const int i = first + (lane < count ? lane : count - 1);
+      const Keys seen = rows_of_key(rule_, rows, task_.keys[i]);
+      const T* const a = pairs(sum, block, i);
+      for (int row = 0; row < rows.count; ++row)
+        piece.b[(piece.count + row) * R + lane] = row >= seen.first && row < seen.end ? a[row] : T{0};
+      if (seen.empty()) continue;
+      piece.from[lane] = std::min(piece.from[lane], static_cast<T>(piece.count + seen.first));
+      piece.to[lane] = static_cast<T>(piece.count + seen.end);
+    }
+  }
+  void multiply(const Sum& sum, const Piece& piece) const {
+    if constexpr (std::is_same_v<T, float>) {
+      const ValuesProduct<T> p{.a = sum.b + static_cast<std::ptrdiff_t>(piece.first) * sum.width,
+                               .m_stride = 1,
+                               .k_stride = sum.width,
+                               .b = piece.b,
+                               .c = piece.c,
+                               .m = sum.width,
+                               .depth = piece.count,
+                               .resume = true,
+                               .first = piece.from,
+                               .end = piece.to};
+      accumulated_product(BlockProduct<ValuesProduct<T>>{.p = p,
+                                                         .sum = *sum.blocks,
+                                                         .changes = piece.changes,
+                                                         .exponents_a = piece.exponents_a,
+                                                         .exponents_b = piece.exponents_b});
+    }
   }
 
   /// out = round(factor * sums), the task's rows of `columns` numbers.
@@ -432,8 +663,7 @@ class GradientKeys {
         for (int i = task_.first; i < task_.end; ++i) {
           const V sum = *as_vectors(sums + static_cast<std::ptrdiff_t>(i) * width + c0);
           const V x = rounder(factor * sum, Where{0, task_.keys[i], 0});
-          for (int c = c0; c < std::min(columns, c0 + Lanes<T>::width); ++c)
-            out[static_cast<std::ptrdiff_t>(i) * columns + c] = static_cast<double>(x[c - c0]);
+          store_numbers(x, columns - c0, out + static_cast<std::ptrdiff_t>(i) * columns + c0);
         }
       });
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/arithmetic/double_double.h"
 #include "kernels/experiment/gradient.h"
 #include "kernels/lanes/job.h"
 
@@ -46,17 +47,20 @@ struct GradientRule {
   DeltaFrom delta_from = DeltaFrom::output;
   ScaleAt scale_at = ScaleAt::product;
   GradExponential exponential = GradExponential::natural;
-  bool normalises = false;  ///< P = e/l as the forward pass has it, instead of an exponential of S - L
-  bool is_merged = false;   ///< m + ln l is the log-sum-exp (see RowStates)
+  bool finds_state = false;  ///< golden's of all rows and keys: m and l are found beside P, delta from P and dP
+  bool normalises = false;   ///< P = e/l as the forward pass has it, instead of an exponential of S - L
+  bool is_merged = false;    ///< m + ln l is the log-sum-exp (see RowStates)
   GradientFactors<T> factors{};
   int block_k = 1;
   GradOrder order = GradOrder::ascending;
   std::uint64_t order_seed = 0;
   int buffers = 1;
   int width = 0, width_v = 0;
-  const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< k: as dQ takes it
+  BlockSum dp_sum{}, dv_sum{}, dk_sum{}, dq_sum{};                   ///< other than fma in float alone
+  const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< k: as dQ takes it, d_o: as stored
   const T *m = nullptr, *l = nullptr;                                ///< [row], of the forward pass
   const double* o = nullptr;                                         ///< n x d_v without gaps
+  const T* given_d_o = nullptr;                                      ///< as delta takes it
   const double* d_lse = nullptr;                                     ///< [row]; null: 0
   const T* column_numbers = nullptr;                                 ///< 0, 1, ... as far as the wider width
 
@@ -78,17 +82,18 @@ struct RowsTask {
   RowBlock block{};
   int query_tile = 0;                       ///< of all its rows, where the order is shuffled
   KeyList keys{};                           ///< whose P and dS are wanted
-  T* p = nullptr;                           ///< P for dV, [key of the list][lane]; null: not wanted
-  T* ds = nullptr;                          ///< dS, [key of the list][lane]
-  double* d_q = nullptr;                    ///< of the computed rows, rows x d; null: not wanted, else keys are all
-  const int* places = nullptr;              ///< [lane]: the row of d_q
+  T *p = nullptr, *ds = nullptr;            ///< P for dV, which null leaves out, and dS: [key of the list][lane]
+  double* d_q = nullptr;                    ///< rows x d; then keys are all
+  const int* places = nullptr;              ///< [lane]: the row of d_q; negative: none
   double *delta = nullptr, *lse = nullptr;  ///< [row]; null: not wanted
+  DD<double>* sinks = nullptr;              ///< [row], in double-double: terms of dsink
 };
 
 /// Blocks of adjacent rows in the order in which dK and dV take them, and keys whose sums go on over them.
 template <class T>
 struct KeysTask {
   const RowBlock* blocks = nullptr;
+  const int* first_rows = nullptr;  ///< [block]: the first row of its query tile
   int block_count = 0;
   KeyList keys{};
   int first = 0, end = 0;               ///< of the list: the keys of this task
@@ -99,16 +104,19 @@ struct KeysTask {
 /// An instruction set's functions for a working type.
 template <class T>
 struct GradientLanes {
-  int rows = 0;  ///< of a block
+  int rows = 0;   ///< of a block
+  int parts = 1;  ///< numbers of T that P, dS and the sums of dK and dV have
   std::size_t (*scratch)(const GradientRule<T>&) = nullptr;
   void (*rows_of_block)(const GradientRule<T>&, const RowsTask<T>&, const StopSign&, void* scratch) = nullptr;
+  /// dQ from the task's dS.
+  void (*queries_of_block)(const GradientRule<T>&, const RowsTask<T>&, const StopSign&, void* scratch) = nullptr;
   void (*sums_of_keys)(const GradientRule<T>&, const KeysTask<T>&, const StopSign&) = nullptr;
   /// Rounds the finished dK and dV of the task's keys into rows of d and d_v numbers.
   void (*finish_keys)(const GradientRule<T>&, const KeysTask<T>&, double* d_k, double* d_v) = nullptr;
 };
 struct GradientCode {
   GradientLanes<float> single{};
-  GradientLanes<double> twice{};
+  GradientLanes<double> twice{}, precise{};  ///< precise: golden's in double-double
 };
 
 namespace sse2 {

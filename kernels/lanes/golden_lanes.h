@@ -14,6 +14,7 @@ namespace ATTOSCOPE_ISA {
 /// The observer names the part of the work to do, and can stop it.
 template <class Observer>
 class DoubleDoubleBlock {
+ protected:
   using V = DoubleV;
   using D = DD<V>;
   using Cursor = WorkCursor<Observer>;
@@ -49,7 +50,7 @@ class DoubleDoubleBlock {
     return cursor_.end();
   }
 
- private:
+ protected:
   ATTOSCOPE_HOST_DEVICE void load_rows() {
     for (int lane = 0; lane < W; ++lane) {
       const int row = block_.row_of(lane);

@@ -54,7 +54,7 @@ inline Accumulator random_accumulator(Dice& dice, const Format& format) {
 /// Tensor cores for some of the products, with roundings that allow them.
 inline void add_grad_accumulators(GradMethod& g, Dice& dice, const Experiment& e, const Method& m) {
   const Format input = input_format(e, m);
-  if (works_in_double(e) || m.scaling.stores() || dice.one_in(2)) return;
+  if (works_in_double(e) || m.scaling.stores()) return;
   for (const GradStep s : {GradStep::dp_step, GradStep::dv_step, GradStep::dk_step, GradStep::dq_step}) g.precision[s] = exact;
   for (const GradStep s : {GradStep::P, GradStep::dS}) g.precision[s] = to_format(input);
   for (Accumulator* a : {&g.accumulator.dP, &g.accumulator.dV, &g.accumulator.dK, &g.accumulator.dQ})
@@ -62,7 +62,7 @@ inline void add_grad_accumulators(GradMethod& g, Dice& dice, const Experiment& e
   if (g.scale_at == ScaleAt::K) g.accumulator.dQ = Accumulator::fma;
 }
 
-/// Any backward pass without scales that `m`, a or b of the experiment, may have.
+/// Any backward pass without scales and tensor cores that `m`, a or b of the experiment, may have.
 inline GradMethod random_gradient(Dice& dice, const Experiment& e, const Method& m) {
   GradMethod g{.precision = random_grad_precision(dice)};
   const bool may_scale_K =
@@ -75,7 +75,6 @@ inline GradMethod random_gradient(Dice& dice, const Experiment& e, const Method&
   g.order_seed = dice.bits();
   g.buffers = dice.one_in(4) ? max_grad_buffers : dice.between(1, 5);
   g.last_queries_first = dice.one_in(2);
-  add_grad_accumulators(g, dice, e, m);
   return g;
 }
 

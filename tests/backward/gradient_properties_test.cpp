@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/experiment/grad_kernels.h"
+#include "kernels/experiment/presets.h"
 #include "tests/backward/backward_dice.h"
 
 namespace attoscope {
@@ -56,6 +57,7 @@ Experiment small_causal() {
   Experiment e{.problem = {.n = 60, .d = 8}, .format = bf16};
   e.problem.mask.kind = Mask::Kind::causal;
   e.a.block_k = 16;
+  e.a.precision = policy("hw").precision;
   return e;
 }
 GradMethod in_tiles(int block_q, int block_k) {
@@ -82,11 +84,11 @@ TEST(GradientProperties, ARowOfdOThatIsNotFiniteReachesItsdQAndTheKeysThatItSees
         for (int i = 0; i < 60; ++i)
           for (int c = 0; c < 8; ++c) {
             EXPECT_EQ(std::isfinite(x.dq(i, c)), i != row) << i;
-            if (i != row) EXPECT_TRUE(testing::same(x.dq(i, c), without.dq(i, c)));
+            EXPECT_TRUE(i == row || testing::same(x.dq(i, c), without.dq(i, c))) << i;
             const bool reached = i >= seen.first && i < seen.end;
             EXPECT_EQ(std::isfinite(x.dv(i, c)), !reached) << i;
-            if (!reached)
-              EXPECT_TRUE(testing::same(x.dk(i, c), without.dk(i, c)) && testing::same(x.dv(i, c), without.dv(i, c)));
+            EXPECT_TRUE(reached || (testing::same(x.dk(i, c), without.dk(i, c)) && testing::same(x.dv(i, c), without.dv(i, c))))
+                << i;
           }
       };
       expect(answer(e, g, d), answer(e, g, clean));
@@ -197,7 +199,9 @@ TEST(GradKernels, AreFoundByNameAndByValue) {
       const Mask mask{.kind = kind};
       for (const GradKernel& k : grad_kernels()) {
         EXPECT_FALSE(k.what.empty() || k.source.empty()) << k.name;
-        EXPECT_EQ(grad_kernel_name(grad_method(k.name, d, mask), d, mask), k.name);
+        const GradMethod m = grad_method(k.name, d, mask);  // grad_fa4's is grad_fa3's where their tiles are
+        EXPECT_EQ(grad_method(grad_kernel_name(m, d, mask), d, mask), m) << k.name;
+        EXPECT_TRUE(k.name == "grad_fa4" || grad_kernel_name(m, d, mask) == k.name) << k.name;
         EXPECT_THAT(grad_kernels_text(), HasSubstr(std::string(k.name) + ": "));
       }
     }
@@ -241,7 +245,7 @@ TEST(GradKernels, OfUnknownNamesAreRefusedWithAllNames) {
 TEST(GradKernels, OfTrainingRoundItsOwnStepsAlone) {
   for (const GradPolicy& p : grad_policies())
     for (const GradStepInfo& s : grad_step_infos)
-      if (!is_of_training(s.step)) EXPECT_EQ(p.precision[s.step], exact) << p.name << ' ' << s.name;
+      EXPECT_TRUE(is_of_training(s.step) || p.precision[s.step] == exact) << p.name << ' ' << s.name;
   EXPECT_EQ(grad_method("grad_all", 64, {}).precision[GradStep::dq_sum], to_main);
 }
 

@@ -1,0 +1,81 @@
+/// P and dS as a scaled kernel stores them: every tile of queries and keys by itself.
+#pragma once
+
+#include <vector>
+
+#include "kernels/backward/gradient_rule.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/scaled_storage.h"
+#include "kernels/parallel/parallel.h"
+
+namespace attoscope {
+
+/// The numbers that x, rows x columns, stands for once it is stored: elements times their scales.
+template <class T>
+std::vector<T> stored_as(const std::vector<T>& x, int rows, int columns, const Scaling& s, ScaledTensor t, const Format& main,
+                         const StopSign& stop) {
+  ScaledStorage<T> y = scaled_storage(x, rows, columns, s, t, main, stop);
+  const bool by_column = t == ScaledTensor::V;
+  for (std::size_t i = 0; i < y.operand.size() && !y.factor.empty(); ++i)
+    y.operand[i] = y.operand[i] * y.factor[y.factor.size() == 1 ? 0 : by_column ? i % at(columns) : i / at(columns)];
+  return std::move(y.operand);
+}
+
+/// One panel: whole query tiles by all keys of the list, which has whole key tiles.
+template <class T>
+class StoredTiles {
+ public:
+  StoredTiles(const GradientRule<T>& rule, const KeysTask<T>& panel, int rows_of_block, const Format& main,
+              const StopSign& stop)
+      : rule_(rule), panel_(panel), height_(rows_of_block), main_(main), stop_(stop) {}
+
+  /// to = x stored as `s` says, along the keys like Q or along the queries like V; x and to are [block][key of the list][lane].
+  void store(const T* x, T* to, const Scaling& s, ScaledTensor t) const {
+    for (int block = 0; block < panel_.block_count;) {
+      int end = block;
+      while (end < panel_.block_count && panel_.first_rows[end] == panel_.first_rows[block]) ++end;
+      store_rows(x, to, s, t, block, end);
+      block = end;
+    }
+  }
+
+ private:
+  void store_rows(const T* x, T* to, const Scaling& s, ScaledTensor t, int first_block, int end_block) const {
+    std::vector<int> starts;
+    for (int i = 0; i < panel_.keys.count; ++i)
+      if (i == 0 || panel_.keys[i] / rule_.block_k != panel_.keys[i - 1] / rule_.block_k) starts.push_back(i);
+    starts.push_back(panel_.keys.count);
+    parallel_for(std::size_t{0}, starts.size() - 1, [&](std::size_t i) {
+      stop_.check();
+      store_tile(x, to, s, t, first_block, end_block, starts[i], starts[i + 1]);
+    });
+  }
+
+  void store_tile(const T* x, T* to, const Scaling& s, ScaledTensor t, int first_block, int end_block, int first_key,
+                  int end_key) const {
+    std::vector<T> tile;
+    int rows = 0;
+    const auto each = [&](auto f) {
+      for (int block = first_block; block < end_block; ++block)
+        for (int lane = 0; lane < panel_.blocks[block].count; ++lane) {
+          const Keys seen = rule_.keys_of(panel_.blocks[block].rows[lane]);
+          for (int i = first_key; i < end_key; ++i)
+            f((at(block) * at(panel_.keys.count) + at(i)) * at(height_) + at(lane),
+              seen.first <= panel_.keys[i] && panel_.keys[i] < seen.end);
+        }
+    };
+    for (int block = first_block; block < end_block; ++block) rows += panel_.blocks[block].count;
+    each([&](std::size_t place, bool is_seen) { tile.push_back(is_seen ? x[place] : T{0}); });
+    tile = stored_as(tile, rows, end_key - first_key, s, t, main_, stop_);
+    std::size_t next = 0;
+    each([&](std::size_t place, bool) { to[place] = tile[next++]; });
+  }
+
+  const GradientRule<T>& rule_;
+  const KeysTask<T>& panel_;
+  int height_;
+  const Format& main_;
+  const StopSign& stop_;
+};
+
+}  // namespace attoscope
