@@ -40,28 +40,6 @@ void round_piece(const InstructionSet& isa, const double* x, std::size_t count, 
   isa.round_double(x, static_cast<std::int64_t>(count), p, out);
 }
 
-/// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
-template <class T>
-std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor,
-                       const StopSign& stop) {
-  const InstructionSet isa = instruction_set(stop.isa);
-  std::vector<T> y;
-  timed(stop, [&] { y = zeros<T>(x.size(), stop); });
-  constexpr std::size_t piece = 1 << 14;
-  parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
-    stop.check();
-    const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
-    if (p.kind != RounderKind::stochastic) {
-      timed(stop, [&] { round_piece(isa, x.data() + first, count, p, y.data() + first); });
-      return;
-    }
-    for (std::size_t j = first; j < first + count; ++j)
-      y[j] = round_stochastic(p.format, static_cast<T>(x[j]),
-                              random_bits(seed, Step::input, static_cast<int>(j / width), static_cast<int>(j % width), tensor));
-  });
-  return y;
-}
-
 /// Rounds the largest magnitudes of other heads to nearest; one beyond the format becomes its largest number.
 template <class T>
 std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& all, Rounding r, const Format& main) {
@@ -85,6 +63,27 @@ void reverse_rows(std::vector<T>& x, int d) {
 }
 
 }  // namespace
+
+template <class T>
+std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor,
+                       const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  std::vector<T> y;
+  timed(stop, [&] { y = zeros<T>(x.size(), stop); });
+  constexpr std::size_t piece = 1 << 14;
+  parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
+    stop.check();
+    const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
+    if (p.kind != RounderKind::stochastic) {
+      timed(stop, [&] { round_piece(isa, x.data() + first, count, p, y.data() + first); });
+      return;
+    }
+    for (std::size_t j = first; j < first + count; ++j)
+      y[j] = round_stochastic(p.format, static_cast<T>(x[j]),
+                              random_bits(seed, Step::input, static_cast<int>(j / width), static_cast<int>(j % width), tensor));
+  });
+  return y;
+}
 
 /// Compares magnitudes by their bits, as integers, many at once; NaN comes behind infinity.
 template <class T>
@@ -330,7 +329,7 @@ OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
 
 template <class T>
 Matrix run_on_lanes(Job<T> job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
-                    const StopSign& stop) {
+                    const StopSign& stop, RowStates<T>* states) {
   MeasuredOperands measured;
   std::vector<ValueSpan> spans;
   if (code.emulates_fma && rows.size() > 1) {
@@ -339,22 +338,31 @@ Matrix run_on_lanes(Job<T> job, const std::vector<int>& rows, Recorder<T>* recor
     job.measured = &measured;
   }
   const std::vector<T> products = products_of_lone_row(job, rows, code, stop);
-  const CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
+  CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
+  if (states != nullptr) {
+    for (std::vector<T>* x : {&states->m, &states->l}) *x = zeros<T>(static_cast<std::size_t>(job.queries), stop);
+    observer.m = states->m.data();
+    observer.l = states->l.data();
+  }
   return in_blocks(rows, code.rows, job.d_v, code.scratch(job), stop,
                    [&](const RowBlock& block, void* scratch, double* out) { code.run(job, block, observer, scratch, out); });
 }
 
 }  // namespace
 
-Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
+Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop,
+           RowStates<float>* states) {
   const InstructionSet isa = instruction_set(stop.isa);
   return run_on_lanes<float>(job, rows, recorder,
-                             {isa.float_rows, isa.emulates_fma, isa.float_scratch, isa.run_float, isa.products_float}, stop);
+                             {isa.float_rows, isa.emulates_fma, isa.float_scratch, isa.run_float, isa.products_float}, stop,
+                             states);
 }
-Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
+Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop,
+           RowStates<double>* states) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<double>(
-      job, rows, recorder, {isa.double_rows, isa.emulates_fma, isa.double_scratch, isa.run_double, isa.products_double}, stop);
+  return run_on_lanes<double>(job, rows, recorder,
+                              {isa.double_rows, isa.emulates_fma, isa.double_scratch, isa.run_double, isa.products_double},
+                              stop, states);
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
@@ -365,6 +373,10 @@ Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, c
 
 template Magnitudes range_of(std::span<const float>, int, const StopSign&);
 template Magnitudes range_of(std::span<const double>, int, const StopSign&);
+template std::vector<float> rounded(const std::vector<double>&, int, const RounderPlan<float>&, std::uint64_t, int,
+                                    const StopSign&);
+template std::vector<double> rounded(const std::vector<double>&, int, const RounderPlan<double>&, std::uint64_t, int,
+                                     const StopSign&);
 template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
 template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
 template Operands<float> with_reversed_keys(const Operands<float>&, const AttentionShape&);

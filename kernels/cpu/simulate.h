@@ -39,6 +39,11 @@ struct Operands {
 template <class T>
 Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop = {});
 
+/// Row-major x, d columns, rounded; `tensor` 0, 1, 2, 4 tells Q, K, V, dO apart for stochastic rounding.
+template <class T>
+std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor,
+                       const StopSign& stop);
+
 /// `t` rounded by `r` (D = main) in working type T; `seed` is that of stochastic rounding.
 template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop = {});
@@ -55,9 +60,18 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
 template <class T>
 Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x);
 
-/// Output rows of the job, in the order of `rows`. `recorder` may be null. Throws what `stop` throws.
-Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop);
-Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop);
+/// The max and the sum that a method ends with, [row], m in the job's units of S. split_kv: m + ln l is the log-sum-exp of the
+/// scores (l is 1 in rows with keys in one run only). Anything in rows without keys.
+template <class T>
+struct RowStates {
+  std::vector<T> m, l;
+};
+
+/// Output rows of the job, in the order of `rows`. `recorder` and `states` may be null. Throws what `stop` throws.
+Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop,
+           RowStates<float>* states = nullptr);
+Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop,
+           RowStates<double>* states = nullptr);
 /// The same for three-pass softmax in double-double, rounded to double.
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop);
 

@@ -179,13 +179,20 @@ struct CpuObserver {
   static constexpr bool keeps = true, is_partial = false;
   Recorder<T>* recorder;
   const StopSign& stop;
-  const T* products = nullptr;  ///< q.k of the block's only row, by key, where they are known
+  const T* products = nullptr;   ///< q.k of the block's only row, by key, where they are known
+  T *m = nullptr, *l = nullptr;  ///< [row]: get the final max and sum where they are wanted
 
   WorkRange work_range() const { return {}; }
   void check() const { stop.check(); }
   bool wanted() const { return recorder != nullptr; }
   int kept_lane(const RowBlock& block) const { return recorder ? recorder->kept_lane(block) : -1; }
   void tile(const RowBlock& block, const TileView<T>& view) const { recorder->tile(block, view); }
+  void state(const RowBlock& block, const T* row_m, const T* row_l) const {
+    for (int lane = 0; m != nullptr && lane < block.count; ++lane) {
+      m[block.rows[lane]] = row_m[lane];
+      l[block.rows[lane]] = row_l[lane];
+    }
+  }
 };
 
 /// Rule of a comparison.

@@ -45,9 +45,11 @@ class Attention {
       case Algorithm::split_kv:
         split_kv();
         break;
-      default:
-        answer_.output = online(0, tiles()).second;
-        break;
+      default: {
+        const auto [state, output] = online(0, tiles());
+        answer_.output = output;
+        keep(state, false);
+      }
     }
     return answer_;
   }
@@ -82,6 +84,12 @@ class Attention {
     T old, m, alpha;
     bool moved;
   };
+
+  /// The row's last state, l with the sink's share.
+  void keep(const State<T>& state, bool merged) {
+    answer_.m = static_cast<double>(state.m);
+    answer_.l = static_cast<double>(steps_.with_sink(state.l, state.m, merged));
+  }
 
   /// Takes in the tile's max `top`.
   Move move(State<T>& state, T top, Keys places, const Values& S) {
@@ -201,7 +209,12 @@ class Attention {
       if (state.started) runs.push_back(state);
       if (state.started) answer_.output = alone;
     }
-    if (runs.size() == 1) return;
+    if (runs.size() == 1) {
+      const State<T>& run = runs.front();
+      answer_.m = static_cast<double>(steps_.log_sum_exp(run.m, steps_.with_sink(run.l, run.m, false)));
+      answer_.l = 1;
+      return;
+    }
     State<T> all(steps_.d_v);
     for (const State<T>& run : runs) {
       const T lse = steps_.log_sum_exp(run.m, run.l);
@@ -214,6 +227,7 @@ class Attention {
         all.O[i] = rounded(Step::O, all.O[i] + rounded(Step::rescaled, w * (run.O[i] / run.l)));
     }
     answer_.output = output(all, true);
+    keep(all, true);
   }
 
   // --- P normalised before P.V ----------------------------------------------------------------------------------------
@@ -224,11 +238,13 @@ class Attention {
     return x;
   }
 
-  /// The output from O, which is P.V.
-  std::vector<double> finished(Values& O) const {
+  /// The output from O, which is P.V; the state's l has the sink's share.
+  std::vector<double> finished(State<T>& state) {
+    answer_.m = static_cast<double>(state.m);
+    answer_.l = static_cast<double>(state.l);
     std::vector<double> out;
     for (int col = 0; col < steps_.d_v; ++col) {
-      T& o = O[static_cast<std::size_t>(col)];
+      T& o = state.O[static_cast<std::size_t>(col)];
       if (!method_.precision.accumulate_in_O) o = rounded(Step::PV, o);
       o = rounded(Step::O, o);
       out.push_back(static_cast<double>(rounded(Step::output, steps_.scaled_output(o, col))));
@@ -245,7 +261,7 @@ class Attention {
     const Values before_P = normalised(e, state.l), P = steps_.all_rounded(Step::P, before_P);
     for (int col = 0; col < steps_.d_v; ++col)
       state.O[static_cast<std::size_t>(col)] = steps_.weighted(P, places_.first, places_.first, col);
-    answer_.output = finished(state.O);
+    answer_.output = finished(state);
     Tile tile = noted(0, state, to.alpha, S, e, false);
     tile.before_P = widened(before_P);
     tile.P = widened(P);
@@ -272,7 +288,7 @@ class Attention {
         o = steps_.weighted(P, places.first, places.first - t * block_k(), col, o);
       }
     });
-    answer_.output = finished(state.O);
+    answer_.output = finished(state);
   }
 
   template <class Work>

@@ -32,6 +32,7 @@ struct Row {
   std::vector<double> output;
   std::vector<Tile> tiles;
   double score_unit = 1;  ///< m and max_true times this are scores
+  double m = 0, l = 0;    ///< at the end, l with the sink's share; split_kv: m + ln l is the log-sum-exp
 };
 
 /// `method` of the experiment applied to `row`, or to every one of `rows`; `inputs` as rounded for all methods.

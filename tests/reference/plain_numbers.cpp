@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tests/reference/plain.h"
+#include "tests/reference/plain_backward.h"
 
 #ifdef ATTOSCOPE_QUAD
 #include <quadmath.h>
@@ -31,21 +32,27 @@ T beyond(const Format& f, T x) {
 using Wide = __float128;
 Wide wide_exp(Wide x) { return expq(x); }
 Wide wide_tanh(Wide x) { return tanhq(x); }
+Wide wide_log(Wide x) { return logq(x); }
 #else
 using Wide = long double;
 Wide wide_exp(Wide x) { return std::exp(x); }
 Wide wide_tanh(Wide x) { return std::tanh(x); }
+Wide wide_log(Wide x) { return std::log(x); }
 #endif
 
 double at(const std::vector<double>& tensor, int row, int cols, int col) {
   return tensor[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)];
 }
 
-Wide score(const Problem& problem, const Tensors& inputs, int row, int key) {
+/// tanh(S / softcap), or S without a soft cap.
+Wide uncapped_score(const Problem& problem, const Tensors& inputs, int row, int key) {
   Wide sum = 0;
   for (int i = 0; i < inputs.d; ++i) sum += static_cast<Wide>(at(inputs.q, row, inputs.d, i)) * at(inputs.k, key, inputs.d, i);
   sum *= scale_of(problem);
-  if (problem.softcap != 0) sum = problem.softcap * wide_tanh(sum / problem.softcap);
+  return problem.softcap != 0 ? wide_tanh(sum / problem.softcap) : sum;
+}
+Wide score(const Problem& problem, const Tensors& inputs, int row, int key) {
+  const Wide x = uncapped_score(problem, inputs, row, key), sum = problem.softcap != 0 ? problem.softcap * x : x;
   const int first_key = problem.mask.top_left ? 0 : inputs.n_k - inputs.n;
   return sum - static_cast<Wide>(problem.alibi) * std::abs(row + first_key - key);
 }
@@ -81,6 +88,69 @@ std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, 
   if (keys.empty()) return std::vector<long double>(O.size());
   for (const Wide o : O) output.push_back(static_cast<long double>(o / l));
   return output;
+}
+
+namespace {
+
+/// ln of the sum of exp(S) over the keys that a row sees, and the sink.
+Wide log_sum_exp(const Problem& problem, const Tensors& inputs, int row, Keys keys) {
+  Wide m = problem.sink ? *problem.sink : -std::numeric_limits<double>::infinity(), l = 0;
+  for (int key = keys.first; key < keys.end; ++key) m = std::max(m, score(problem, inputs, row, key));
+  for (int key = keys.first; key < keys.end; ++key) l += wide_exp(score(problem, inputs, row, key) - m);
+  return m + wide_log(problem.sink ? l + wide_exp(*problem.sink - m) : l);
+}
+
+/// The gradients of one row, added to those of all rows.
+void add_row(const Problem& problem, const Tensors& x, const OutputGradients& d, int row, TrueGradients& sum) {
+  const Keys keys = visible_keys(problem, row);
+  if (keys.empty()) return;
+  const Wide L = log_sum_exp(problem, x, row, keys);
+  std::vector<Wide> P, dP, O(static_cast<std::size_t>(x.d_v));
+  for (int key = keys.first; key < keys.end; ++key) {
+    P.push_back(wide_exp(score(problem, x, row, key) - L));
+    dP.push_back(0);
+    for (int c = 0; c < x.d_v; ++c) {
+      O[static_cast<std::size_t>(c)] += P.back() * at(x.v, key, x.d_v, c);
+      dP.back() += static_cast<Wide>(at(d.d_o, row, x.d_v, c)) * at(x.v, key, x.d_v, c);
+      sum.dv[static_cast<std::size_t>(key * x.d_v + c)] += static_cast<long double>(P.back() * at(d.d_o, row, x.d_v, c));
+    }
+  }
+  Wide delta = d.d_lse.empty() ? 0 : -d.d_lse[static_cast<std::size_t>(row)];
+  for (int c = 0; c < x.d_v; ++c) delta += O[static_cast<std::size_t>(c)] * at(d.d_o, row, x.d_v, c);
+  sum.lse[static_cast<std::size_t>(row)] = static_cast<long double>(L);
+  sum.delta[static_cast<std::size_t>(row)] = static_cast<long double>(delta);
+  if (problem.sink) sum.dsink -= static_cast<long double>(wide_exp(*problem.sink - L) * delta);
+  for (int key = keys.first; key < keys.end; ++key) {
+    const auto j = static_cast<std::size_t>(key - keys.first);
+    const Wide t = uncapped_score(problem, x, row, key);
+    const Wide dS = scale_of(problem) * P[j] * (dP[j] - delta) * (problem.softcap != 0 ? 1 - t * t : 1);
+    for (int c = 0; c < x.d; ++c) {
+      sum.dq[static_cast<std::size_t>(row * x.d + c)] += static_cast<long double>(dS * at(x.k, key, x.d, c));
+      sum.dk[static_cast<std::size_t>(key * x.d + c)] += static_cast<long double>(dS * at(x.q, row, x.d, c));
+    }
+  }
+}
+
+}  // namespace
+
+TrueGradients true_gradients(const Problem& problem, const Tensors& x, const OutputGradients& d) {
+  TrueGradients sum{std::vector<long double>(x.q.size()), std::vector<long double>(x.k.size()),
+                    std::vector<long double>(x.v.size()), std::vector<long double>(static_cast<std::size_t>(x.n)),
+                    std::vector<long double>(static_cast<std::size_t>(x.n), -std::numeric_limits<long double>::infinity())};
+  for (int row = 0; row < x.n; ++row) add_row(problem, x, d, row, sum);
+  return sum;
+}
+
+long double loss(const Problem& problem, const Tensors& x, const OutputGradients& d) {
+  Wide sum = 0;
+  for (int row = 0; row < x.n; ++row) {
+    const Keys keys = visible_keys(problem, row);
+    if (keys.empty()) continue;
+    const std::vector<long double> O = softmax(problem, x, row, keys);
+    for (int c = 0; c < x.d_v; ++c) sum += static_cast<Wide>(at(d.d_o, row, x.d_v, c)) * O[static_cast<std::size_t>(c)];
+    if (!d.d_lse.empty()) sum += d.d_lse[static_cast<std::size_t>(row)] * log_sum_exp(problem, x, row, keys);
+  }
+  return static_cast<long double>(sum);
 }
 
 }  // namespace attoscope::plain

@@ -102,6 +102,46 @@ class Steps {
     return stored_.o_offset.empty() ? o : o + stored_.o_offset[static_cast<std::size_t>(col)];
   }
 
+  // --- the backward pass ------------------------------------------------------------------------------------------------
+
+  /// The numbers that the stored ones stand for.
+  T Q(int row, int c) const {
+    const T x = stored_.q[at(row, d, c)];
+    return stored_.row_factor.empty() ? x : x * stored_.row_factor[static_cast<std::size_t>(row)];
+  }
+  T K(int key, int c) const {
+    const T x = stored_.k[at(key, d, c)];
+    return stored_.key_factor.empty() ? x : x * stored_.key_factor[static_cast<std::size_t>(key)];
+  }
+  T V(int key, int c) const {
+    T x = stored_.v[at(key, d_v, c)];
+    if (!stored_.o_factor.empty()) x = x * stored_.o_factor[static_cast<std::size_t>(c)];
+    return stored_.o_offset.empty() ? x : x + stored_.o_offset[static_cast<std::size_t>(c)];
+  }
+
+  /// The score before the slope and its rounding.
+  T capped_score(int row, int key) const {
+    const auto part = [&](const std::vector<T>& x, int of) {
+      return std::vector<T>(x.begin() + static_cast<std::ptrdiff_t>(at(of, d, 0)),
+                            x.begin() + static_cast<std::ptrdiff_t>(at(of, d, d)));
+    };
+    T dot = inner(Step::qk_step, part(stored_.q, row), part(stored_.k, key), 0);
+    if (!stored_.uniform && !stored_.row_factor.empty())
+      dot = dot * (stored_.row_factor[static_cast<std::size_t>(row)] * stored_.key_factor[static_cast<std::size_t>(key)]);
+    if (!stored_.bias.empty())
+      dot = dot + stored_.bias[static_cast<std::size_t>(row) * static_cast<std::size_t>(n) + static_cast<std::size_t>(key)];
+    const T s = (folded_ ? T{1} : static_cast<T>(scale_of(problem)) * score_factor()) * dot;
+    return problem.softcap != 0 ? soft_capped(s, static_cast<T>(problem.softcap)) : s;
+  }
+  /// S.
+  T score(int row, int key) const {
+    const T s = capped_score(row, key);
+    const auto distance = static_cast<T>(std::abs(row + first_key - key));
+    return rounded(Step::S, problem.alibi != 0 ? std::fma(distance, -static_cast<T>(problem.alibi), s) : s);
+  }
+  /// Factor that turns S into an exponent of two, with that of the forward pass where it is folded.
+  T c() const { return folded_ ? static_cast<T>(scale_of(problem) * log2_e) * score_factor() : static_cast<T>(log2_e); }
+
   // --- softmax --------------------------------------------------------------------------------------------------------
 
   std::vector<T> scores(int row, Keys places) const {
@@ -154,10 +194,11 @@ class Steps {
   }
 
   /// ln of l without 2^p_exponent, plus m in scores.
-  T log_sum_exp(T m, T l) const {
-    T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
-    if (carries_P_factor()) lifted = lifted + static_cast<T>(std::log(method.scaling.P.factor));
-    return m * score_unit() + (logarithm(l) - lifted);
+  T log_sum_exp(T m, T l) const { return m * score_unit() + (logarithm(l) - log_lift()); }
+  /// ln of what e and l carry.
+  T log_lift() const {
+    const T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
+    return carries_P_factor() ? lifted + static_cast<T>(std::log(method.scaling.P.factor)) : lifted;
   }
 
  private:
@@ -212,24 +253,6 @@ class Steps {
   T score_factor() const {
     return stored_.uniform && !stored_.row_factor.empty() ? stored_.row_factor[0] * stored_.key_factor[0] : T{1};
   }
-  T c() const { return folded_ ? static_cast<T>(scale_of(problem) * log2_e) * score_factor() : static_cast<T>(log2_e); }
-
-  T score(int row, int key) const {
-    const auto part = [&](const std::vector<T>& x, int of) {
-      return std::vector<T>(x.begin() + static_cast<std::ptrdiff_t>(at(of, d, 0)),
-                            x.begin() + static_cast<std::ptrdiff_t>(at(of, d, d)));
-    };
-    T dot = inner(Step::qk_step, part(stored_.q, row), part(stored_.k, key), 0);
-    if (!stored_.uniform && !stored_.row_factor.empty())
-      dot = dot * (stored_.row_factor[static_cast<std::size_t>(row)] * stored_.key_factor[static_cast<std::size_t>(key)]);
-    if (!stored_.bias.empty())
-      dot = dot + stored_.bias[static_cast<std::size_t>(row) * static_cast<std::size_t>(n) + static_cast<std::size_t>(key)];
-    T s = (folded_ ? T{1} : static_cast<T>(scale_of(problem)) * score_factor()) * dot;
-    if (problem.softcap != 0) s = soft_capped(s, static_cast<T>(problem.softcap));
-    if (problem.alibi != 0) s = std::fma(static_cast<T>(std::abs(row + first_key - key)), -static_cast<T>(problem.alibi), s);
-    return rounded(Step::S, s);
-  }
-
   T exponent(T s, T m) const { return exp2 ? std::fma(s, c(), -(m * c() - shift())) : s - m; }
   T raised(T x) const {
     if (!exp2) return exponential(x);

@@ -75,6 +75,7 @@ void edit_delta_from(const MethodColumn& c, const Palette& colours) {
 void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
   for (int i = 0; i < grad_step_count; ++i) {
     const auto step = static_cast<GradStep>(i);
+    if (!is_of_training(step)) continue;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const std::string text(name(step)), what(info(step).what);
     ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/backward/gradient_rule.h"
 #include "kernels/lanes/job.h"
 #include "kernels/train/plan/plan.h"
 
@@ -62,27 +63,6 @@ struct HeadBatch {
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr std::uint64_t head_seed(std::uint64_t rounding_seed, int place) {
   return rounding_seed + (static_cast<std::uint64_t>(place) + 1) * 0x9E3779B97F4A7C15u;
 }
-/// The step of `random_bits` for a step of the backward pass. Numbers are fixed: a new step must not change the bits of
-/// stochastic trainings.
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step random_step(GradStep s) {
-  switch (s) {
-    case GradStep::lse:
-      return static_cast<Step>(30);
-    case GradStep::scaled_K:
-      return static_cast<Step>(31);
-    case GradStep::dq_tile:
-      return static_cast<Step>(32);
-    case GradStep::dq_sum:
-      return static_cast<Step>(33);
-    case GradStep::dQ:
-      return static_cast<Step>(29);
-    default:
-      return static_cast<Step>(14 + static_cast<int>(s));
-  }
-}
-static_assert(random_step(GradStep::delta_step) == static_cast<Step>(16) &&
-              random_step(GradStep::dq_step) == static_cast<Step>(28));
-
 /// Offset of the first element of a head of a sequence in the matrices; `place` is sequence * heads + head.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<T>& batch, int place) {

@@ -111,7 +111,7 @@ void add_exact_gradients(const TrainPlan& plan, TrainRuns& all) {
   for (int i = 0; i < grad_step_count; ++i) {
     TrainMethod method = plan.a;
     Rounding& rounding = method.gradient[static_cast<GradStep>(i)];
-    if (rounding == exact) continue;
+    if (rounding == exact || !is_of_training(static_cast<GradStep>(i))) continue;
     rounding = exact;
     add_suspect(plan, all, std::string(name(static_cast<GradStep>(i))) + " exact", method);
   }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/experiment/gradient.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/method.h"
 #include "kernels/train/plan/corpus.h"
 
@@ -53,19 +53,6 @@ struct Recipe {
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
-
-/// A named choice of the roundings of the backward pass.
-struct GradPolicy {
-  std::string_view name, what;
-  GradPrecision precision;
-};
-std::span<const GradPolicy> grad_policies();
-/// The policy of that name. Throws std::invalid_argument naming it and the known ones.
-const GradPolicy& grad_policy(std::string_view name);
-/// The name of the policy that equals `precision`, or "".
-std::string_view grad_policy_name(const GradPrecision& precision);
-/// The backward policy that kernels with this forward policy use.
-const GradPolicy& usual_grad_policy(const Method& method);
 
 /// Heads whose attention is computed without rounding beyond its input.
 struct HeadPlace {

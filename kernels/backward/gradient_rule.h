@@ -1,0 +1,126 @@
+/// Input of the backward pass's lane code: plain data, the same for all instruction sets.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/experiment/gradient.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// The step of `random_bits` for a step of the backward pass. Numbers are fixed: a new step must not change the bits of
+/// stochastic trainings.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step random_step(GradStep s) {
+  switch (s) {
+    case GradStep::lse:
+      return static_cast<Step>(30);
+    case GradStep::scaled_K:
+      return static_cast<Step>(31);
+    case GradStep::dq_tile:
+      return static_cast<Step>(32);
+    case GradStep::dq_sum:
+      return static_cast<Step>(33);
+    case GradStep::dQ:
+      return static_cast<Step>(29);
+    default:
+      return static_cast<Step>(14 + static_cast<int>(s));
+  }
+}
+static_assert(random_step(GradStep::delta_step) == static_cast<Step>(16) &&
+              random_step(GradStep::dq_step) == static_cast<Step>(28));
+
+/// Factors of the backward pass; 1 where there is none.
+template <class T>
+struct GradientFactors {
+  T dS = 1;          ///< of dS before its cast
+  T dQ = 1, dK = 1;  ///< of the finished sums
+};
+
+/// One backward pass in working type T. Matrices are row-major with whole vectors in a row, `width` numbers where they have d
+/// columns and `width_v` where they have d_v; keys count from key 0.
+template <class T>
+struct GradientRule {
+  Job<T> job{};  ///< of the scores as P takes them; its keys as the forward pass stores them
+  RounderPlan<T> grad[grad_step_count]{};
+  DeltaFrom delta_from = DeltaFrom::output;
+  ScaleAt scale_at = ScaleAt::product;
+  GradExponential exponential = GradExponential::natural;
+  bool normalises = false;  ///< P = e/l as the forward pass has it, instead of an exponential of S - L
+  bool is_merged = false;   ///< m + ln l is the log-sum-exp (see RowStates)
+  GradientFactors<T> factors{};
+  int block_k = 1;
+  GradOrder order = GradOrder::ascending;
+  std::uint64_t order_seed = 0;
+  int buffers = 1;
+  int width = 0, width_v = 0;
+  const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< k: as dQ takes it
+  const T *m = nullptr, *l = nullptr;                                ///< [row], of the forward pass
+  const double* o = nullptr;                                         ///< n x d_v without gaps
+  const double* d_lse = nullptr;                                     ///< [row]; null: 0
+  const T* column_numbers = nullptr;                                 ///< 0, 1, ... as far as the wider width
+
+  ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](GradStep s) const { return grad[static_cast<int>(s)]; }
+  /// The keys that a row sees, from key 0.
+  ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const { return visible_keys(job.mask, row + job.diagonal, job.n); }
+};
+
+/// Keys in ascending order: those of the list, or without one all from 0.
+struct KeyList {
+  const int* keys = nullptr;
+  int count = 0;
+  int operator[](int i) const { return keys != nullptr ? keys[i] : i; }
+};
+
+/// Query rows in the lanes of one block, and where their numbers go.
+template <class T>
+struct RowsTask {
+  RowBlock block{};
+  int query_tile = 0;                       ///< of all its rows, where the order is shuffled
+  KeyList keys{};                           ///< whose P and dS are wanted
+  T* p = nullptr;                           ///< P for dV, [key of the list][lane]; null: not wanted
+  T* ds = nullptr;                          ///< dS, [key of the list][lane]
+  double* d_q = nullptr;                    ///< of the computed rows, rows x d; null: not wanted, else keys are all
+  const int* places = nullptr;              ///< [lane]: the row of d_q
+  double *delta = nullptr, *lse = nullptr;  ///< [row]; null: not wanted
+};
+
+/// Blocks of adjacent rows in the order in which dK and dV take them, and keys whose sums go on over them.
+template <class T>
+struct KeysTask {
+  const RowBlock* blocks = nullptr;
+  int block_count = 0;
+  KeyList keys{};
+  int first = 0, end = 0;               ///< of the list: the keys of this task
+  const T *p = nullptr, *ds = nullptr;  ///< of all blocks, [block][key of the list][lane]
+  T *d_k = nullptr, *d_v = nullptr;     ///< [key of the list], rows as in the rule
+};
+
+/// An instruction set's functions for a working type.
+template <class T>
+struct GradientLanes {
+  int rows = 0;  ///< of a block
+  std::size_t (*scratch)(const GradientRule<T>&) = nullptr;
+  void (*rows_of_block)(const GradientRule<T>&, const RowsTask<T>&, const StopSign&, void* scratch) = nullptr;
+  void (*sums_of_keys)(const GradientRule<T>&, const KeysTask<T>&, const StopSign&) = nullptr;
+  /// Rounds the finished dK and dV of the task's keys into rows of d and d_v numbers.
+  void (*finish_keys)(const GradientRule<T>&, const KeysTask<T>&, double* d_k, double* d_v) = nullptr;
+};
+struct GradientCode {
+  GradientLanes<float> single{};
+  GradientLanes<double> twice{};
+};
+
+namespace sse2 {
+GradientCode gradient_code();
+}
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+namespace avx2 {
+GradientCode gradient_code();
+}
+namespace avx512 {
+GradientCode gradient_code();
+}
+#endif
+
+}  // namespace attoscope
