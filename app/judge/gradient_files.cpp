@@ -74,8 +74,10 @@ void GradientFiles::open_kv(const GradientSources& x) {
     }
   }
   if (has_heads_of_q_) heads_ = 1, k.heads = v.heads = layer.q.heads;
-  dk_ = open(x.dk, "--dk", k, (has_heads_of_q_ ? "q's heads and k's " : "k's ") + shape_text(call_.tensor(layer, 1).tensor.shape));
-  dv_ = open(x.dv, "--dv", v, (has_heads_of_q_ ? "q's heads and v's " : "v's ") + shape_text(call_.tensor(layer, 2).tensor.shape));
+  dk_ = open(x.dk, "--dk", k,
+             (has_heads_of_q_ ? "q's heads and k's " : "k's ") + shape_text(call_.tensor(layer, 1).tensor.shape));
+  dv_ = open(x.dv, "--dv", v,
+             (has_heads_of_q_ ? "q's heads and v's " : "v's ") + shape_text(call_.tensor(layer, 2).tensor.shape));
 }
 
 std::optional<GradientFiles::Part> GradientFiles::open(const std::string& spec, const char* option, const HeadShape& wanted,
@@ -101,7 +103,8 @@ std::optional<GradientFiles::Part> GradientFiles::open_rows(const std::string& s
   t.shape.push_back(1);
   const std::optional<HeadShape> shape = t.shape.size() <= 4 ? shape_of_output(t, part.shape) : std::nullopt;
   if (!shape || shape->order != HeadOrder::heads_first || t.fortran_order)
-    refuse_shape(as_stored, "(batch, heads, n) with " + std::to_string(q.count()) + " heads of " + std::to_string(q.n) + " queries");
+    refuse_shape(as_stored,
+                 "(batch, heads, n) with " + std::to_string(q.count()) + " heads of " + std::to_string(q.n) + " queries");
   return part;
 }
 
@@ -112,8 +115,10 @@ void GradientFiles::open_sink(const std::string& spec) {
   StoredTensor& t = part.tensor.tensor;
   std::uint64_t count = 1;
   for (const std::uint64_t size : t.shape) count *= size;
-  if (count != static_cast<std::uint64_t>(q.heads)) refuse_shape(t, "one number for each of " + std::to_string(q.heads) + " heads");
-  if (q.batch > 1) throw std::runtime_error(t.label + ": dSink is judged in calls of one batch, this one has " + std::to_string(q.batch));
+  if (count != static_cast<std::uint64_t>(q.heads))
+    refuse_shape(t, "one number for each of " + std::to_string(q.heads) + " heads");
+  if (q.batch > 1)
+    throw std::runtime_error(t.label + ": dSink is judged in calls of one batch, this one has " + std::to_string(q.batch));
   t.shape = {1, count};
   dsink_ = read_head(*part.tensor.file, t, {HeadOrder::heads_first, 1, 1, 1, q.heads}, 0);
 }

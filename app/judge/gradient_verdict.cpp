@@ -6,8 +6,8 @@
 #include <mutex>
 #include <numeric>
 
-#include "app/words/mathml.h"
 #include "app/threads/each_head.h"
+#include "app/words/mathml.h"
 
 namespace attoscope {
 namespace {
@@ -29,10 +29,6 @@ std::string tensors_that(const CallGradients& g, const Chosen& chosen) {
 std::string right_tensors(const CallGradients& g) {
   return tensors_that(g, [](const CallTensor& t) { return t.rounded; });
 }
-std::string wrong_tensors(const CallGradients& g) {
-  return tensors_that(g, [](const CallTensor& t) { return !t.rounded; });
-}
-
 bool is_are(const std::string& names) { return names.find(' ') != std::string::npos; }
 
 /// "dQ and dK are wrong: no delta: dS is P*dP." Tensors of one name stand together.
@@ -58,7 +54,8 @@ std::string wrong_gradients(const CallGradients& g) {
 std::string right_gradients(const CallGradients& g) {
   const std::string names = right_tensors(g);
   std::string text = is_are(names) ? names + " are rounded" : names + " is rounded";
-  if (g.worst.fits_given_o && g.worst.fits_given_lse) return text + " from the O and the L that were given, not from the right ones.";
+  if (g.worst.fits_given_o && g.worst.fits_given_lse)
+    return text + " from the O and the L that were given, not from the right ones.";
   if (g.worst.fits_given_o) return text + " from that O: their delta comes from it.";
   if (g.worst.fits_given_lse) return text + " from the L that was given, which is not attention's.";
   if (!g.worst.as.empty()) text += ", if " + g.worst.as;
@@ -98,7 +95,8 @@ class Worst {
     for (std::size_t i = 0; i < std::min(all_.family.size(), judged.family.size()); ++i)
       all_.family[i].max_abs = std::max(all_.family[i].max_abs, judged.family[i].max_abs);
     if (!judged.incomparable.empty() && all_.incomparable.empty())
-      all_.incomparable = fmt::format("head {}: {}, so that nothing can be judged by it", files.first_head(group), judged.incomparable);
+      all_.incomparable =
+          fmt::format("head {}: {}, so that nothing can be judged by it", files.first_head(group), judged.incomparable);
     for (const TensorJudgement& t : judged.tensors) take_tensor(group, files, t);
     const double ratio = ratio_of(judged);
     const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
@@ -130,9 +128,8 @@ class Worst {
 };
 
 bool is_rounded_in(const CallJudgement& call, int first, int count) {
-  return std::ranges::all_of(call.table, [&](const JudgedRow& r) {
-    return r.head < first || r.head >= first + count || r.found.rounded;
-  });
+  return std::ranges::all_of(call.table,
+                             [&](const JudgedRow& r) { return r.head < first || r.head >= first + count || r.found.rounded; });
 }
 
 }  // namespace
@@ -143,8 +140,12 @@ bool CallGradients::rounded() const {
 
 CallGradients judge_gradients_of(const GradientFiles& files, const Problem& problem, const CallJudgement& call,
                                  const Options& options) {
-  CallGradients all{.tensors = {}, .groups = files.groups(), .heads_of_group = files.heads_of_group(),
-                    .heads_of_q = files.has_heads_of_q(), .has_lse = files.has_lse(), .o_is_rounded = call.rounded()};
+  CallGradients all{.tensors = {},
+                    .groups = files.groups(),
+                    .heads_of_group = files.heads_of_group(),
+                    .heads_of_q = files.has_heads_of_q(),
+                    .has_lse = files.has_lse(),
+                    .o_is_rounded = call.rounded()};
   std::vector<int> groups(static_cast<std::size_t>(files.groups()));
   std::iota(groups.begin(), groups.end(), 0);
   if (call.table.size() == 1 && call.heads > 1) groups = {call.table[0].head / files.heads_of_group()};
@@ -201,7 +202,8 @@ std::vector<std::string> gradient_derivation(const CallGradients& g) {
 }
 
 std::string gradient_report(const CallGradients& g) {
-  std::string all = fmt::format("\n  {:>6}  {:<8}{:>12}{:>12}{:>14}  {}\n", "", "", "error/limit", "suspects", "largest error", "where");
+  std::string all =
+      fmt::format("\n  {:>6}  {:<8}{:>12}{:>12}{:>14}  {}\n", "", "", "error/limit", "suspects", "largest error", "where");
   for (const CallTensor& t : g.tensors)
     all += fmt::format("  {:>6}  {:<8}{:>12.3g}{:>12}{:>14.3g}  {}\n", text(t.tensor), t.rounded ? "rounded" : "wrong", t.ratio,
                        t.worst.found.suspects, t.worst.found.max_abs, t.worst.found.where);
@@ -216,7 +218,8 @@ std::string gradient_html(const CallGradients& g) {
       "<th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n";
   for (const CallTensor& t : g.tensors)
     html += fmt::format(
-        "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td class=\"text\">{}"
+        "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td "
+        "class=\"text\">{}"
         "</td><td class=\"text\">{}</td></tr>\n",
         t.rounded ? "" : " class=\"wrong\"", text(t.tensor), t.rounded ? "rounded" : "wrong", t.ratio, t.worst.found.suspects,
         t.worst.found.max_abs, html_escaped(t.worst.found.where), html_escaped(t.worst.slip ? t.worst.slip->text : ""));

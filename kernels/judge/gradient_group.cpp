@@ -191,16 +191,16 @@ bool GradientGroup::changed(const GradientChange& change, GroupGradients& out, b
   return true;
 }
 
-bool GradientGroup::changed_on(const std::vector<GradientOperands>& others, const GradientRounding& rounding,
+void GradientGroup::changed_on(const std::vector<GradientOperands>& others, const GradientRounding& rounding,
                                const GradientChange& change, GroupGradients& out) const {
   out.heads.resize(at(heads()));
   for (int h = 0; h < heads(); ++h) {
-    GradientVariant v = right(h);
-    if (change) change(v, h);
-    exact_gradients(others[at(h)], v, rows(h), rounding, out.heads[at(h)], stop_);
+    const GradientRows rows = gradient_rows(others[at(h)], given_.problem, rounding, stop_);
+    GradientVariant v = right_gradient(given_.problem, rows);
+    change(v, h);
+    exact_gradients(others[at(h)], v, rows, rounding, out.heads[at(h)], stop_);
   }
   out.sum(given_.dk.stored, given_.dv.stored);
-  return true;
 }
 
 Tolerance GradientGroup::tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds,

@@ -65,8 +65,8 @@ class GradientGroup {
 
   /// The gradients with this change; false if dQ was seen not to be those while it was computed. `checks_dq`: look at that.
   bool changed(const GradientChange& change, GroupGradients& out, bool checks_dq) const;
-  /// The same on other operands, as a kernel rounds them.
-  bool changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
+  /// The same on other operands, with their own forward pass, as a kernel rounds them.
+  void changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
                   GroupGradients& out) const;
 
   /// A given tensor held to these gradients.

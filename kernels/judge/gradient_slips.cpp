@@ -117,6 +117,19 @@ class SlipCandidates {
     return sum - d_lse(g, head, row);
   }
 
+  /// Its error is multiplied as well.
+  void undivided() {
+    add("delta", "delta is that of O before its division by l", in_dq_dk, [this](GradientVariant& v, int head) {
+      const GradientRows& r = group_.rows(head);
+      v.delta_error = r.delta_error;
+      for (std::size_t i = 0; i < v.delta.size(); ++i) {
+        if (!std::isfinite(r.lse[i])) continue;
+        const double l = std::exp(r.lse[i] - r.max[i]), d_l = d_lse(group_, head, static_cast<int>(i));
+        v.delta[i] = (r.delta[i] + d_l) * l - d_l, v.delta_error[i] *= l;
+      }
+    });
+  }
+
   void deltas() {
     const int d_v = group_.shape().d_v;
     add_delta("delta", "no delta: dS is P*dP", [](const GradientGroup&, int, int) { return 0; });
@@ -124,10 +137,7 @@ class SlipCandidates {
               [d_v](const GradientGroup& g, int h, int i) { return part_of_delta(g, h, i, 0, d_v / 2); });
     add_delta("delta", "delta is that of the second half of O's columns",
               [d_v](const GradientGroup& g, int h, int i) { return part_of_delta(g, h, i, d_v / 2, d_v); });
-    add_delta("delta", "delta is that of O before its division by l", [](const GradientGroup& g, int h, int i) {
-      const GradientRows& r = g.rows(h);
-      return (r.delta[at(i)] + d_lse(g, h, i)) * std::exp(r.lse[at(i)] - r.max[at(i)]) - d_lse(g, h, i);
-    });
+    undivided();
     add_delta("delta", "delta has the wrong sign: it is added",
               [](const GradientGroup& g, int h, int i) { return -g.rows(h).delta[at(i)]; });
     add_delta("delta", "delta is subtracted twice",
@@ -300,7 +310,8 @@ class SlipCandidates {
       }
       GradientRounding rounding = group_.rounding();
       rounding.format = tf32;
-      return group_.changed_on(shorter, rounding, [](GradientVariant& v, int) { v.products = tf32; }, out) && lies_along(out);
+      group_.changed_on(shorter, rounding, [](GradientVariant& v, int) { v.products = tf32; }, out);
+      return lies_along(out);
     };
     all_.push_back({{"format", "products take TF32, not fp32"}, in_all, make});
   }

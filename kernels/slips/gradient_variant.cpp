@@ -138,7 +138,8 @@ class Pass {
     std::vector<double> s(at(shape_.n_k)), dp(at(shape_.n_k)), of_dq(at(shape_.n_k)), of_delta(at(shape_.n_k));
     row_products(x_.tensors->q, x_.k_columns, row, shape_.d, shape_.n_k, shape_.d, keys, s.data());
     row_products(*x_.d_o, x_.v_columns, row, shape_.d_v, shape_.n_k, dp_columns, keys, dp.data());
-    const double relative = rows_.relative[at(row)], delta_error = rows_.delta_error[at(row)];
+    const double relative = rows_.relative[at(row)],
+                 delta_error = (v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[at(row)];
     for (int j = keys.first; j < keys.end; ++j) {
       const std::size_t key = at(j);
       const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key]);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backward/backward.h"
 #include "kernels/experiment/rules.h"
 #include "tests/questions/planted_gradients.h"
 
@@ -26,6 +27,75 @@ std::string said(const GroupJudgement& judged) {
 }
 
 const Mask masks[]{{}, causal, window(40)};
+
+/// The exact gradient that the judge derives its tolerance with is golden's.
+TEST(GradientJudge, TruthIsGolden) {
+  for (int k = 0; k < 12; ++k) {
+    const GradientCall call = gradient_call({.shape = {60 + k, 70, 24, 40}, .of_dl = k % 2 == 0}, masks[k % 3], bf16, 5);
+    Problem p = call.p;
+    if (k / 3 == 1) p.softcap = 3;
+    if (k / 3 == 2) p.alibi = 0.1, p.scale = 0.3;
+    if (k / 3 == 3) p.sink = 0.5;
+    const auto tensors = std::make_shared<const Tensors>(call.heads[0]);
+    const auto d_o = std::make_shared<const Values>(call.d_o[0]);
+    const Values d_lse = call.d_lse.empty() ? Values{} : call.d_lse[0];
+    p.input = testing::given(*tensors);
+    const Gradients golden = golden_gradients(p, *tensors, {*d_o, d_lse}, false);
+    const GradientOperands x = gradient_operands(tensors, d_o, d_lse);
+    const GradientRounding rounding{bf16, bf16};
+    const StopSign stop;
+    const GradientRows rows = gradient_rows(x, p, rounding, stop);
+    ExactGradients exact;
+    ASSERT_TRUE(exact_gradients(x, right_gradient(p, rows), rows, rounding, exact, stop));
+    for (const auto& [mine, its] : {std::pair{&exact.dq, &golden.dq}, {&exact.dk, &golden.dk}, {&exact.dv, &golden.dv}}) {
+      ASSERT_EQ(mine->values.size(), its->values.size());
+      for (std::size_t i = 0; i < its->values.size(); ++i)
+        EXPECT_NEAR(mine->values[i], its->values[i], 1e-11 * (1 + std::abs(its->values[i]))) << k;
+    }
+    EXPECT_NEAR(sink_gradient(p, rows).value, golden.dsink, 1e-11 * (1 + std::abs(golden.dsink)));
+  }
+}
+
+/// Gradients of a wrong O are those of that O, and gradients of the right one are right.
+TEST(GradientJudge, AWrongOutputIsTold) {
+  const GradientCall call = gradient_call({}, causal, bf16, 3);
+  JudgedGradients given = gradients_of(call, GradientKind::flash);
+  Values o = *given.o[0];
+  for (double& x : o) x = round(bf16, 1.5 * x);
+  given.o[0] = std::make_shared<const Values>(o), given.o_is_rounded = false;
+  EXPECT_TRUE(judge_gradients(given).rounded());
+  EXPECT_FALSE(judge_gradients(given).fits_given_o);
+  GradientMistake mistake;
+  mistake.delta = [&](const RowState& r) {
+    double sum = 0;
+    for (int c = 0; c < r.d_v; ++c) sum += o[static_cast<std::size_t>(r.row * r.d_v + c)] * r.d_o[c];
+    return sum;
+  };
+  JudgedGradients of_that = gradients_of(call, GradientKind::flash, mistake);
+  of_that.o = given.o, of_that.o_is_rounded = false;
+  const GroupJudgement judged = judge_gradients(of_that);
+  EXPECT_TRUE(judged.rounded() && judged.fits_given_o) << said(judged);
+  of_that.o_is_rounded = true;
+  EXPECT_FALSE(judge_gradients(of_that).rounded());
+}
+
+TEST(GradientJudge, WhichTensorsAreWrongNarrowsTheCause) {
+  const auto of = [](bool dq, bool dk, bool dv) {
+    GroupJudgement judged;
+    for (const auto& [tensor, wrong] :
+         {std::pair{GradientTensor::dq, dq}, {GradientTensor::dk, dk}, {GradientTensor::dv, dv}}) {
+      TensorJudgement t{tensor, {}};
+      t.found.rounded = !wrong;
+      judged.tensors.push_back(t);
+    }
+    return narrowed_cause(judged);
+  };
+  EXPECT_EQ(of(false, false, false), "");
+  EXPECT_NE(of(true, true, false).find("delta"), std::string::npos);
+  EXPECT_NE(of(true, true, true).find("L"), std::string::npos);
+  EXPECT_NE(of(false, false, true).find("P's cast"), std::string::npos);
+  EXPECT_NE(of(false, true, true).find("queries"), std::string::npos);
+}
 
 TEST(GradientJudge, NoCorrectKernelFails) {
   const CallSizes sizes[]{{.shape = AttentionShape::square(150, 32)},
