@@ -16,7 +16,7 @@ struct CallTensor {
   bool rounded = true;
   double ratio = 0;  ///< of the group that is furthest off
   int wrong_groups = 0;
-  TensorJudgement worst;  ///< of that group
+  TensorJudgement worst{};  ///< of that group
   int head = 0;           ///< of Q, in which that is
 };
 
@@ -25,9 +25,9 @@ struct CallGradients {
   std::vector<CallTensor> tensors;  ///< those that were given
   int groups = 0, heads_of_group = 1;
   bool heads_of_q = false, has_lse = false, o_is_rounded = true;
-  GroupJudgement worst;  ///< the group that is furthest off
-  std::vector<RivalError> family;
-  std::string incomparable;  ///< a sentence; "": all can be judged
+  GroupJudgement worst{};  ///< the group that is furthest off
+  std::vector<RivalError> family{};
+  std::string incomparable{};  ///< a sentence; "": all can be judged
 
   bool rounded() const;
 };

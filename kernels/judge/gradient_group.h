@@ -1,4 +1,4 @@
-/// What is expected of the gradients of a group of heads, and how far off a correct kernel may be.
+/// Gradients that are expected of a group of heads, and how far off a correct kernel may be.
 #pragma once
 
 #include <functional>

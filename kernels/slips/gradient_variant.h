@@ -45,7 +45,7 @@ struct GradientRows {
 GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
                            const StopSign& stop);
 
-/// How many times a pair of a query and a key counts.
+/// Number of times that a pair of a query and a key counts.
 using PairCount = std::function<double(int query, int key)>;
 
 /// A backward pass. The default of every field is the correct one, but for `scale`, `keys`, `lse` and `delta`.

@@ -11,7 +11,7 @@
 
 namespace attoscope::planted {
 
-/// How correct kernels round (kernels/backward/README.md and its sources).
+/// Roundings of correct kernels (kernels/backward/README.md and its sources).
 enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, prescaled };
 inline constexpr std::array gradient_kinds{GradientKind::fp32_inside, GradientKind::flash, GradientKind::memory_efficient,
                                            GradientKind::flex,        GradientKind::eager, GradientKind::prescaled};
@@ -48,7 +48,7 @@ struct RowState {
 struct GradientMistake {
   std::function<bool(const GradientCall&, int row, int key)> sees{};  ///< in the backward pass
   std::function<double(const RowState&)> lse{}, delta{};
-  std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< how many times a pair counts
+  std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< number of times that a pair counts
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   bool caps = true, cap_derivative = true, biases = true, sinks = true;
   int dp_columns = 0;
