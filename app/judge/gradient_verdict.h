@@ -17,7 +17,7 @@ struct CallTensor {
   double ratio = 0;  ///< of the group that is furthest off
   int wrong_groups = 0;
   TensorJudgement worst{};  ///< of that group
-  int head = 0;           ///< of Q, in which that is
+  int head = 0;             ///< of Q, in which that is
 };
 
 /// All gradients of a call.

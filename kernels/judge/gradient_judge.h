@@ -55,10 +55,10 @@ struct TensorJudgement {
 
 /// The judgement on a group.
 struct GroupJudgement {
-  std::string incomparable;     ///< half a sentence; "": it can be judged
-  std::string as;               ///< another rounding that explains them: "its scores, dP and dS are rounded to bf16"
-  bool fits_given_o = false;    ///< they are the gradients with delta of the O that was given, which is wrong
-  bool fits_given_lse = false;  ///< they are those with the L that was given
+  std::string incomparable;              ///< half a sentence; "": it can be judged
+  std::string as;                        ///< another rounding that explains them: "its scores, dP and dS are rounded to bf16"
+  bool fits_given_o = false;             ///< they are the gradients with delta of the O that was given, which is wrong
+  bool fits_given_lse = false;           ///< they are those with the L that was given
   std::vector<TensorJudgement> tensors;  ///< those that were given
   std::vector<RivalError> family;        ///< the rivals, and their largest errors of all tensors over w
   bool rounded() const;

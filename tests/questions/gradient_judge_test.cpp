@@ -124,9 +124,8 @@ TEST(GradientJudge, NoCorrectKernelFails) {
 /// The formats and masks under which a slip is planted.
 bool is_planted(const PlantedGradient& planted, const Mask& mask, const Format& f) {
   using Needs = PlantedGradient::Needs;
-  if (planted.needs == Needs::mask && mask.kind == Mask::Kind::none) return false;
-  if (planted.needs == Needs::causal && mask.kind != Mask::Kind::causal) return false;
-  return planted.needs != Needs::fp32 || f == fp32;
+  if (planted.needs == Needs::a_mask && mask.kind == Mask::Kind::none) return false;
+  return planted.needs != Needs::fp32_numbers || f == fp32;
 }
 
 TEST(GradientJudge, PlantedSlipsAreNamed) {

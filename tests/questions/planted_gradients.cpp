@@ -353,9 +353,9 @@ void add_mask_slips(std::vector<PlantedGradient>& all) {
     m.top_left = !m.top_left;
     return m;
   });
-  all.push_back({"mask ignored", "mask: .*(ignored|missing|without|no )", "dq dk dv", {}, {}, always(none), Needs::mask});
-  all.push_back({"one key more", "mask: .*one key more", "dq dk dv", {}, {}, always(more), Needs::mask});
-  all.push_back({"one key fewer", "mask: .*one key (fewer|less)", "dq dk dv", {}, {}, always(fewer), Needs::mask});
+  all.push_back({"mask ignored", "mask: .*(ignored|missing|without|no )", "dq dk dv", {}, {}, always(none), Needs::a_mask});
+  all.push_back({"one key more", "mask: .*one key more", "dq dk dv", {}, {}, always(more), Needs::a_mask});
+  all.push_back({"one key fewer", "mask: .*one key (fewer|less)", "dq dk dv", {}, {}, always(fewer), Needs::a_mask});
   const CallSizes wide{.shape = {100, 150, 32, 32}};
   all.push_back({"aligned on the other side",
                  "mask: .*(top-left|first key|other side|aligned)",
@@ -363,7 +363,7 @@ void add_mask_slips(std::vector<PlantedGradient>& all) {
                  wide,
                  {},
                  always(other_side),
-                 Needs::mask});
+                 Needs::a_mask});
   GradientMistake no_window;
   no_window.sees = sees_under([](const Mask&) { return causal; });
   all.push_back(
@@ -384,7 +384,8 @@ void add_score_slips(std::vector<PlantedGradient>& all) {
       {"dP of the first d columns", "columns: .*(d_v|columns)", "dq dk", {.shape = {150, 150, 32, 48}}, {}, always(columns)});
   GradientMistake short_products;
   short_products.tf32_products = true;
-  all.push_back({"TF32 products", "format: .*(TF32|tf32)", "dq dk dv", {.size = 1}, {}, always(short_products), Needs::fp32});
+  all.push_back(
+      {"TF32 products", "format: .*(TF32|tf32)", "dq dk dv", {.size = 1}, {}, always(short_products), Needs::fp32_numbers});
 }
 
 void add_tile_slips(std::vector<PlantedGradient>& all) {

@@ -69,7 +69,7 @@ struct PlantedGradient {
   CallSizes sizes{};
   std::function<void(Problem&)> problem{};  ///< changes the problem
   std::function<GradientMistake(const GradientCall&)> mistake{};
-  enum class Needs { nothing, mask, causal, fp32 } needs = Needs::nothing;
+  enum class Needs { nothing, a_mask, fp32_numbers } needs = Needs::nothing;
 };
 std::vector<PlantedGradient> planted_gradients();
 
