@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
 #include "app/json/json.h"
+#include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_json.h"
 #include "app/judge/judge_report.h"
 #include "app/judge/judge_words.h"
@@ -24,11 +25,27 @@ namespace {
 /// The options as typed.
 struct JudgeArguments : ExperimentOptions {
   std::string q, k, v, o, input;
+  GradientSources gradients{};
   std::string threads = "0";
   Typed head{};
   std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
   bool unsaved = false;      ///< the files will be gone: the page names none
 };
+
+/// The files of gradients.
+struct GradientOption {
+  const char* option;
+  std::string GradientSources::* file;
+  const char* what;
+};
+constexpr GradientOption gradient_options[]{
+    {"--do", &GradientSources::d_o, "gradient of the output, with which dQ, dK and dV are judged"},
+    {"--dq", &GradientSources::dq, "your kernel's gradient of Q"},
+    {"--dk", &GradientSources::dk, "of K, a head for each of K's (summed over its group) or of Q's"},
+    {"--dv", &GradientSources::dv, "of V, the same"},
+    {"--lse", &GradientSources::lse, "log-sum-exp (batch, heads, n), natural, from which your backward pass makes P"},
+    {"--dlse", &GradientSources::d_lse, "gradient of the log-sum-exp (batch, heads, n)"},
+    {"--dsink", &GradientSources::dsink, "your kernel's gradient of the sink, a number for each head"}};
 
 CallSources sources_of(const JudgeArguments& x) {
   const std::optional<HeadLayout> layout = x.layout ? parse_layout(*x.layout) : std::nullopt;
@@ -45,6 +62,7 @@ CallSources sources_of(const JudgeArguments& x) {
 /// Before anything is read: could the files be written at all, and is none of them read?
 void check_places(const JudgeArguments& x) {
   std::vector<OutputPlace> read{{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}};
+  for (const GradientOption& g : gradient_options) read.push_back({g.option, x.gradients.*g.file});
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) read.push_back({scale_options[part], scale_file(scale_spec(*x.scales[part])).file});
   check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
@@ -122,6 +140,25 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
                      layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
 }
 
+/// The judgement on the gradients that were given; none: there are none.
+std::optional<CallGradients> gradients_of(const JudgeArguments& x, const JudgedFiles& files, const GradientFiles* given,
+                                          const CallJudgement& call, int threads) {
+  if (!given) return {};
+  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
+    return judge_gradients_of(*given, question_of(x, files.shape()).problem, call,
+                              {.cancelled = cancelled, .threads = threads});
+  });
+}
+
+/// The gradients' files, opened before anything is judged.
+std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
+  const bool any =
+      std::ranges::any_of(gradient_options, [&](const GradientOption& g) { return !(x.gradients.*g.file).empty(); });
+  if (!any) return {};
+  if (!x.gradients.any()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
+  return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
+}
+
 bool is_unexplained(const CallJudgement& call) {
   return !call.rounded() && !call.worst_row().slip && !(call.also && call.also->rounded);
 }
@@ -132,16 +169,21 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   const CallSources sources = sources_of(x);
   check_places(x);
   const JudgedFiles files(sources);
+  const std::optional<GradientFiles> given = gradient_files(x, files);
   CallJudgement call = answer(x, files, threads, streams.terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   if (is_unexplained(call))
     if (std::string advice = other_reading(x, sources, files, threads); !advice.empty()) call.sentences[2] = std::move(advice);
+  const std::optional<CallGradients> gradients = gradients_of(x, files, given ? &*given : nullptr, call, threads);
+  if (gradients && !gradients->incomparable.empty()) throw std::runtime_error(gradients->incomparable);
+  if (gradients) call.sentences = with_gradients(call, *gradients);
+  const CallGradients* const also = gradients ? &*gradients : nullptr;
   const SeenAgain again{streams.typed, link_of(x, files, call.worst_row().head), !x.unsaved};
   write_outputs(
-      {{x.report, [&] { return judgement_html(call, again); }},
-       {x.json, [&] { return json_text(judgement_json(call, again.command, again.link)); }}},
-      [&] { return judgement_report(call); }, streams.out);
-  return call.rounded();
+      {{x.report, [&] { return judgement_html(call, again, also); }},
+       {x.json, [&] { return json_text(judgement_json(call, again.command, again.link, also)); }}},
+      [&] { return judgement_report(call) + (also ? gradient_report(*also) : ""); }, streams.out);
+  return call.rounded() && (!also || also->rounded());
 }
 
 void declare(OptionList& c, JudgeArguments& x) {
@@ -155,6 +197,9 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");
   c.add("--head", x.head, "judge this head alone");
   c.scales(x, 4);
+  c.group("Gradients");
+  for (const GradientOption& g : gradient_options)
+    c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");
   c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink"});
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");

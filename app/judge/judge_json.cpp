@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
 #include "app/words/numbers.h"
@@ -46,32 +47,52 @@ Json also_json(const std::optional<AlsoJudged>& also) {
       {"format", name(also->format)}, {"verdict", also->rounded ? "rounded" : "wrong"}, {"ratio", number_json(also->ratio)}};
 }
 
+Json gradients_json(const CallGradients& gradients) {
+  Json all = Json::array();
+  for (const CallTensor& t : gradients.tensors) {
+    const std::optional<GradientSlip>& slip = t.worst.slip;
+    all.push_back({{"tensor", name(t.tensor)},
+                   {"verdict", t.rounded ? "rounded" : "wrong"},
+                   {"ratio", number_json(t.ratio)},
+                   {"suspects", t.worst.found.suspects},
+                   {"where", t.worst.found.where},
+                   {"head", t.head},
+                   {"slip", slip ? Json{{"kind", slip->kind}, {"text", slip->text}} : Json(nullptr)}});
+  }
+  return all;
+}
+
 }  // namespace
 
-Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link) {
+Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link,
+                    const CallGradients* gradients) {
   Json family = Json::array(), table = Json::array();
   for (const RivalError& r : call.family) family.push_back({{"rival", r.name}, {"max_abs", r.max_abs}, {"rms", r.rms}});
   for (const JudgedRow& row : call.table) table.push_back(row_json(row));
-  return {{"schema", "attoscope.judgement/1"},
-          {"attoscope", ATTOSCOPE_VERSION},
-          {"verdict", call.verdict()},
-          {"ok", call.rounded()},
-          {"sentences", call.sentences},
-          {"derivation", call.derivation},
-          {"format", name(call.claim.format)},
-          {"stored", stored_text(call.claim)},
-          {"also", also_json(call.also)},
-          {"n", call.shape.n},
-          {"n_k", call.shape.n_k},
-          {"d", call.shape.d},
-          {"d_v", call.shape.d_v},
-          {"heads", call.heads},
-          {"elements", call.elements()},
-          {"suspects", call.suspect_elements()},
-          {"command", json_string(command)},
-          {"link", link},
-          {"family", std::move(family)},
-          {"table", std::move(table)}};
+  Json told{{"schema", "attoscope.judgement/1"},
+            {"attoscope", ATTOSCOPE_VERSION},
+            {"verdict", call.verdict()},
+            {"ok", call.rounded()},
+            {"sentences", call.sentences},
+            {"derivation", call.derivation},
+            {"format", name(call.claim.format)},
+            {"stored", stored_text(call.claim)},
+            {"also", also_json(call.also)},
+            {"n", call.shape.n},
+            {"n_k", call.shape.n_k},
+            {"d", call.shape.d},
+            {"d_v", call.shape.d_v},
+            {"heads", call.heads},
+            {"elements", call.elements()},
+            {"suspects", call.suspect_elements()},
+            {"command", json_string(command)},
+            {"link", link},
+            {"family", std::move(family)},
+            {"table", std::move(table)}};
+  if (!gradients) return told;
+  told["gradients"] = gradients_json(*gradients);
+  if (!gradients->rounded()) told["verdict"] = "wrong", told["ok"] = false;
+  return told;
 }
 
 Json verdict_json(const CallJudgement& call) {

@@ -5,10 +5,13 @@
 
 namespace attoscope {
 
+struct CallGradients;
 struct CallJudgement;
 
 /// The output of `attoscope judge --json`; `command` repeats it, `link` shows the worst head in a window ("": no link).
-Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link);
+/// `gradients`, if given, are a part of it and of its verdict.
+Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link,
+                    const CallGradients* gradients = nullptr);
 
 /// The judgement on one head as a part of a result: "verdict" of `attoscope run`.
 Json verdict_json(const CallJudgement& call);

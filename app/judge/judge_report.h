@@ -5,6 +5,7 @@
 
 namespace attoscope {
 
+struct CallGradients;
 struct CallJudgement;
 
 /// Ways to repeat a judgement.
@@ -15,7 +16,7 @@ struct SeenAgain {
 };
 
 /// A self-contained HTML document: conclusion, heads, error over tolerance as a map and along rows and columns, rivals, and the
-/// command that makes it again.
-std::string judgement_html(const CallJudgement& call, const SeenAgain& again);
+/// command that makes it again; `gradients`, if given, are a table of it.
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients = nullptr);
 
 }  // namespace attoscope

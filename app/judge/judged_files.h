@@ -19,6 +19,7 @@ class JudgedFiles : public JudgedCall {
   /// These, whose layers all have outputs.
   explicit JudgedFiles(std::shared_ptr<const CallFiles> files);
 
+  const CallFiles& files() const { return *files_; }
   int heads() const override { return files_->heads(); }
   std::vector<std::string> head_names() const override { return files_->head_names(); }
   AttentionShape shape() const override { return layer().shape(); }

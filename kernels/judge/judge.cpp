@@ -11,6 +11,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/fits.h"
+#include "kernels/judge/held_to.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/error_places.h"
 #include "kernels/slips/seen_tensors.h"
@@ -56,6 +57,43 @@ RowFinding finding(const Tolerance& tolerance, int row, const double* output, co
   return f;
 }
 
+double whole_of(const std::vector<RowFinding>& all, int columns) {
+  double sum = 0;
+  for (const RowFinding& f : all) sum += f.relative;
+  return std::sqrt(sum / (static_cast<double>(all.size()) * columns));
+}
+
+void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Tolerance& tolerance) {
+  std::vector<bool> rows(all.size()), columns(at(tolerance.golden.cols));
+  std::vector<int> names(all.size());
+  double square = 0, of_rows = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const RowFinding& f = all[i];
+    names[i] = static_cast<int>(i);
+    h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
+    h.row_ratio.push_back(f.ratio);
+    h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
+    h.max_abs = std::max(h.max_abs, f.max_abs);
+    if (!f.is_bad()) continue;
+    h.wrong_rows.push_back(static_cast<int>(i));
+    if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
+    rows[i] = true;
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
+  }
+  h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite)));
+  h.whole = whole_of(all, tolerance.golden.cols);
+  if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance.whole});
+  h.where = error_places(rows, columns, names, static_cast<int>(all.size()));
+  if (h.where.empty() && h.whole > tolerance.whole) h.where = "everywhere, a little";
+  h.rounded = h.wrong_rows.empty() && h.nonfinite == 0 && h.whole <= tolerance.whole;
+}
+
+/// True if the output is rounded from what that kernel computes.
+bool fits(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
+  return std::ranges::none_of(all, [](const RowFinding& f) { return f.nonfinite > 0 || f.is_bad(); }) &&
+         whole_of(all, tolerance.golden.cols) <= tolerance.whole;
+}
+
 class Judge {
  public:
   Judge(const JudgedOutput& output, const Options& options)
@@ -73,7 +111,7 @@ class Judge {
     judged.head.elements = static_cast<std::int64_t>(o_.size());
     judged.head.incomparable = why_incomparable();
     if (!judged.head.incomparable.empty()) return judged;
-    sum_up(judged.head, findings({}));
+    sum_up(judged.head, findings({}), *tolerance_);
     if (!judged.head.rounded) explain_by_rounding(judged.head);
     return judged;
   }
@@ -89,7 +127,7 @@ class Judge {
     tolerance_ = &judged.tolerance;
     if (!may_fit(expected)) return infinity;
     const std::vector<RowFinding> all = findings(expected);
-    return fits(all) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
+    return fits(all, *tolerance_) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
   }
 
  private:
@@ -123,43 +161,6 @@ class Judge {
     return all;
   }
 
-  double whole_of(const std::vector<RowFinding>& all) const {
-    double sum = 0;
-    for (const RowFinding& f : all) sum += f.relative;
-    return std::sqrt(sum / (static_cast<double>(p_.n) * cols_));
-  }
-
-  void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all) const {
-    std::vector<bool> rows(all.size()), columns(at(cols_));
-    std::vector<int> names(all.size());
-    double square = 0, of_rows = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const RowFinding& f = all[i];
-      names[i] = static_cast<int>(i);
-      h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
-      h.row_ratio.push_back(f.ratio);
-      h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
-      h.max_abs = std::max(h.max_abs, f.max_abs);
-      if (!f.is_bad()) continue;
-      h.wrong_rows.push_back(static_cast<int>(i));
-      if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
-      rows[i] = true;
-      for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
-    }
-    h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite)));
-    h.whole = whole_of(all);
-    if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance_->whole});
-    h.where = error_places(rows, columns, names, p_.n);
-    if (h.where.empty() && h.whole > tolerance_->whole) h.where = "everywhere, a little";
-    h.rounded = h.wrong_rows.empty() && h.nonfinite == 0 && h.whole <= tolerance_->whole;
-  }
-
-  /// True if the output is rounded from what that kernel computes.
-  bool fits(const std::vector<RowFinding>& all) const {
-    return std::ranges::none_of(all, [](const RowFinding& f) { return f.nonfinite > 0 || f.is_bad(); }) &&
-           whole_of(all) <= tolerance_->whole;
-  }
-
   /// A quick look at some rows.
   bool may_fit(const RoundedRow& expected) const {
     for (int k = 0; k < 8; ++k)
@@ -174,10 +175,10 @@ class Judge {
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       const std::vector<RowFinding> all = findings(expected);
-      if (!fits(all)) continue;
+      if (!fits(all, *tolerance_)) continue;
       HeadJudgement fitted;
       fitted.elements = h.elements;
-      sum_up(fitted, all);
+      sum_up(fitted, all, *tolerance_);
       fitted.as = other.text;
       fitted.max_abs = h.max_abs, fitted.rms = h.rms;
       h = std::move(fitted);
@@ -272,6 +273,21 @@ Judged judge(const JudgedOutput& output, const Options& options) {
 
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
   return on_threads(options.threads, [&] { return Judge(output, options).ratio_to(judged, expected); });
+}
+
+HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
+  const Matrix& golden = tolerance.golden;
+  const std::vector<double> none(at(golden.cols));
+  std::vector<RowFinding> all(at(golden.rows));
+  parallel_for(0, golden.rows, [&](int row) {
+    stop.check();
+    const std::size_t first = at(row) * at(golden.cols);
+    all[at(row)] = finding(tolerance, row, &values[first], &golden.values[first], none.data());
+  });
+  HeadJudgement found;
+  found.elements = static_cast<std::int64_t>(values.size());
+  sum_up(found, all, tolerance);
+  return found;
 }
 
 double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {

@@ -24,6 +24,7 @@ __all__ = [
     "Verdict",
     "assert_attention_close",
     "capture",
+    "check",
     "judge",
     "run",
     "save_safetensors",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .experiments import run as run
     from .experiments import sweep as sweep
     from .judging import assert_attention_close as assert_attention_close
+    from .judging import check as check
     from .judging import judge as judge
     from .tensors import save_safetensors as save_safetensors
     from .verdict import Verdict as Verdict
@@ -58,6 +60,7 @@ _HOMES = {
     "sweep": "experiments",
     "Verdict": "verdict",
     "assert_attention_close": "judging",
+    "check": "judging",
     "judge": "judging",
     "view": "window",
 }

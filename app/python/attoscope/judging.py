@@ -5,7 +5,7 @@ import os
 import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from .errors import BadOption, CouldNotRun, DeadLink, in_one_frame
+from .errors import BadOption, BadTensor, CouldNotRun, DeadLink, in_one_frame
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
 from .progress import in_notebook
 from .tensors import check_attention, remove, save_safetensors, tensor_of
@@ -22,6 +22,13 @@ def judge(
     k: Any,
     v: Any,
     *,
+    do: Any = None,
+    dq: Any = None,
+    dk: Any = None,
+    dv: Any = None,
+    lse: Any = None,
+    dlse: Any = None,
+    dsink: Any = None,
     mask: Any = None,
     scale: Any = None,
     softcap: Any = None,
@@ -44,6 +51,10 @@ def judge(
     Shapes are [n, d], [heads, n, d] or [batch, heads, n, d]; with `layout="nhd"` or "bnhd" heads stand behind tokens. O may have
     its heads on either side. K and V may have fewer heads and other numbers of tokens.
 
+    With `do`, the gradient of O, the gradients `dq`, `dk` and `dv` of your kernel's backward pass are judged as well, any of them. dK
+    and dV have the heads of K and V, summed over the group, or those of Q. `lse` is the log-sum-exp [batch, heads, n] that the backward
+    pass is given, `dlse` its gradient, `dsink` the gradient of the sink, one number for each head.
+
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
     tensor [..., n, n_k] that is one of these: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,
     `alibi` (a slope) and `sink` (a logit in every denominator) are numbers or tensors of one; `alibi` and `sink` may hold one for
@@ -61,10 +72,12 @@ def judge(
     """
     typed = locals()
     given = {name: typed[name] for name in "qkvo"}
+    call = dict(given)
+    given.update({name: typed[name] for name in _GRADIENTS if typed[name] is not None})
     multipliers = _scales_of(scales or {})
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
     options = in_words({name: typed[name] for name in (*PROBLEM, "policy", "like", "head", "threads")}, in_memory)
-    check_attention({name: in_memory[name] for name in given if name in in_memory}, heads_last(options["layout"]))
+    check_attention({name: in_memory[name] for name in call if name in in_memory}, heads_last(options["layout"]))
     if options["layout"] is None and "q" in in_memory:
         options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # what these shapes mean here, whatever else they fit
     asked = in_notebook() if report is None else report
@@ -78,12 +91,26 @@ def judge(
         kept = not in_memory or save is not None
         places = {_option_of(name): f"{tensors_file}:{name}" if name in in_memory else _path(value)
                   for name, value in {**given, **multipliers}.items()}
+        if len(given) > len(call) and any(isinstance(options[name], list) for name in OF_HEADS) and _has_groups(in_memory, options["layout"]):
+            raise BadOption("alibi and sink hold a number for each head: expected one where gradients of heads that share K and V are judged")
         found = _answer(places, options, page, kept)
-        verdict = Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**given, **multipliers}, options, kept),
+        verdict = Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**call, **multipliers}, options, kept),
                           (own_file or "") if kept else None)
         if own_file:
             weakref.finalize(verdict, remove, own_file)
         return verdict
+
+
+_GRADIENTS = ("do", "dq", "dk", "dv", "lse", "dlse", "dsink")
+
+
+def _has_groups(tensors: Mapping[str, Any], layout: Optional[str]) -> bool:
+    """True where K has fewer heads than Q, or that is not known."""
+    if not {"q", "k"} <= set(tensors):
+        return True
+    q, k = tensors["q"].shape, tensors["k"].shape
+    axis = -2 if heads_last(layout) else -3
+    return len(q) > 2 and q[axis] != k[axis]
 
 
 def _answer(places: Dict[str, str], options: Dict[str, Any], page: Optional[str], kept: bool) -> Dict[str, Any]:
@@ -214,6 +241,30 @@ def assert_attention_close(o: Any, q: Any, k: Any, v: Any, **options: Any) -> Ve
     return found
 
 
+@in_one_frame
+def check(function: Callable[..., Any], q: Any, k: Any, v: Any, do: Any = None, seed: int = 1, **options: Any) -> Verdict:
+    """Runs `function(q, k, v)`, a kernel of torch with a backward pass, and judges its output and its gradients.
+
+    q, k and v are torch's tensors [batch, heads, n, d] (or of fewer axes). `do` is the gradient of the output; without it N(0, 1) is drawn
+    from `seed`. The function may return O, or O and others. A gradient that autograd does not give counts as 0. Takes the keyword arguments
+    of `judge`. A wrong kernel raises nothing: look at the verdict.
+    """
+    if not all(hasattr(x, "requires_grad_") for x in (q, k, v)):
+        raise BadTensor("check takes tensors of torch: q, k and v, through which it calls the function")
+    import importlib
+
+    torch = importlib.import_module("torch")
+    inputs = [x.detach().clone().requires_grad_(True) for x in (q, k, v)]
+    made = function(*inputs)
+    o = made[0] if isinstance(made, (tuple, list)) else made
+    if do is None:
+        drawn = torch.randn(tuple(o.shape), generator=torch.Generator().manual_seed(seed), dtype=torch.float32)
+        do = drawn.to(o.dtype).to(o.device)
+    found = torch.autograd.grad(o, inputs, do, allow_unused=True)
+    dq, dk, dv = (torch.zeros_like(x) if grad is None else grad for x, grad in zip(inputs, found))
+    return judge(o.detach(), *(x.detach() for x in inputs), do=do, dq=dq, dk=dk, dv=dv, **options)
+
+
 def _where_to_look(options: Mapping[str, Any]) -> str:
     """Where tensors and report are, or how they are asked for."""
     save, report = options.get("save"), options.get("report")
@@ -222,4 +273,4 @@ def _where_to_look(options: Mapping[str, Any]) -> str:
     return f"{tensors}, {page}."
 
 
-__all__ = ("assert_attention_close", "judge")
+__all__ = ("assert_attention_close", "check", "judge")

@@ -58,6 +58,11 @@ class Verdict:
         return [_with_numbers(row) for row in self.json["table"]]
 
     @property
+    def gradients(self) -> List[Dict[str, Any]]:
+        """One row for each gradient that was judged: tensor, verdict, ratio, suspects, where, head, slip. Empty without gradients."""
+        return [_with_numbers(row) for row in self.json.get("gradients", [])]
+
+    @property
     def family(self) -> List[Dict[str, Any]]:
         """The correct kernels whose errors on these tensors the tolerance comes from."""
         return list(self.json.get("family", []))

@@ -1,0 +1,59 @@
+/// dO, dQ, dK, dV and what comes with them, of one call, from files.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/tensors/call_files.h"
+#include "kernels/judge/gradient_judge.h"
+
+namespace attoscope {
+
+/// Files of a call's gradients, each FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR; "": not given.
+struct GradientSources {
+  std::string d_o, dq, dk, dv, lse, d_lse, dsink;
+
+  /// True if there is something to judge.
+  bool any() const { return !dq.empty() || !dk.empty() || !dv.empty() || !dsink.empty(); }
+};
+
+/// The opened tensors, which fit the call's. A group is the heads of Q whose dK and dV are summed.
+class GradientFiles {
+ public:
+  /// `call` must outlive this. Throws std::runtime_error in a sentence that names the option or the file, the tensor, its shape
+  /// and what was expected.
+  GradientFiles(const GradientSources& sources, const CallFiles& call);
+
+  int groups() const { return groups_; }
+  int heads_of_group() const { return heads_; }
+  /// True if dK and dV have as many heads as Q, more than K and V: they are not summed.
+  bool has_heads_of_q() const { return has_heads_of_q_; }
+  bool has_lse() const { return lse_.has_value(); }
+  /// The first head of Q of a group; the others follow.
+  int first_head(int group) const { return group * heads_; }
+  /// The gradients of a group. `problem` has the call's mask and scores, `claim` D and the format of O.
+  JudgedGradients group(int group, const Problem& problem, const KernelClaim& claim) const;
+
+ private:
+  struct Part {
+    CallPart part;
+    HeadShape shape;
+  };
+  void open_kv(const GradientSources& sources);
+  std::optional<Part> open(const std::string& spec, const char* option, const HeadShape& wanted, const std::string& like) const;
+  std::optional<Part> open_rows(const std::string& spec, const char* option) const;
+  void open_sink(const std::string& spec);
+  GivenGradient given(const std::optional<Part>& part, int first, int count, const Format& d) const;
+  std::vector<double> row_numbers(const std::optional<Part>& part, int head) const;
+
+  const CallFiles& call_;
+  std::optional<Part> d_o_, dq_, dk_, dv_, lse_, d_lse_;
+  std::vector<double> dsink_;  ///< of each head of Q in a batch
+  int groups_ = 0, heads_ = 1;
+  bool has_heads_of_q_ = false;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,231 @@
+#include "app/judge/gradient_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+
+#include "app/threads/each_head.h"
+#include "app/words/mathml.h"
+
+namespace attoscope {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+template <class Chosen>
+std::string tensors_that(const CallGradients& g, const Chosen& chosen) {
+  std::vector<std::string> names;
+  for (const CallTensor& t : g.tensors)
+    if (chosen(t)) names.emplace_back(text(t.tensor));
+  return listed(names);
+}
+
+std::string right_tensors(const CallGradients& g) {
+  return tensors_that(g, [](const CallTensor& t) { return t.rounded; });
+}
+bool is_are(const std::string& names) { return names.find(' ') != std::string::npos; }
+
+/// "dQ and dK are wrong: no delta: dS is P*dP." Tensors of one name stand together.
+std::string wrong_gradients(const CallGradients& g) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_slip;
+  for (const CallTensor& t : g.tensors) {
+    if (t.rounded) continue;
+    const std::string slip = t.worst.slip ? t.worst.slip->text : "";
+    const auto same = std::ranges::find(by_slip, slip, [](const auto& x) { return x.first; });
+    if (same == by_slip.end())
+      by_slip.push_back({slip, {std::string(text(t.tensor))}});
+    else
+      same->second.emplace_back(text(t.tensor));
+  }
+  std::string sentences;
+  for (const auto& [slip, names] : by_slip)
+    sentences += (sentences.empty() ? "" : " ") + listed(names) + (names.size() > 1 ? " are wrong" : " is wrong") +
+                 (slip.empty() ? "" : ": " + slip) + ".";
+  return sentences;
+}
+
+/// The verdict on gradients that are right.
+std::string right_gradients(const CallGradients& g) {
+  const std::string names = right_tensors(g);
+  std::string text = is_are(names) ? names + " are rounded" : names + " is rounded";
+  if (g.worst.fits_given_o && g.worst.fits_given_lse)
+    return text + " from the O and the L that were given, not from the right ones.";
+  if (g.worst.fits_given_o) return text + " from that O: their delta comes from it.";
+  if (g.worst.fits_given_lse) return text + " from the L that was given, which is not attention's.";
+  if (!g.worst.as.empty()) text += ", if " + g.worst.as;
+  if (!g.o_is_rounded) return text + " from the right O, not from the one that was given.";
+  return text + ".";
+}
+
+std::string tensor_evidence(const CallGradients& g, const CallTensor& t) {
+  const std::string where = t.worst.found.where.empty() ? "" : " " + t.worst.found.where;
+  const std::string in = g.groups * g.heads_of_group > 1 ? fmt::format(" (head {})", t.head) : "";
+  return fmt::format("{} is up to {:.3g} times its tolerance off{}{}.", text(t.tensor), t.ratio, where, in);
+}
+
+std::string evidence(const CallGradients& g) {
+  std::string all;
+  for (const CallTensor& t : g.tensors)
+    if (!t.rounded) all += (all.empty() ? "" : " ") + tensor_evidence(g, t);
+  if (const std::string right = right_tensors(g); !right.empty())
+    all += " " + right + (is_are(right) ? " are" : " is") + " rounded.";
+  return all;
+}
+
+std::string notes(const CallGradients& g) {
+  std::string all;
+  if (g.heads_of_q) all += " dK and dV have the heads of Q: each is judged by itself, not summed over a group.";
+  if (g.has_lse) all += " The L that was given is taken for the backward pass alone, and is not judged itself.";
+  return all;
+}
+
+/// Keeps what is furthest off.
+class Worst {
+ public:
+  explicit Worst(CallGradients& all) : all_(all) {}
+
+  void take(int group, const GradientFiles& files, GroupJudgement judged) {
+    if (all_.family.empty()) all_.family = judged.family;
+    for (std::size_t i = 0; i < std::min(all_.family.size(), judged.family.size()); ++i)
+      all_.family[i].max_abs = std::max(all_.family[i].max_abs, judged.family[i].max_abs);
+    if (!judged.incomparable.empty() && all_.incomparable.empty())
+      all_.incomparable =
+          fmt::format("head {}: {}, so that nothing can be judged by it", files.first_head(group), judged.incomparable);
+    for (const TensorJudgement& t : judged.tensors) take_tensor(group, files, t);
+    const double ratio = ratio_of(judged);
+    const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
+    if (!any_ || worse) all_.worst = std::move(judged), ratio_ = ratio, group_ = group;
+    any_ = true;
+  }
+  int group() const { return group_; }
+
+ private:
+  static double ratio_of(const GroupJudgement& judged) {
+    double most = 0;
+    for (const TensorJudgement& t : judged.tensors) most = std::max(most, t.found.ratio);
+    return most;
+  }
+  void take_tensor(int group, const GradientFiles& files, const TensorJudgement& t) {
+    auto known = std::ranges::find(all_.tensors, t.tensor, &CallTensor::tensor);
+    if (known == all_.tensors.end()) known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t});
+    known->rounded = known->rounded && t.found.rounded;
+    known->wrong_groups += !t.found.rounded;
+    const bool worse = known->worst.found.rounded != t.found.rounded ? !t.found.rounded : t.found.ratio > known->ratio;
+    if (worse) known->worst = t, known->head = files.first_head(group) + t.head;
+    known->ratio = std::max(known->ratio, t.found.ratio);
+  }
+
+  CallGradients& all_;
+  double ratio_ = 0;
+  int group_ = 0;
+  bool any_ = false;
+};
+
+bool is_rounded_in(const CallJudgement& call, int first, int count) {
+  return std::ranges::all_of(call.table,
+                             [&](const JudgedRow& r) { return r.head < first || r.head >= first + count || r.found.rounded; });
+}
+
+}  // namespace
+
+bool CallGradients::rounded() const {
+  return std::ranges::all_of(tensors, [](const CallTensor& t) { return t.rounded; });
+}
+
+CallGradients judge_gradients_of(const GradientFiles& files, const Problem& problem, const CallJudgement& call,
+                                 const Options& options) {
+  CallGradients all{.tensors = {},
+                    .groups = files.groups(),
+                    .heads_of_group = files.heads_of_group(),
+                    .heads_of_q = files.has_heads_of_q(),
+                    .has_lse = files.has_lse(),
+                    .o_is_rounded = call.rounded()};
+  std::vector<int> groups(static_cast<std::size_t>(files.groups()));
+  std::iota(groups.begin(), groups.end(), 0);
+  if (call.table.size() == 1 && call.heads > 1) groups = {call.table[0].head / files.heads_of_group()};
+  std::mutex mutex;
+  const auto given = [&](int group) {
+    JudgedGradients g = files.group(group, problem, call.claim);
+    g.o_is_rounded = is_rounded_in(call, files.first_head(group), files.heads_of_group());
+    return g;
+  };
+  std::vector<GroupJudgement> found(groups.size());
+  const auto work = [&](int group, const Options& own) {
+    GroupJudgement judged = judge_gradients(given(group), own);
+    const std::lock_guard lock(mutex);
+    found[static_cast<std::size_t>(group - groups.front())] = std::move(judged);
+  };
+  if (groups.size() > 1)
+    each_head(groups, options, work);
+  else
+    work(groups.front(), options);
+  Worst worst(all);
+  for (std::size_t i = 0; i < groups.size(); ++i) worst.take(groups[i], files, std::move(found[i]));
+  std::ranges::sort(all.tensors, {}, &CallTensor::tensor);
+  if (all.rounded() || !all.incomparable.empty()) return all;
+  find_gradient_slips(given(worst.group()), all.worst, options);
+  for (CallTensor& t : all.tensors)
+    for (const TensorJudgement& named : all.worst.tensors)
+      if (named.tensor == t.tensor && !t.rounded) t.worst.slip = named.slip;
+  return all;
+}
+
+std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& g) {
+  std::array<std::string, 3> s = call.sentences;
+  if (!g.incomparable.empty()) return {"Not comparable: " + g.incomparable + ".", "", ""};
+  if (g.rounded()) {
+    s[0] += " " + right_gradients(g), s[1] += notes(g);
+    return s;
+  }
+  s[0] = call.rounded() ? "Wrong: " + wrong_gradients(g) + " O is rounded." : s[0] + " " + wrong_gradients(g);
+  s[1] = (call.rounded() ? "" : s[1] + " ") + evidence(g) + notes(g);
+  const std::string cause = narrowed_cause(g.worst);
+  if (!cause.empty()) s[2] = (call.rounded() ? "" : s[2] + " ") + cause;
+  if (cause.empty() && call.rounded()) s[2] = "Give all of dQ, dK and dV: which of them is wrong narrows the cause.";
+  return s;
+}
+
+std::vector<std::string> gradient_derivation(const CallGradients& g) {
+  if (g.family.empty()) return {};
+  const auto worst = std::ranges::max_element(g.family, {}, &RivalError::max_abs);
+  return {"The truth of dQ, dK and dV is the gradient of attention in fp64, of Q, K, V and dO rounded to D.",
+          fmt::format("{} backward kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                      g.family.size(), worst->name, worst->max_abs),
+          "An element of a gradient may be off by twice what the worst of them is in its row, in units of w, the error that "
+          "rounding is expected to leave in it, and by half a unit in the last place."};
+}
+
+std::string gradient_report(const CallGradients& g) {
+  std::string all =
+      fmt::format("\n  {:>6}  {:<8}{:>12}{:>12}{:>14}  {}\n", "", "", "error/limit", "suspects", "largest error", "where");
+  for (const CallTensor& t : g.tensors)
+    all += fmt::format("  {:>6}  {:<8}{:>12.3g}{:>12}{:>14.3g}  {}\n", text(t.tensor), t.rounded ? "rounded" : "wrong", t.ratio,
+                       t.worst.found.suspects, t.worst.found.max_abs, t.worst.found.where);
+  all += "\nHow the tolerance of the gradients came about:\n";
+  for (const std::string& s : gradient_derivation(g)) all += "  " + s + "\n";
+  return all;
+}
+
+std::string gradient_html(const CallGradients& g) {
+  std::string html =
+      "<h2>Gradients</h2>\n<table><tr><th class=\"text\">gradient</th><th class=\"text\">verdict</th><th>error / tolerance</th>"
+      "<th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n";
+  for (const CallTensor& t : g.tensors)
+    html += fmt::format(
+        "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td "
+        "class=\"text\">{}"
+        "</td><td class=\"text\">{}</td></tr>\n",
+        t.rounded ? "" : " class=\"wrong\"", text(t.tensor), t.rounded ? "rounded" : "wrong", t.ratio, t.worst.found.suspects,
+        t.worst.found.max_abs, html_escaped(t.worst.found.where), html_escaped(t.worst.slip ? t.worst.slip->text : ""));
+  html += "</table>\n<ul>\n";
+  for (const std::string& s : gradient_derivation(g)) html += "<li>" + html_escaped(s) + "</li>\n";
+  return html + "</ul>\n";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <numbers>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/judge/gradient_group.h"
+
+namespace attoscope {
+namespace {
+
+/// A forward pass whose O is stored, from which delta comes.
+Method forward_pass(const JudgedGradients& given, const char* policy_name, int tile) {
+  const Policy& p = policy(policy_name);
+  Method m{.algorithm = p.algorithm, .precision = p.precision};
+  m.block_q = m.block_k = std::min(tile, key_count(given.problem));
+  m.precision[Step::input] = exact;
+  m.precision[Step::output] = to_format(given.stored_o);
+  return m;
+}
+
+GradMethod backward_pass(std::initializer_list<GradStep> steps, int block_q, int block_k, GradExponential exponential) {
+  GradMethod g{.exponential = exponential, .block_q = block_q, .block_k = block_k};
+  for (const GradStep s : steps) g.precision[s] = to_main;
+  return g;
+}
+
+using enum GradStep;
+
+/// FlashAttention-2 and 3, memory-efficient attention and FlexAttention.
+std::vector<GradientFamily::Rival> fused_rivals(const JudgedGradients& given) {
+  std::vector<GradientFamily::Rival> all;
+  const auto hw = [&](int tile) { return forward_pass(given, "hw", tile); };
+  all.push_back({"hw, tiles of 64", hw(64), backward_pass({P, dS}, 64, 64, GradExponential::natural)});
+  GradMethod fa2 = backward_pass({P, dS}, 64, 128, GradExponential::exp2);
+  fa2.order = GradOrder::shuffled, fa2.last_queries_first = true;
+  all.push_back({"FlashAttention-2, dQ in any order", hw(128), fa2, true});
+  GradMethod efficient = backward_pass({probability, P, dS}, 64, 64, GradExponential::natural);
+  efficient.scale_at = ScaleAt::dS;
+  all.push_back({"memory-efficient attention, P cast first", hw(64), efficient});
+  GradMethod flex = backward_pass({P, dS}, 32, 32, GradExponential::exp2_twice);
+  flex.order = GradOrder::descending;
+  all.push_back({"FlexAttention, keys descending", hw(32), flex});
+  GradMethod short_tiles = backward_pass({P, dS}, 16, 16, GradExponential::exp2);
+  all.push_back({"hw, tiles of 16", hw(16), short_tiles});
+  return all;
+}
+
+GradientFamily prescaled_family(const JudgedGradients& given) {
+  GradientFamily f{.as = "K times the scale and log2 e is rounded to " + name(given.format) + ", as in Triton's tutorial",
+                   .rounding = {given.format, given.stored_o}};
+  GradMethod triton = backward_pass({scaled_K, P, dS}, 32, 128, GradExponential::natural);
+  triton.scale_at = ScaleAt::K;
+  f.rivals.push_back({"Triton's tutorial", forward_pass(given, "hw", 64), triton});
+  triton.block_q = 128, triton.block_k = 32;
+  f.rivals.push_back({"Triton's tutorial, other tiles", forward_pass(given, "hw", 32), triton});
+  return f;
+}
+
+GradientFamily eager_family(const JudgedGradients& given) {
+  GradientFamily f{.as = "its scores, P, dP and dS are rounded to " + name(given.format) + ", op by op",
+                   .rounding = {given.format, given.stored_o, 0x1p-24, true}};
+  GradMethod math = backward_pass({probability, P, dP, dS}, 64, 64, GradExponential::natural);
+  math.precision.delta_from = DeltaFrom::probabilities;
+  f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math});
+  GradMethod eager = backward_pass({delta, probability, P, dP, centred, dS}, 64, 64, GradExponential::natural);
+  f.rivals.push_back({"op by op, delta from O", forward_pass(given, "base_eager", 64), eager});
+  GradMethod fused = backward_pass({dP, dS}, 64, 64, GradExponential::natural);
+  fused.precision.delta_from = DeltaFrom::probabilities;
+  f.rivals.push_back({"PyTorch's baseline", forward_pass(given, "base_eager", 64), fused});
+  return f;
+}
+
+}  // namespace
+
+std::vector<GradientFamily> gradient_families(const JudgedGradients& given) {
+  std::vector<GradientFamily> all{{.as = "", .rounding = {given.format, given.stored_o}, .rivals = fused_rivals(given)}};
+  const Problem& p = given.problem;
+  if (p.softcap == 0 && p.alibi == 0) all.push_back(prescaled_family(given));
+  all.push_back(eager_family(given));
+  return all;
+}
+
+}  // namespace attoscope

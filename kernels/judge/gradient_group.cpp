@@ -1,0 +1,259 @@
+#include "kernels/judge/gradient_group.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kernels/backward/backward.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/judge/held_to.h"
+#include "kernels/parallel/parallel.h"
+#include "kernels/slips/seen_tensors.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double gradient_margin = 2, gradient_whole = 1.25;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// dO rounded to D, as the kernel loads it.
+std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const std::shared_ptr<const std::vector<double>>& x) {
+  std::vector<double> y = *x;
+  for (double& z : y) z = round(format, z);
+  return std::make_shared<const std::vector<double>>(std::move(y));
+}
+
+void add(Matrix& sum, const Matrix& x) {
+  for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += x.values[i];
+}
+
+/// Adds errors of one head to those of the others, and that of its cast.
+void add_error(Matrix& sum, const Matrix& error, const Matrix& x, const Format* cast) {
+  for (std::size_t i = 0; i < sum.values.size(); ++i) {
+    const double step = cast ? ulp(*cast, x.values[i]) : 0, e = error.values[i];
+    sum.values[i] += e * e + step * step / 12;
+  }
+}
+
+void take_roots(Matrix& x) {
+  for (double& y : x.values) y = std::sqrt(y);
+}
+
+double usual_of(std::vector<double> x) {
+  if (x.empty()) return 1;
+  const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);
+  std::ranges::nth_element(x, usual);
+  return *usual;
+}
+
+/// Raises bounds by the errors of a rival; returns its largest error over the one expected, and the root mean square of all.
+void take_errors(const Matrix& rival, const Matrix& truth, const Matrix& error, const Format& stored, GradientBounds& bounds,
+                 RivalError& found) {
+  double sum = 0;
+  for (int i = 0; i < truth.rows; ++i) {
+    double row = 0;
+    for (int c = 0; c < truth.cols; ++c) {
+      const double y = rival(i, c), w = error(i, c) + 1e-300, step = ulp(stored, truth(i, c));
+      const double off = std::abs(y - truth(i, c));
+      bounds.factor[at(i)] = std::max(bounds.factor[at(i)], off / w);
+      const double z = (round(stored, y) - truth(i, c)) / (std::sqrt(w * w + step * step / 12) + 1e-300);
+      row += z * z;
+      found.max_abs = std::max(found.max_abs, off);
+    }
+    bounds.row[at(i)] = std::max(bounds.row[at(i)], std::sqrt(row / truth.cols));
+    sum += row;
+  }
+  const double whole = std::sqrt(sum / std::max<double>(1, static_cast<double>(truth.values.size())));
+  found.whole = std::max(found.whole, whole), found.rms = found.whole;
+  bounds.whole = std::max(bounds.whole, gradient_whole * whole);
+}
+
+GradientBounds first_bounds(int rows) {
+  return {std::vector<double>(at(rows), 1), std::vector<double>(at(rows), 1), gradient_whole};
+}
+
+/// A row gets its own bound, or that of nine of ten rows if it is larger, with its margin.
+void settle(GradientBounds& b) {
+  for (std::vector<double>* part : {&b.factor, &b.row}) {
+    const double usual = usual_of(*part);
+    for (double& x : *part) x = gradient_margin * std::max(x, usual);
+  }
+}
+
+}  // namespace
+
+void GroupGradients::sum(const Format& stored_dk, const Format& stored_dv) {
+  const bool several = heads.size() > 1;
+  dk = heads[0].dk, dv = heads[0].dv, dk_error = heads[0].dk_error, dv_error = heads[0].dv_error;
+  if (!several) return;
+  for (Matrix* m : {&dk, &dv, &dk_error, &dv_error}) std::ranges::fill(m->values, 0.0);
+  for (const ExactGradients& h : heads) {
+    add(dk, h.dk), add(dv, h.dv);
+    add_error(dk_error, h.dk_error, h.dk, &stored_dk), add_error(dv_error, h.dv_error, h.dv, &stored_dv);
+  }
+  take_roots(dk_error), take_roots(dv_error);
+}
+
+GradientGroup::GradientGroup(const JudgedGradients& given, const GradientRounding& rounding, const StopSign& stop)
+    : given_(given), rounding_(rounding), stop_(stop) {
+  for (std::size_t h = 0; h < given.heads.size(); ++h) {
+    operands_.push_back(gradient_operands(seen_in(given.format, given.heads[h]), seen_d_o(given.format, given.d_o[h]),
+                                          given.d_lse.empty() ? std::vector<double>{} : given.d_lse[h]));
+    rows_.push_back(gradient_rows(operands_.back(), given.problem, rounding_, stop));
+  }
+  changed({}, truth_, false);
+}
+
+bool GradientGroup::has(GradientTensor t) const {
+  switch (t) {
+    case GradientTensor::dq:
+      return !given_.dq.values.empty();
+    case GradientTensor::dk:
+      return !given_.dk.values.empty();
+    case GradientTensor::dv:
+      return !given_.dv.values.empty();
+    case GradientTensor::dsink:
+      return given_.dsink.has_value() && given_.problem.sink.has_value();
+  }
+  return false;
+}
+
+void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& found) {
+  const Format &stored_dk = given_.dk.stored, &stored_dv = given_.dv.stored;
+  Matrix dk = truth_.dk, dv = truth_.dv;
+  std::ranges::fill(dk.values, 0.0), std::ranges::fill(dv.values, 0.0);
+  for (int h = 0; h < heads(); ++h) {
+    const GradientOperands& x = operands(h);
+    Problem p = with_shape(given_.problem, x.shape());
+    p.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = x.tensors};
+    Operands<float> q = attoscope::operands<float>(*x.tensors, exact, given_.format, p.seed, stop_);
+    q.format = given_.format;
+    Gradients g = gradients<float>(p, rival.forward, rival.backward, given_.format, q, {*x.d_o, x.d_lse}, stop_);
+    if (rival.sums_after_cast && heads() > 1) {
+      for (double& y : g.dk.values) y = round(stored_dk, y);
+      for (double& y : g.dv.values) y = round(stored_dv, y);
+    }
+    take_errors(g.dq, truth_.heads[at(h)].dq, truth_.heads[at(h)].dq_error, given_.dq.stored, of_dq_[at(h)], found);
+    add(dk, g.dk), add(dv, g.dv);
+  }
+  take_errors(dk, truth_.dk, truth_.dk_error, stored_dk, of_dk_, found);
+  take_errors(dv, truth_.dv, truth_.dv_error, stored_dv, of_dv_, found);
+}
+
+std::vector<RivalError> GradientGroup::bound_by(const GradientFamily& family) {
+  if (family.rounding.stores_dP != rounding_.stores_dP) {
+    rounding_ = family.rounding;
+    changed({}, truth_, false);
+  }
+  of_dq_.assign(at(heads()), first_bounds(shape().n));
+  of_dk_ = of_dv_ = first_bounds(shape().n_k);
+  std::vector<RivalError> all;
+  for (const GradientFamily::Rival& rival : family.rivals) {
+    all.push_back({.name = rival.name});
+    take_rival(rival, all.back());
+  }
+  for (GradientBounds& b : of_dq_) settle(b);
+  settle(of_dk_), settle(of_dv_);
+  return all;
+}
+
+bool GradientGroup::row_fits(int head, int row, const ExactGradients& so_far) const {
+  const std::vector<double>& values = *given_.dq.values[at(head)];
+  for (int c = 0; c < so_far.dq.cols; ++c) {
+    const double y = values[at(row) * at(so_far.dq.cols) + at(c)], x = so_far.dq(row, c);
+    const double size = std::max(std::abs(x), std::abs(y));
+    if (!std::isfinite(size)) return false;
+    const double allowed =
+        of_dq_[at(head)].factor[at(row)] * so_far.dq_error(row, c) + ulp(given_.dq.stored, size) / 2 + 1e-300;
+    if (!(std::abs(x - y) <= allowed)) return false;
+  }
+  return true;
+}
+
+bool GradientGroup::changed(const GradientChange& change, GroupGradients& out, bool checks_dq) const {
+  out.heads.resize(at(heads()));
+  const bool looks = checks_dq && has(GradientTensor::dq);
+  for (int h = 0; h < heads(); ++h) {
+    GradientVariant v = right(h);
+    if (change) change(v, h);
+    const auto fits = [&](int first, int end, const ExactGradients& so_far) {
+      for (int row = first; row < end; ++row)
+        if (!row_fits(h, row, so_far)) return false;
+      return true;
+    };
+    if (!exact_gradients(operands(h), v, rows(h), rounding_, out.heads[at(h)], stop_, looks ? RowsSeen(fits) : RowsSeen{}))
+      return false;
+  }
+  out.sum(given_.dk.stored, given_.dv.stored);
+  return true;
+}
+
+void GradientGroup::changed_on(const std::vector<GradientOperands>& others, const GradientRounding& rounding,
+                               const GradientChange& change, GroupGradients& out) const {
+  out.heads.resize(at(heads()));
+  for (int h = 0; h < heads(); ++h) {
+    const GradientRows rows = gradient_rows(others[at(h)], given_.problem, rounding, stop_);
+    GradientVariant v = right_gradient(given_.problem, rows);
+    change(v, h);
+    exact_gradients(others[at(h)], v, rows, rounding, out.heads[at(h)], stop_);
+  }
+  out.sum(given_.dk.stored, given_.dv.stored);
+}
+
+Tolerance GradientGroup::tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds,
+                                      const Format& stored) const {
+  Tolerance t;
+  t.golden = expected, t.weight = error;
+  t.factor = bounds.factor, t.row = bounds.row, t.whole = bounds.whole;
+  t.at_first_sight.assign(bounds.factor.size(), 1);
+  t.claim.format = given_.format, t.claim.stored = stored;
+  for (double& w : t.weight.values) w += 1e-300;
+  return t;
+}
+
+TensorJudgement GradientGroup::judged(GradientTensor tensor, const GroupGradients& x) const {
+  if (tensor == GradientTensor::dsink) return judged_sink();
+  if (tensor == GradientTensor::dk)
+    return {tensor, held_to(tolerance_of(x.dk, x.dk_error, of_dk_, given_.dk.stored), *given_.dk.values[0], stop_)};
+  if (tensor == GradientTensor::dv)
+    return {tensor, held_to(tolerance_of(x.dv, x.dv_error, of_dv_, given_.dv.stored), *given_.dv.values[0], stop_)};
+  TensorJudgement worst{tensor, {}};
+  for (int h = 0; h < heads(); ++h) {
+    const ExactGradients& e = x.heads[at(h)];
+    HeadJudgement found =
+        held_to(tolerance_of(e.dq, e.dq_error, of_dq_[at(h)], given_.dq.stored), *given_.dq.values[at(h)], stop_);
+    const bool worse =
+        (worst.found.rounded && !found.rounded) || (worst.found.rounded == found.rounded && found.ratio > worst.found.ratio);
+    if (h == 0 || worse) worst.found = std::move(found), worst.head = h;
+  }
+  return worst;
+}
+
+TensorJudgement GradientGroup::judged_sink() const {
+  TensorJudgement worst{GradientTensor::dsink, {}};
+  worst.found.rounded = true;
+  for (int h = 0; h < heads(); ++h) {
+    const SinkGradient expected = sink_gradient(given_.problem, rows(h));
+    const double got = (*given_.dsink)[at(h)], off = std::abs(got - expected.value);
+    const double allowed = 4 * gradient_margin * expected.error + ulp(given_.format, expected.value) / 2;
+    const double ratio = std::isfinite(got) ? off / allowed : std::numeric_limits<double>::infinity();
+    ++worst.found.elements;
+    worst.found.rounded = worst.found.rounded && ratio <= 1, worst.found.suspects += !(ratio <= 1);
+    worst.found.nonfinite += !std::isfinite(got);
+    if (ratio > worst.found.ratio) worst.found.ratio = ratio, worst.head = h;
+    if (std::isfinite(got)) worst.found.max_abs = std::max(worst.found.max_abs, off);
+  }
+  return worst;
+}
+
+std::vector<TensorJudgement> GradientGroup::judged_all(const GroupGradients& expected) const {
+  std::vector<TensorJudgement> all;
+  for (const GradientTensor t : {GradientTensor::dq, GradientTensor::dk, GradientTensor::dv, GradientTensor::dsink})
+    if (has(t)) all.push_back(judged(t, expected));
+  return all;
+}
+
+}  // namespace attoscope

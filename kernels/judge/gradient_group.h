@@ -1,0 +1,93 @@
+/// Gradients that are expected of a group of heads, and how far off a correct kernel may be.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/judge/gradient_judge.h"
+
+namespace attoscope {
+
+/// Correct backward kernels that round in one way: their expected errors, and rivals.
+struct GradientFamily {
+  std::string as;  ///< "" for the usual one
+  GradientRounding rounding{};
+  struct Rival {
+    std::string name;
+    Method forward;
+    GradMethod backward;
+    bool sums_after_cast = false;  ///< the heads of a group
+  };
+  std::vector<Rival> rivals{};
+};
+/// The usual family first: P and dS are rounded to D. Then kernels that round K times the scale, and those op by op.
+std::vector<GradientFamily> gradient_families(const JudgedGradients& given);
+
+/// dQ of each head, dK and dV of the group, and the errors that rounding is expected to leave in them.
+struct GroupGradients {
+  std::vector<ExactGradients> heads;  ///< dK and dV are those of the head
+  Matrix dk, dv, dk_error, dv_error;
+
+  /// Sums dK and dV over the heads. `stored` are their formats, of a kernel that casts before it sums.
+  void sum(const Format& stored_dk, const Format& stored_dv);
+};
+
+/// Bounds of a tensor's rows in units of the expected error.
+struct GradientBounds {
+  std::vector<double> factor, row;  ///< 2 kappa; the largest root mean square over a row
+  double whole = 1.25;
+};
+
+/// A variant of a head's gradient: changes the right one.
+using GradientChange = std::function<void(GradientVariant& variant, int head)>;
+
+/// A group with all that its judgement needs.
+class GradientGroup {
+ public:
+  /// Computes the truth. `stop` must outlive the group.
+  GradientGroup(const JudgedGradients& given, const GradientRounding& rounding, const StopSign& stop);
+
+  /// Derives bounds from rivals; returns the largest of each rival's errors over those expected.
+  std::vector<RivalError> bound_by(const GradientFamily& family);
+
+  const JudgedGradients& given() const { return given_; }
+  int heads() const { return static_cast<int>(operands_.size()); }
+  AttentionShape shape() const { return operands_[0].shape(); }
+  const GradientOperands& operands(int head) const { return operands_[static_cast<std::size_t>(head)]; }
+  const GradientRows& rows(int head) const { return rows_[static_cast<std::size_t>(head)]; }
+  const GradientRounding& rounding() const { return rounding_; }
+  const GroupGradients& truth() const { return truth_; }
+  const StopSign& stop() const { return stop_; }
+  GradientVariant right(int head) const { return right_gradient(given_.problem, rows(head)); }
+  /// True if the tensor was given.
+  bool has(GradientTensor t) const;
+
+  /// The gradients with this change; false if dQ was seen not to be those while it was computed. `checks_dq`: look at that.
+  bool changed(const GradientChange& change, GroupGradients& out, bool checks_dq) const;
+  /// The same on other operands, with their own forward pass, as a kernel rounds them.
+  void changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
+                  GroupGradients& out) const;
+
+  /// A given tensor held to these gradients.
+  TensorJudgement judged(GradientTensor tensor, const GroupGradients& expected) const;
+  /// All given ones of dQ, dK and dV, and dSink held to the truth.
+  std::vector<TensorJudgement> judged_all(const GroupGradients& expected) const;
+
+ private:
+  Tolerance tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds, const Format& stored) const;
+  TensorJudgement judged_sink() const;
+  void take_rival(const GradientFamily::Rival& rival, RivalError& found);
+  bool row_fits(int head, int row, const ExactGradients& so_far) const;
+
+  const JudgedGradients& given_;
+  GradientRounding rounding_;
+  const StopSign& stop_;
+  std::vector<GradientOperands> operands_;
+  std::vector<GradientRows> rows_;
+  GroupGradients truth_;
+  std::vector<GradientBounds> of_dq_;
+  GradientBounds of_dk_, of_dv_;
+};
+
+}  // namespace attoscope

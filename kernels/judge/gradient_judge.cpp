@@ -1,0 +1,101 @@
+#include "kernels/judge/gradient_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/judge/gradient_group.h"
+#include "kernels/parallel/parallel.h"
+
+namespace attoscope {
+namespace {
+
+bool all_rounded(const std::vector<TensorJudgement>& tensors) {
+  return std::ranges::all_of(tensors, [](const TensorJudgement& t) { return t.found.rounded; });
+}
+
+bool all_finite(const GroupGradients& x) {
+  const auto finite = [](const Matrix& m) { return std::ranges::all_of(m.values, [](double y) { return std::isfinite(y); }); };
+  return finite(x.dk) && finite(x.dv) && std::ranges::all_of(x.heads, [&](const ExactGradients& h) { return finite(h.dq); });
+}
+
+/// delta of the O that was given.
+std::vector<double> delta_of(const JudgedGradients& given, const GradientOperands& x, std::size_t head) {
+  const auto columns = static_cast<std::size_t>(x.shape().d_v);
+  std::vector<double> delta(static_cast<std::size_t>(x.shape().n));
+  for (std::size_t i = 0; i < delta.size(); ++i) {
+    for (std::size_t c = 0; c < columns; ++c) delta[i] += (*x.d_o)[i * columns + c] * (*given.o[head])[i * columns + c];
+    if (!x.d_lse.empty()) delta[i] -= x.d_lse[i];
+  }
+  return delta;
+}
+
+/// Gradients that come from a wrong O, or a wrong L, which were given.
+void try_given(const GradientGroup& group, GroupJudgement& judged) {
+  const JudgedGradients& given = group.given();
+  const bool has_lse = !given.lse.empty() && !given.lse[0].empty(), has_o = !given.o_is_rounded && !given.o.empty();
+  for (const auto& [o, lse] : {std::pair{true, false}, {false, true}, {true, true}}) {
+    if ((o && !has_o) || (lse && !has_lse)) continue;
+    GroupGradients expected;
+    group.changed(
+        [&, o = o, lse = lse](GradientVariant& v, int head) {
+          const auto h = static_cast<std::size_t>(head);
+          if (o) v.delta = delta_of(given, group.operands(head), h);
+          if (lse) v.lse = given.lse[h];
+        },
+        expected, false);
+    std::vector<TensorJudgement> tensors = group.judged_all(expected);
+    if (!all_rounded(tensors)) continue;
+    judged.tensors = std::move(tensors), judged.fits_given_o = o, judged.fits_given_lse = lse;
+    return;
+  }
+}
+
+GroupJudgement judged_group(const JudgedGradients& given, const Options& options) {
+  const CancelledSign stop(options.cancelled, options.isa);
+  GroupJudgement judged;
+  for (const GradientFamily& family : gradient_families(given)) {
+    GradientGroup group(given, family.rounding, stop);
+    if (!all_finite(group.truth())) {
+      judged.incomparable = "the gradient of its Q, K, V and dO is NaN or infinite even in fp64";
+      return judged;
+    }
+    std::vector<RivalError> errors = group.bound_by(family);
+    std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
+    const bool rounded = all_rounded(tensors);
+    if (!rounded && !family.as.empty()) continue;
+    judged.tensors = std::move(tensors), judged.as = family.as, judged.family = std::move(errors);
+    if (!rounded) try_given(group, judged);
+    if (judged.rounded()) return judged;
+  }
+  return judged;
+}
+
+}  // namespace
+
+bool GroupJudgement::rounded() const { return incomparable.empty() && all_rounded(tensors); }
+
+GroupJudgement judge_gradients(const JudgedGradients& given, const Options& options) {
+  return on_threads(options.threads, [&] { return judged_group(given, options); });
+}
+
+std::string narrowed_cause(const GroupJudgement& judged) {
+  int seen = 0;
+  bool wrong[3]{};
+  for (const TensorJudgement& t : judged.tensors)
+    if (t.tensor != GradientTensor::dsink) ++seen, wrong[static_cast<std::size_t>(t.tensor)] = !t.found.rounded;
+  const auto [dq, dk, dv] = wrong;
+  if (seen < 3 || !(dq || dk || dv)) return "";
+  if (dq && dk && dv)
+    return "All three are wrong: look at P, that is at L, the scores or the mask, or at dO, which all of them share.";
+  if (dq && dk) return "dQ and dK are wrong and dV is not: P and L are right, look at delta, dP or dS.";
+  if (dk && dv)
+    return "dK and dV are wrong and dQ is not: P and dS are right, look at the sums over queries, or over a group's heads.";
+  if (dq && dv) return "dQ and dV are wrong and dK is not: P and dS are right, look at each of both products.";
+  if (dv) return "dV alone is wrong: P and dS are right, look at P's cast and at the sum of P^T dO.";
+  return dq ? "dQ alone is wrong: dS is right, look at the sum over key tiles and at dQ's scale."
+            : "dK alone is wrong: dS is right, look at the sum over queries and at dK's scale.";
+}
+
+}  // namespace attoscope

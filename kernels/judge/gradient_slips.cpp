@@ -1,0 +1,456 @@
+/// Mistakes that explain wrong gradients: each is computed exactly, and named where every given tensor lies within its
+/// tolerance.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/judge/gradient_group.h"
+#include "kernels/judge/gradient_runs.h"
+#include "kernels/parallel/parallel.h"
+
+namespace attoscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+using enum GradientTensor;
+
+/// Tensors as bits: dQ, dK, dV.
+using Affected = unsigned;
+constexpr Affected in_dq = 1, in_dk = 2, in_dv = 4, in_dq_dk = in_dq | in_dk, in_dk_dv = in_dk | in_dv, in_all = 7;
+constexpr Affected bit_of(GradientTensor t) { return 1u << static_cast<unsigned>(t); }
+
+/// "dQ", "dQ and dK", "dQ, dK and dV"
+std::string texts_of(Affected tensors) {
+  std::vector<std::string> names;
+  for (const GradientTensor t : {dq, dk, dv})
+    if (tensors & bit_of(t)) names.emplace_back(text(t));
+  return names.size() == 1 ? names[0] : names.size() == 2 ? names[0] + " and " + names[1] : "dQ, dK and dV";
+}
+
+/// A mistake and the gradients that it would give; false: it cannot be the one.
+struct Candidate {
+  GradientSlip slip;
+  Affected affects = in_all;
+  std::function<bool(GroupGradients&)> make;
+};
+
+class SlipCandidates {
+ public:
+  SlipCandidates(const GradientGroup& group, const GroupJudgement& judged) : group_(group), judged_(judged) {}
+
+  std::vector<Candidate> all() {
+    scales();
+    deltas();
+    logs();
+    masks();
+    scores();
+    heads();
+    tiles();
+    if (group_.given().format == fp32) short_products();
+    return std::move(all_);
+  }
+
+ private:
+  const Problem& problem() const { return group_.given().problem; }
+
+  void add(std::string kind, std::string text, Affected affects, GradientChange change) {
+    const auto make = [this, affects, change = std::move(change)](GroupGradients& out) {
+      return group_.changed(change, out, (affects & in_dq) != 0);
+    };
+    all_.push_back({{std::move(kind), std::move(text)}, affects, make});
+  }
+  /// A change of the truth itself.
+  void add_edit(std::string kind, std::string text, Affected affects, std::function<void(GroupGradients&)> edit) {
+    const auto make = [this, edit = std::move(edit)](GroupGradients& out) {
+      out = group_.truth();
+      edit(out);
+      return true;
+    };
+    all_.push_back({{std::move(kind), std::move(text)}, affects, make});
+  }
+
+  static void multiply(Matrix& x, Matrix& error, double factor) {
+    for (double& y : x.values) y *= factor;
+    for (double& y : error.values) y *= std::abs(factor);
+  }
+
+  void scales() {
+    const double scale = scale_of(problem());
+    struct Factor {
+      const char* text;
+      double factor;
+    };
+    const Factor factors[]{{"the scale is missing in ", 1 / scale},
+                           {"the scale is applied twice in ", scale},
+                           {"the factor ln 2 is missing (K has the scale times log2 e) in ", std::numbers::log2e},
+                           {"the factor ln 2 is too many in ", std::numbers::ln2},
+                           {"the sign is wrong in ", -1}};
+    for (const Factor& f : factors)
+      for (const Affected where : {in_dq, in_dk, in_dq_dk})
+        if (f.factor != 1)
+          add_edit(f.factor < 0 ? "number" : "scale", f.text + texts_of(where), where,
+                   [where, by = f.factor](GroupGradients& x) {
+                     if (where & in_dq)
+                       for (ExactGradients& h : x.heads) multiply(h.dq, h.dq_error, by);
+                     if (where & in_dk) multiply(x.dk, x.dk_error, by);
+                   });
+  }
+
+  using DeltaOf = std::function<double(const GradientGroup& group, int head, int row)>;
+  void add_delta(std::string kind, std::string text, DeltaOf delta) {
+    add(std::move(kind), std::move(text), in_dq_dk, [this, delta = std::move(delta)](GradientVariant& v, int head) {
+      for (std::size_t i = 0; i < v.delta.size(); ++i) v.delta[i] = delta(group_, head, static_cast<int>(i));
+    });
+  }
+  static double d_lse(const GradientGroup& g, int head, int row) {
+    const std::vector<double>& x = g.operands(head).d_lse;
+    return x.empty() ? 0 : x[at(row)];
+  }
+  static double part_of_delta(const GradientGroup& g, int head, int row, int first, int end) {
+    double sum = 0;
+    const std::vector<double>& d_o = *g.operands(head).d_o;
+    for (int c = first; c < end; ++c) sum += d_o[at(row) * at(g.shape().d_v) + at(c)] * g.rows(head).o(row, c);
+    return sum - d_lse(g, head, row);
+  }
+
+  /// Its error is multiplied as well.
+  void undivided() {
+    add("delta", "delta is that of O before its division by l", in_dq_dk, [this](GradientVariant& v, int head) {
+      const GradientRows& r = group_.rows(head);
+      v.delta_error = r.delta_error;
+      for (std::size_t i = 0; i < v.delta.size(); ++i) {
+        if (!std::isfinite(r.lse[i])) continue;
+        const double l = std::exp(r.lse[i] - r.max[i]), d_l = d_lse(group_, head, static_cast<int>(i));
+        v.delta[i] = (r.delta[i] + d_l) * l - d_l, v.delta_error[i] *= l;
+      }
+    });
+  }
+
+  void deltas() {
+    const int d_v = group_.shape().d_v;
+    add_delta("delta", "no delta: dS is P*dP", [](const GradientGroup&, int, int) { return 0; });
+    add_delta("delta", "delta is that of the first half of O's columns",
+              [d_v](const GradientGroup& g, int h, int i) { return part_of_delta(g, h, i, 0, d_v / 2); });
+    add_delta("delta", "delta is that of the second half of O's columns",
+              [d_v](const GradientGroup& g, int h, int i) { return part_of_delta(g, h, i, d_v / 2, d_v); });
+    undivided();
+    add_delta("delta", "delta has the wrong sign: it is added",
+              [](const GradientGroup& g, int h, int i) { return -g.rows(h).delta[at(i)]; });
+    add_delta("delta", "delta is subtracted twice",
+              [](const GradientGroup& g, int h, int i) { return 2 * g.rows(h).delta[at(i)]; });
+    add_delta("delta", "delta is that of the query before",
+              [](const GradientGroup& g, int h, int i) { return g.rows(h).delta[at(std::max(0, i - 1))]; });
+    if (group_.operands(0).d_lse.empty()) return;
+    add_delta("dlse", "dL, the gradient of the log-sum-exp, is dropped",
+              [](const GradientGroup& g, int h, int i) { return g.rows(h).delta[at(i)] + d_lse(g, h, i); });
+    add_delta("dlse", "dL, the gradient of the log-sum-exp, has the wrong sign",
+              [](const GradientGroup& g, int h, int i) { return g.rows(h).delta[at(i)] + 2 * d_lse(g, h, i); });
+  }
+
+  void add_lse(std::string kind, std::string text, std::function<double(double lse, double max)> lse) {
+    add(std::move(kind), std::move(text), in_all, [this, lse = std::move(lse)](GradientVariant& v, int head) {
+      for (std::size_t i = 0; i < v.lse.size(); ++i)
+        if (std::isfinite(v.lse[i])) v.lse[i] = lse(v.lse[i], group_.rows(head).max[i]);
+    });
+  }
+
+  void logs() {
+    add_lse("lse", "L, in base 2, is read as a natural logarithm", [](double l, double) { return l * std::numbers::log2e; });
+    add_lse("lse", "L, a natural logarithm, is read as one of base 2", [](double l, double) { return l * std::numbers::ln2; });
+    add_lse("lse", "L is ln l without the max", [](double l, double m) { return l - m; });
+    add_lse("lse", "L is the max alone, without ln l", [](double, double m) { return m; });
+    if (!problem().sink) return;
+    add_lse("sink", "L is without the sink",
+            [sink = *problem().sink](double l, double) { return l + std::log1p(-std::exp(sink - l)); });
+  }
+
+  void add_mask(std::string text, std::function<Keys(int row)> keys) {
+    add("mask", std::move(text), in_all, [keys = std::move(keys)](GradientVariant& v, int) { v.keys = keys; });
+  }
+  void add_mask(std::string text, const Mask& mask) {
+    Problem p = problem();
+    p.mask = mask;
+    add_mask(std::move(text), [p](int row) { return visible_keys(p, row); });
+  }
+
+  void masks() {
+    const Problem p = problem();
+    const int n_k = key_count(p);
+    if (p.mask.kind == Mask::Kind::none) {
+      for (const bool top_left : {false, true})
+        if (!top_left || p.n != n_k)
+          add_mask("the backward pass has a causal mask, where none is wanted", {Mask::Kind::causal, 256, top_left});
+      return;
+    }
+    add_mask("the mask is ignored in the backward pass", Mask{});
+    if (p.mask.kind == Mask::Kind::window)
+      add_mask("the window is ignored in the backward pass, which is causal", {Mask::Kind::causal, 256, p.mask.top_left});
+    if (p.mask.kind == Mask::Kind::padding)
+      add_mask("the padding is ignored in the backward pass", {Mask::Kind::causal, 256, p.mask.top_left});
+    if (p.n != n_k) {
+      Mask other = p.mask;
+      other.top_left = !other.top_left;
+      add_mask(other.top_left ? "the backward pass's mask is aligned top-left, with query 0 at the first key"
+                              : "the backward pass's mask is aligned bottom-right, with the last query at the last key",
+               other);
+    }
+    const auto moved = [p, n_k](int first, int end) {
+      return [p, n_k, first, end](int row) {
+        const Keys k = visible_keys(p, row);
+        return Keys{std::max(0, k.first + first), std::min(n_k, k.end + end)};
+      };
+    };
+    add_mask("the backward pass's mask lets every query see one key more", moved(0, 1));
+    add_mask("the backward pass's mask lets every query see one key fewer", moved(0, -1));
+    if (p.mask.kind != Mask::Kind::window) return;
+    add_mask("the backward pass's window is one key wider", moved(-1, 0));
+    add_mask("the backward pass's window is one key narrower", moved(1, 0));
+  }
+
+  void scores() {
+    const Problem& p = problem();
+    if (p.softcap != 0) {
+      add("softcap", "the soft cap's derivative is missing in dS", in_dq_dk,
+          [](GradientVariant& v, int) { v.has_cap_factor = false; });
+      add("softcap", "the soft cap is ignored in the backward pass", in_all, [](GradientVariant& v, int) { v.softcap = 0; });
+    }
+    if (p.alibi != 0)
+      add("bias", "ALiBi's bias is ignored in the backward pass", in_all, [](GradientVariant& v, int) { v.alibi = 0; });
+    const AttentionShape s = group_.shape();
+    if (s.d_v > s.d)
+      add("columns", "dP sums the first d columns of V alone, of d_v", in_dq_dk,
+          [d = s.d](GradientVariant& v, int) { v.dp_columns = d; });
+    if (s.d == s.d_v)
+      add_edit("exchange", "dK and dV are exchanged", in_dk_dv,
+               [](GroupGradients& x) { std::swap(x.dk, x.dv), std::swap(x.dk_error, x.dv_error); });
+  }
+
+  void heads() {
+    const int count = group_.heads();
+    if (count < 2) return;
+    for (int h = 0; h < count; ++h)
+      add_edit("group",
+               "dK and dV are those of head " + std::to_string(h) + " of the group alone, not summed over its " +
+                   std::to_string(count) + " heads",
+               in_dk_dv, [h](GroupGradients& x) {
+                 const ExactGradients& e = x.heads[at(h)];
+                 x.dk = e.dk, x.dv = e.dv, x.dk_error = e.dk_error, x.dv_error = e.dv_error;
+               });
+    for (const auto& [words, factor] : {std::pair{"the heads of a group are summed twice", 2.0},
+                                        {"the heads of a group are averaged, not summed", 1.0 / count}})
+      add_edit("group", words, in_dk_dv, [factor = factor](GroupGradients& x) {
+        multiply(x.dk, x.dk_error, factor), multiply(x.dv, x.dv_error, factor);
+      });
+    for (int h = 0; h < count; ++h)
+      for (int g = h + 1; g < count; ++g)
+        add_edit("group",
+                 "dQ of head " + std::to_string(h) + " and that of head " + std::to_string(g) + " of the group are exchanged",
+                 in_dq, [g, h](GroupGradients& x) {
+                   std::swap(x.heads[at(g)].dq, x.heads[at(h)].dq), std::swap(x.heads[at(g)].dq_error, x.heads[at(h)].dq_error);
+                 });
+  }
+
+  static void count_in(GradientVariant& v, Affected where, const PairCount& count) {
+    if (where & in_dq) v.dq_count = count;
+    if (where & in_dk) v.dk_count = count;
+    if (where & in_dv) v.dv_count = count;
+  }
+
+  void add_run(const CountedRun& run, Affected where, bool of_keys) {
+    std::string text = (of_keys ? "keys " : "queries ") + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
+                       (run.times == 0 ? " are missing in " : " count twice in ") + texts_of(where);
+    add("tile", std::move(text), where, [run, where, of_keys](GradientVariant& v, int) {
+      count_in(v, where, [run, of_keys](int i, int j) {
+        const int x = of_keys ? j : i;
+        return x >= run.first && x < run.end ? run.times : 1.0;
+      });
+    });
+  }
+
+  void tiles() {
+    Affected wrong = 0;
+    for (const TensorJudgement& t : judged_.tensors)
+      if (!t.found.rounded && t.tensor != dsink) wrong |= bit_of(t.tensor);
+    for (const TensorJudgement& t : judged_.tensors) {
+      if (t.found.rounded || t.found.nonfinite > 0 || t.tensor == dsink) continue;
+      const std::optional<CountedRun> run = counted_run(group_, t);
+      if (!run) continue;
+      for (const Affected where : {bit_of(t.tensor), wrong})
+        if (where == wrong || wrong != bit_of(t.tensor)) add_run(*run, where, t.tensor == dq);
+    }
+    for (const int tile : {16, 32, 64, 128})
+      for (const double times : {0.0, 2.0})
+        if (tile < std::max(group_.shape().n, group_.shape().n_k) && wrong != 0)
+          add("tile",
+              "the diagonal tiles of " + std::to_string(tile) + (times == 0 ? " are missing in " : " count twice in ") +
+                  texts_of(wrong),
+              wrong, [wrong, tile, times, shift = diagonal(problem())](GradientVariant& v, int) {
+                count_in(v, wrong, [=](int i, int j) { return (i + shift) / tile == j / tile ? times : 1.0; });
+              });
+  }
+
+  /// Tensor cores that take TF32: Q, K, V, dO, and P and dS as they enter products.
+  void short_products() {
+    const auto make = [this](GroupGradients& out) {
+      std::vector<GradientOperands> shorter;
+      const auto cut = [](std::vector<double> x) {
+        for (double& y : x) y = round(tf32, y);
+        return x;
+      };
+      for (int h = 0; h < group_.heads(); ++h) {
+        const GradientOperands& x = group_.operands(h);
+        Tensors t = *x.tensors;
+        t.q = cut(t.q), t.k = cut(t.k), t.v = cut(t.v);
+        shorter.push_back(gradient_operands(std::make_shared<const Tensors>(std::move(t)),
+                                            std::make_shared<const std::vector<double>>(cut(*x.d_o)), x.d_lse));
+      }
+      GradientRounding rounding = group_.rounding();
+      rounding.format = tf32;
+      group_.changed_on(shorter, rounding, [](GradientVariant& v, int) { v.products = tf32; }, out);
+      return lies_along(out);
+    };
+    all_.push_back({{"format", "products take TF32, not fp32"}, in_all, make});
+  }
+
+  /// True if the given tensors are as far from the truth as these gradients, and in the same direction.
+  bool lies_along(const GroupGradients& x) const {
+    for (const GradientTensor t : {dq, dk, dv}) {
+      if (!group_.has(t)) continue;
+      const JudgedGradients& g = group_.given();
+      const Matrix& wrong = t == dq ? x.heads[0].dq : t == dk ? x.dk : x.dv;
+      const Matrix& right = t == dq ? group_.truth().heads[0].dq : t == dk ? group_.truth().dk : group_.truth().dv;
+      const std::vector<double>& values = *(t == dq ? g.dq : t == dk ? g.dk : g.dv).values[0];
+      double along = 0, apart = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double step = wrong.values[i] - right.values[i];
+        along += step * (values[i] - right.values[i]), apart += step * step;
+      }
+      if (!(along > 0.7 * apart && along < 1.4 * apart)) return false;
+    }
+    return true;
+  }
+
+  const GradientGroup& group_;
+  const GroupJudgement& judged_;
+  std::vector<Candidate> all_;
+};
+
+/// Rows of one tensor that hold one number alone, 0 or NaN.
+std::optional<GradientSlip> unwritten(const GradientGroup& group, const TensorJudgement& t) {
+  if (t.tensor == dsink || t.found.wrong_rows.empty()) return {};
+  const JudgedGradients& g = group.given();
+  const std::vector<double>& values = *(t.tensor == dq   ? g.dq.values[at(t.head)]
+                                        : t.tensor == dk ? g.dk.values[0]
+                                                         : g.dv.values[0]);
+  const int columns = t.tensor == dv ? group.shape().d_v : group.shape().d;
+  const double first = values[at(t.found.wrong_rows[0]) * at(columns)];
+  for (const int row : t.found.wrong_rows)
+    for (int c = 0; c < columns; ++c) {
+      const double x = values[at(row) * at(columns) + at(c)];
+      if (!(x == first) && !(std::isnan(x) && std::isnan(first))) return {};
+    }
+  if (first != 0 && !std::isnan(first)) return {};
+  const std::string place = t.found.where.empty() ? "" : " " + t.found.where;
+  return GradientSlip{
+      "place", std::string(text(t.tensor)) + " is " + (first == 0 ? "0" : "NaN") + place + ", as if it was never written"};
+}
+
+/// NaN in exactly those rows of dQ whose L is below -88.7, where exp(0 - L) overflows in fp32.
+std::optional<GradientSlip> overflowed(const GradientGroup& group, const TensorJudgement& t) {
+  if (t.tensor != dq || t.found.nonfinite == 0) return {};
+  constexpr double limit = -88.7228;
+  int low = 0, agree = 0;
+  const int n = group.shape().n, columns = group.shape().d;
+  const std::vector<double>& values = *group.given().dq.values[at(t.head)];
+  for (int i = 0; i < n; ++i) {
+    const double l = group.rows(t.head).lse[at(i)];
+    const bool is_low = std::isfinite(l) && l < limit;
+    bool nan = false;
+    for (int c = 0; c < columns; ++c) nan = nan || !std::isfinite(values[at(i) * at(columns) + at(c)]);
+    low += is_low, agree += nan == is_low;
+  }
+  if (low == 0 || agree < n) return {};
+  return GradientSlip{"overflow",
+                      "dQ is NaN in exactly the rows whose L is below -88.7, where exp(0 - L) overflows: a padded key counts"};
+}
+
+/// The name of a wrong dSink.
+std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::optional<GradientSlip>& of_others) {
+  const JudgedGradients& g = group.given();
+  const auto all = [&](double factor) {
+    for (int h = 0; h < group.heads(); ++h) {
+      const SinkGradient x = sink_gradient(g.problem, group.rows(h));
+      if (!(std::abs((*g.dsink)[at(h)] - factor * x.value) <= 8 * x.error + ulp(g.format, x.value))) return false;
+    }
+    return true;
+  };
+  if (std::ranges::all_of(*g.dsink, [](double x) { return x == 0; })) return GradientSlip{"sink", "dSink is 0: it was dropped"};
+  if (all(-1)) return GradientSlip{"sink", "dSink has the wrong sign"};
+  return of_others;
+}
+
+/// The candidate that fits best; none: no one does.
+std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vector<Candidate>& candidates, Affected given,
+                                    Affected wrong, bool exactly) {
+  std::optional<GradientSlip> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Candidate& c : candidates) {
+    group.stop().check();
+    if ((wrong & ~c.affects) != 0 || (exactly && c.affects != wrong)) continue;
+    GroupGradients expected;
+    if (!c.make(expected)) continue;
+    double sum = 0;
+    bool fits = true;
+    for (const GradientTensor t : {dq, dk, dv}) {
+      if (!(given & bit_of(t)) || !fits) continue;
+      const HeadJudgement found = group.judged(t, expected).found;
+      fits = found.rounded, sum += found.whole * found.whole;
+    }
+    if (!fits || sum >= 0.8 * least) continue;
+    best = c.slip, least = sum;
+  }
+  return best;
+}
+
+void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options) {
+  const CancelledSign stop(options.cancelled, options.isa);
+  const GradientFamily family = gradient_families(given).front();
+  GradientGroup group(given, family.rounding, stop);
+  group.bound_by(family);
+  Affected all = 0, wrong = 0;
+  for (TensorJudgement& t : judged.tensors) {
+    if (t.tensor == dsink) continue;
+    all |= bit_of(t.tensor);
+    if (t.found.rounded) continue;
+    t.slip = overflowed(group, t);
+    if (!t.slip) t.slip = unwritten(group, t);
+    if (!t.slip) wrong |= bit_of(t.tensor);
+  }
+  std::optional<GradientSlip> slip;
+  if (wrong != 0) {
+    const std::vector<Candidate> candidates = SlipCandidates(group, judged).all();
+    Affected considered = wrong;
+    for (const TensorJudgement& t : judged.tensors)
+      if (t.tensor != dsink && t.found.rounded) considered |= bit_of(t.tensor);
+    slip = best_of(group, candidates, considered, wrong, false);
+    for (TensorJudgement& t : judged.tensors) {
+      if (t.tensor == dsink || !(wrong & bit_of(t.tensor))) continue;
+      t.slip = slip ? slip : best_of(group, candidates, bit_of(t.tensor), bit_of(t.tensor), true);
+    }
+  }
+  for (TensorJudgement& t : judged.tensors)
+    if (t.tensor == dsink && !t.found.rounded) t.slip = sink_slip(group, slip);
+}
+
+}  // namespace
+
+void find_gradient_slips(const JudgedGradients& given, GroupJudgement& judged, const Options& options) {
+  if (judged.rounded() || !judged.incomparable.empty()) return;
+  on_threads(options.threads, [&] { search(given, judged, options); });
+}
+
+}  // namespace attoscope

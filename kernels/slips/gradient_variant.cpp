@@ -1,0 +1,327 @@
+#include "kernels/slips/gradient_variant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kernels/parallel/parallel.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity(), of_sums = 0x1p-24;
+constexpr int panel = 64;  ///< rows of Q that are computed before dK and dV take them
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
+double* row_of(std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
+double square(double x) { return x * x; }
+
+/// Adds `rows` rows of x, each times its factor, to `out`; rows are `stride` numbers apart.
+void add_rows(const double* x, const double* factor, int rows, int columns, std::ptrdiff_t stride, double* out) {
+  int i = 0;
+  for (; i + 4 <= rows; i += 4, x += 4 * stride) {  // four together stay in registers
+    const double *a = x, *b = a + stride, *c = b + stride, *d = c + stride;
+    const double f = factor[i], g = factor[i + 1], h = factor[i + 2], l = factor[i + 3];
+    for (int j = 0; j < columns; ++j) out[j] += (f * a[j] + g * b[j]) + (h * c[j] + l * d[j]);
+  }
+  for (; i < rows; ++i, x += stride)
+    for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
+}
+
+std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns) {
+  std::vector<double> y(x.size());
+  for (int i = 0; i < rows; ++i)
+    for (int c = 0; c < columns; ++c) y[at(c) * at(rows) + at(i)] = x[at(i) * at(columns) + at(c)];
+  return y;
+}
+
+std::vector<double> squares_of(const std::vector<double>& x) {
+  std::vector<double> y(x.size());
+  std::ranges::transform(x, y.begin(), square);
+  return y;
+}
+
+/// The Euclidean norms of rows, from squares.
+std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int columns) {
+  std::vector<double> y(at(rows));
+  for (int i = 0; i < rows; ++i)
+    for (int c = 0; c < columns; ++c) y[at(i)] += squares[at(i) * at(columns) + at(c)];
+  for (double& z : y) z = std::sqrt(z);
+  return y;
+}
+
+/// Scores as attention has them, and t = S / softcap before ALiBi's bias.
+class Scores {
+ public:
+  Scores(double scale, double softcap, double alibi, int diagonal)
+      : scale_(scale), softcap_(softcap), alibi_(alibi), diagonal_(diagonal) {}
+  explicit Scores(const Problem& p) : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p)) {}
+  explicit Scores(const GradientVariant& v) : Scores(v.scale, v.softcap, v.alibi, v.diagonal) {}
+  double of(double product, int row, int key, double& t) const {
+    double s = product * scale_;
+    if (softcap_ != 0) t = std::tanh(s / softcap_), s = softcap_ * t;
+    return alibi_ == 0 ? s : s - alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
+  }
+
+ private:
+  double scale_, softcap_, alibi_;
+  int diagonal_;
+};
+
+/// q.k of a row with the keys, at their places in `out`.
+void row_products(const std::vector<double>& x, const std::vector<double>& y_columns, int row, int columns, int n_k, int used,
+                  Keys keys, double* out) {
+  std::fill(out + keys.first, out + keys.end, 0.0);
+  add_rows(y_columns.data() + keys.first, row_of(x, row, columns), used, keys.end - keys.first, n_k, out + keys.first);
+}
+
+/// A pair of a query and a key.
+struct Pair {
+  double p, dp, y, ds, f;  ///< y is dS without the soft cap's factor f
+};
+Pair pair_of(const GradientVariant& v, const Scores& scores, int row, int key, double product, double dp) {
+  double t = 0;
+  const double s = scores.of(product, row, key, t), lse = v.lse[at(row)];
+  Pair x{.p = std::isfinite(lse) ? std::exp(s - lse) : 0, .dp = dp, .y = 0, .ds = 0, .f = 1};
+  if (v.softcap != 0 && v.has_cap_factor) x.f = 1 - t * t;
+  x.y = x.p * (dp - v.delta[at(row)]);
+  x.ds = x.y * x.f;
+  return x;
+}
+
+/// A pass over panels of rows.
+class Pass {
+ public:
+  Pass(const GradientOperands& x, const GradientVariant& v, const GradientRows& rows, const GradientRounding& r,
+       ExactGradients& out, const StopSign& stop)
+      : x_(x),
+        v_(v),
+        rows_(rows),
+        r_(r),
+        out_(out),
+        stop_(stop),
+        shape_(x.shape()),
+        scores_(v),
+        least_(ulp(r.format, 0.0) / 2),
+        of_D_(std::max(epsilon(r.format) / 2, of_sums)) {
+    const auto size = at(panel) * at(shape_.n_k);
+    for (std::vector<double>* part : {&p_, &ds_, &p_error_, &ds_error_}) part->resize(size);
+    for (Matrix* m : {&out.dq, &out.dq_error}) *m = {shape_.n, shape_.d, std::vector<double>(at(shape_.n) * at(shape_.d))};
+    for (Matrix* m : {&out.dk, &out.dk_error}) *m = {shape_.n_k, shape_.d, std::vector<double>(at(shape_.n_k) * at(shape_.d))};
+    for (Matrix* m : {&out.dv, &out.dv_error})
+      *m = {shape_.n_k, shape_.d_v, std::vector<double>(at(shape_.n_k) * at(shape_.d_v))};
+  }
+
+  bool run(const RowsSeen& seen) {
+    for (int first = (shape_.n - 1) / panel * panel; first >= 0; first -= panel) {
+      stop_.check();
+      const int end = std::min(first + panel, shape_.n);
+      parallel_for(first, end, [&](int row) { do_row(row, row - first); });
+      if (seen && !seen(first, end, out_)) return false;
+      parallel_for(0, (shape_.n_k + 15) / 16, [&](int block) { do_keys(16 * block, first, end - first); });
+    }
+    finish(out_.dk, out_.dk_error, v_.scale * v_.dk_factor, shape_.n);
+    finish(out_.dv, out_.dv_error, v_.dv_factor, shape_.n);
+    return true;
+  }
+
+ private:
+  void do_row(int row, int place) {
+    double *const p = row_of(p_, place, shape_.n_k), *const ds = row_of(ds_, place, shape_.n_k),
+                  *const p_error = row_of(p_error_, place, shape_.n_k), *const ds_error = row_of(ds_error_, place, shape_.n_k);
+    for (double* part : {p, ds, p_error, ds_error}) std::fill_n(part, shape_.n_k, 0.0);
+    const Keys keys = v_.keys(row);
+    if (keys.empty()) return;
+    const int count = keys.end - keys.first, dp_columns = v_.dp_columns > 0 ? v_.dp_columns : shape_.d_v;
+    std::vector<double> s(at(shape_.n_k)), dp(at(shape_.n_k)), of_dq(at(shape_.n_k)), of_delta(at(shape_.n_k));
+    row_products(x_.tensors->q, x_.k_columns, row, shape_.d, shape_.n_k, shape_.d, keys, s.data());
+    row_products(*x_.d_o, x_.v_columns, row, shape_.d_v, shape_.n_k, dp_columns, keys, dp.data());
+    const double relative = rows_.relative[at(row)],
+                 delta_error = (v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[at(row)];
+    for (int j = keys.first; j < keys.end; ++j) {
+      const std::size_t key = at(j);
+      const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key]);
+      double error =
+          square(relative * x.ds) + square(least_) + square(x.p * x.f * r_.unit * x_.d_o_length[at(row)] * x_.v_length[key]);
+      if (v_.softcap != 0) error += square(r_.unit * x.y);
+      if (r_.stores_dP) error += square(of_D_ * x.p * x.f * x.dp);
+      const double dq = v_.dq_count ? v_.dq_count(row, j) : 1, dk = v_.dk_count ? v_.dk_count(row, j) : 1,
+                   dv = v_.dv_count ? v_.dv_count(row, j) : 1;
+      const double in_P = v_.products ? round(*v_.products, x.p) : x.p, in_dS = v_.products ? round(*v_.products, x.ds) : x.ds;
+      p[key] = dv * in_P, ds[key] = dk * in_dS;
+      p_error[key] = square(dv) * (square(relative * x.p) + square(least_));
+      ds_error[key] = square(dk) * (error + square(x.p * x.f * delta_error));
+      of_dq[key] = dq * in_dS, s[key] = square(dq) * error, of_delta[key] = dq * x.p * x.f;
+    }
+    std::vector<double> along(at(shape_.d));
+    double *const out = row_of(out_.dq.values, row, shape_.d), *const spread = row_of(out_.dq_error.values, row, shape_.d);
+    add_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_dq.data() + keys.first, count, shape_.d, shape_.d, out);
+    add_rows(row_of(x_.k_squares, keys.first, shape_.d), s.data() + keys.first, count, shape_.d, shape_.d, spread);
+    add_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_delta.data() + keys.first, count, shape_.d, shape_.d,
+             along.data());
+    const double factor = v_.scale * v_.dq_factor, sums = of_sums * std::sqrt(static_cast<double>(count));
+    for (int c = 0; c < shape_.d; ++c) {
+      out[c] *= factor;
+      spread[c] = std::sqrt(square(factor) * (spread[c] + square(delta_error * along[at(c)])) + square(sums * out[c]));
+    }
+  }
+
+  /// Adds a panel of rows to 16 keys.
+  void do_keys(int first_key, int first_row, int rows) {
+    std::vector<double> factor(at(rows));
+    const auto add = [&](const std::vector<double>& pairs, int key, const std::vector<double>& x, int columns, Matrix& out) {
+      int first = rows, end = 0;
+      for (int i = 0; i < rows; ++i) {
+        factor[at(i)] = pairs[at(i) * at(shape_.n_k) + at(key)];
+        if (factor[at(i)] != 0) first = std::min(first, i), end = i + 1;
+      }
+      if (first < end)
+        add_rows(row_of(x, first_row + first, columns), factor.data() + first, end - first, columns, columns,
+                 row_of(out.values, key, columns));
+    };
+    for (int key = first_key; key < std::min(first_key + 16, shape_.n_k); ++key) {
+      add(ds_, key, x_.tensors->q, shape_.d, out_.dk);
+      add(ds_error_, key, x_.q_squares, shape_.d, out_.dk_error);
+      add(p_, key, *x_.d_o, shape_.d_v, out_.dv);
+      add(p_error_, key, x_.d_o_squares, shape_.d_v, out_.dv_error);
+    }
+  }
+
+  static void finish(Matrix& out, Matrix& spread, double factor, int terms) {
+    const double sums = of_sums * std::sqrt(static_cast<double>(terms));
+    for (std::size_t i = 0; i < out.values.size(); ++i) {
+      out.values[i] *= factor;
+      spread.values[i] = std::sqrt(square(factor) * spread.values[i] + square(sums * out.values[i]));
+    }
+  }
+
+  const GradientOperands& x_;
+  const GradientVariant& v_;
+  const GradientRows& rows_;
+  const GradientRounding& r_;
+  ExactGradients& out_;
+  const StopSign& stop_;
+  AttentionShape shape_;
+  Scores scores_;
+  double least_, of_D_;                              ///< smallest error of a stored P or dS; relative one
+  std::vector<double> p_, ds_, p_error_, ds_error_;  ///< of a panel, panel x n_k; errors squared
+};
+
+}  // namespace
+
+GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::shared_ptr<const std::vector<double>> d_o,
+                                   std::vector<double> d_lse) {
+  const Tensors& t = *tensors;
+  GradientOperands x{.tensors = tensors, .d_o = d_o, .d_lse = std::move(d_lse)};
+  x.k_columns = by_columns(t.k, t.n_k, t.d), x.v_columns = by_columns(t.v, t.n_k, t.d_v);
+  x.q_squares = squares_of(t.q), x.k_squares = squares_of(t.k), x.d_o_squares = squares_of(*d_o);
+  x.q_length = lengths_of(x.q_squares, t.n, t.d), x.k_length = lengths_of(x.k_squares, t.n_k, t.d);
+  x.v_length = lengths_of(squares_of(t.v), t.n_k, t.d_v), x.d_o_length = lengths_of(x.d_o_squares, t.n, t.d_v);
+  return x;
+}
+
+GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
+                           const StopSign& stop) {
+  const AttentionShape shape = x.shape();
+  const Scores scores(problem);
+  const double longest_k = shape.n_k > 0 ? *std::ranges::max_element(x.k_length) : 0,
+               of_P = std::max(epsilon(rounding.format) / 2, of_sums);
+  const auto n = at(shape.n);
+  GradientRows r{.o = {shape.n, shape.d_v, std::vector<double>(n * at(shape.d_v))},
+                 .max = std::vector<double>(n, -infinity),
+                 .lse = std::vector<double>(n, -infinity),
+                 .delta = std::vector<double>(n),
+                 .relative = std::vector<double>(n, of_P),
+                 .delta_error = std::vector<double>(n)};
+  parallel_for(0, shape.n, [&](int i) {
+    stop.check();
+    const Keys keys = visible_keys(problem, i);
+    if (keys.empty()) return;
+    std::vector<double> s(at(shape.n_k));
+    row_products(x.tensors->q, x.k_columns, i, shape.d, shape.n_k, shape.d, keys, s.data());
+    double m = -infinity, l = 0, spread = 0, t = 0;
+    for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)] = scores.of(s[at(j)], i, j, t));
+    if (problem.sink) l = std::exp(*problem.sink - m);
+    for (int j = keys.first; j < keys.end; ++j) l += s[at(j)] = std::exp(s[at(j)] - m);
+    for (int j = keys.first; j < keys.end; ++j) s[at(j)] /= l, spread += square(s[at(j)] * x.v_length[at(j)]);
+    double* const o = row_of(r.o.values, i, shape.d_v);
+    add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
+             o);
+    const double score =
+        std::abs(scale_of(problem)) * x.q_length[at(i)] * longest_k + std::abs(problem.alibi) * std::max(shape.n, shape.n_k);
+    double delta = 0, stored = 0, length = 0;
+    for (int c = 0; c < shape.d_v; ++c) {
+      const double d_o = row_of(*x.d_o, i, shape.d_v)[c];
+      delta += d_o * o[c], length += square(o[c]);
+      stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
+    }
+    r.max[at(i)] = m, r.lse[at(i)] = m + std::log(l), r.relative[at(i)] = of_P + rounding.unit * (4 + score);
+    r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
+    r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
+                                     square(rounding.unit * x.d_o_length[at(i)]) * length);
+  });
+  return r;
+}
+
+GradientVariant right_gradient(const Problem& p, const GradientRows& rows) {
+  return {.scale = scale_of(p),
+          .keys = [p](int row) { return visible_keys(p, row); },
+          .softcap = p.softcap,
+          .alibi = p.alibi,
+          .diagonal = diagonal(p),
+          .lse = rows.lse,
+          .delta = rows.delta};
+}
+
+bool exact_gradients(const GradientOperands& x, const GradientVariant& variant, const GradientRows& rows,
+                     const GradientRounding& rounding, ExactGradients& out, const StopSign& stop, const RowsSeen& seen) {
+  return Pass(x, variant, rows, rounding, out, stop).run(seen);
+}
+
+PairNumbers pairs_of_row(const GradientOperands& x, const GradientVariant& v, int row) {
+  const AttentionShape shape = x.shape();
+  const Keys keys = v.keys(row);
+  PairNumbers numbers{std::vector<double>(at(shape.n_k)), std::vector<double>(at(shape.n_k))};
+  if (keys.empty()) return numbers;
+  std::vector<double> s(at(shape.n_k)), dp(at(shape.n_k));
+  row_products(x.tensors->q, x.k_columns, row, shape.d, shape.n_k, shape.d, keys, s.data());
+  row_products(*x.d_o, x.v_columns, row, shape.d_v, shape.n_k, shape.d_v, keys, dp.data());
+  for (int j = keys.first; j < keys.end; ++j) {
+    const Pair pair = pair_of(v, Scores(v), row, j, s[at(j)], dp[at(j)]);
+    numbers.p[at(j)] = pair.p, numbers.ds[at(j)] = pair.ds;
+  }
+  return numbers;
+}
+
+PairNumbers pairs_of_key(const GradientOperands& x, const GradientVariant& v, int key) {
+  const AttentionShape shape = x.shape();
+  PairNumbers numbers{std::vector<double>(at(shape.n)), std::vector<double>(at(shape.n))};
+  for (int i = 0; i < shape.n; ++i) {
+    const Keys keys = v.keys(i);
+    if (key < keys.first || key >= keys.end) continue;
+    double s = 0, dp = 0;
+    for (int c = 0; c < shape.d; ++c) s += row_of(x.tensors->q, i, shape.d)[c] * row_of(x.tensors->k, key, shape.d)[c];
+    for (int c = 0; c < shape.d_v; ++c) dp += row_of(*x.d_o, i, shape.d_v)[c] * row_of(x.tensors->v, key, shape.d_v)[c];
+    const Pair pair = pair_of(v, Scores(v), i, key, s, dp);
+    numbers.p[at(i)] = pair.p, numbers.ds[at(i)] = pair.ds;
+  }
+  return numbers;
+}
+
+SinkGradient sink_gradient(const Problem& problem, const GradientRows& rows) {
+  SinkGradient sum;
+  double spread = 0;
+  if (!problem.sink) return sum;
+  for (std::size_t i = 0; i < rows.lse.size(); ++i) {
+    if (!std::isfinite(rows.lse[i])) continue;
+    const double p = std::exp(*problem.sink - rows.lse[i]);
+    sum.value -= p * rows.delta[i];
+    spread += square(p * rows.delta_error[i]) + square(of_sums * (4 + std::abs(rows.lse[i])) * p * rows.delta[i]);
+  }
+  sum.error = std::sqrt(spread + square(of_sums * sum.value) * static_cast<double>(rows.lse.size()));
+  return sum;
+}
+
+}  // namespace attoscope

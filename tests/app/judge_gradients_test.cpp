@@ -1,0 +1,154 @@
+// `attoscope judge --do --dq --dk --dv`: right gradients pass, wrong ones are named, and files that do not fit get a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/app/outcome.h"
+#include "tests/questions/planted_gradients.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using namespace planted;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string shape(int heads, int n, int d) {
+  return "(" + std::to_string(heads) + ", " + std::to_string(n) + (d > 0 ? ", " + std::to_string(d) : "") + ")";
+}
+
+/// Two heads of Q that share one of K and V, 64 x 16, with a sink and dL.
+struct Files {
+  static constexpr int n = 64, d = 16, heads = 2;
+  TemporaryDirectory scratch;
+  JudgedGradients given;
+
+  explicit Files(const GradientMistake& mistake = {}) {
+    GradientCall call = gradient_call({.shape = AttentionShape::square(n, d), .heads = heads, .of_dl = true}, causal, bf16, 1);
+    call.p.sink = 1;
+    given = gradients_of(call, GradientKind::flash, mistake);
+    std::vector<double> q, o, d_o, d_lse;
+    for (std::size_t h = 0; h < heads; ++h) {
+      append(q, given.heads[h]->q), append(o, *given.o[h]), append(d_o, *given.d_o[h]), append(d_lse, given.d_lse[h]);
+    }
+    write("q", shape(heads, n, d), q), write("k", shape(1, n, d), given.heads[0]->k);
+    write("v", shape(1, n, d), given.heads[0]->v), write("o", shape(heads, n, d), o), write("do", shape(heads, n, d), d_o);
+    write("dlse", shape(heads, n, 0), d_lse), write("dsink", "(2,)", *given.dsink);
+    std::vector<double> dq;
+    for (const auto& head : given.dq.values) append(dq, *head);
+    write("dq", shape(heads, n, d), dq), write("dk", shape(1, n, d), *given.dk.values[0]);
+    write("dv", shape(1, n, d), *given.dv.values[0]);
+  }
+  static void append(std::vector<double>& all, const std::vector<double>& x) { all.insert(all.end(), x.begin(), x.end()); }
+  void write(const std::string& name, const std::string& shape_text, const std::vector<double>& x) const {
+    std::string bytes;
+    for (const double y : x) {
+      const auto z = static_cast<float>(y);
+      bytes.append(reinterpret_cast<const char*>(&z), sizeof z);
+    }
+    scratch.write(name + ".npy", npy(npy_header("<f4", shape_text), bytes));
+  }
+  std::vector<std::string> command(const std::vector<std::string>& gradients, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{"judge", "--mask", "causal", "--sink", "1", "--threads", "1"};
+    for (const char* part : {"q", "k", "v", "o"}) all.insert(all.end(), {std::string("--") + part, file(part)});
+    for (const std::string& part : gradients) all.insert(all.end(), {"--" + part, file(part)});
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  std::string file(const std::string& name) const { return scratch / (name + ".npy"); }
+};
+
+const std::vector<std::string> all_gradients{"do", "dq", "dk", "dv", "dlse", "dsink"};
+
+TEST(JudgeGradients, RightOnesAreRounded) {
+  const Files files;
+  const Outcome outcome = attoscope(files.command(all_gradients, {"--json", "-"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const json told = json::parse(outcome.out);
+  EXPECT_EQ(told["verdict"], "rounded");
+  ASSERT_EQ(told["gradients"].size(), 4u);
+  const char* const names[]{"dq", "dk", "dv", "dsink"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const json& g = told["gradients"][i];
+    EXPECT_EQ(g["tensor"], names[i]);
+    EXPECT_EQ(g["verdict"], "rounded");
+    EXPECT_LE(g["ratio"].get<double>(), 1);
+    EXPECT_TRUE(g["slip"].is_null());
+  }
+  EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr("dQ, dK, dV and dSink are rounded"));
+  for (const char* one : {"dq", "dk", "dv"}) EXPECT_EQ(attoscope(files.command({"do", "dlse", one})).code, 0) << one;
+  EXPECT_EQ(attoscope(files.command({"do", "dq", "dk", "dv"})).code, 3) << "without dL they are wrong";
+}
+
+TEST(JudgeGradients, WithoutThemNothingIsSaid) {
+  const Files files;
+  const Outcome outcome = attoscope(files.command({}, {"--json", "-"}));
+  ASSERT_EQ(outcome.code, 0);
+  EXPECT_FALSE(json::parse(outcome.out).contains("gradients"));
+}
+
+TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
+  GradientMistake mistake;
+  mistake.delta = [](const RowState&) { return 0; };
+  const Files files(mistake);
+  const std::string page = files.scratch / "page.html";
+  const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--json", "-", "--report", page}));
+  ASSERT_EQ(outcome.code, 3) << outcome.err;
+  const json told = json::parse(outcome.out);
+  EXPECT_EQ(told["verdict"], "wrong");
+  EXPECT_FALSE(told["ok"].get<bool>());
+  EXPECT_EQ(told["gradients"][0]["slip"]["kind"], "delta");
+  EXPECT_EQ(told["gradients"][1]["verdict"], "wrong");
+  EXPECT_EQ(told["gradients"][2]["verdict"], "rounded");
+  EXPECT_THAT(told["sentences"][0].get<std::string>(),
+              AllOf(StartsWith("Wrong: dQ and dK are wrong: no delta"), HasSubstr("O is rounded")));
+  EXPECT_THAT(told["sentences"][2].get<std::string>(), HasSubstr("P and L are right"));
+  std::ifstream in(page);
+  const std::string html{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(html, AllOf(HasSubstr("<h2>Gradients</h2>"), HasSubstr("no delta")));
+  EXPECT_THAT(attoscope(files.command({"do", "dq", "dk", "dv", "dlse"})).out, HasSubstr("dQ"));
+}
+
+/// dK and dV of each head of Q by itself.
+TEST(JudgeGradients, HeadsOfQAreAcceptedAndSaid) {
+  const Files files;
+  GradientCall call =
+      gradient_call({.shape = AttentionShape::square(Files::n, Files::d), .heads = 2, .of_dl = true}, causal, bf16, 1);
+  call.p.sink = 1;
+  std::vector<double> dk, dv;
+  for (int h = 0; h < 2; ++h) {
+    GradientMistake one;
+    one.only_head = h;
+    const JudgedGradients of_head = gradients_of(call, GradientKind::flash, one);
+    Files::append(dk, *of_head.dk.values[0]), Files::append(dv, *of_head.dv.values[0]);
+  }
+  files.write("dk", shape(2, Files::n, Files::d), dk), files.write("dv", shape(2, Files::n, Files::d), dv);
+  const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("heads of Q"));
+}
+
+TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
+  const Files files;
+  expect_refused(files.command({"dq"}), 1, "--do is missing");
+  expect_refused(files.command({"do"}), 2, "--dq, --dk, --dv");
+  files.write("dk", shape(1, Files::n, Files::d / 2), std::vector<double>(Files::n * Files::d / 2));
+  expect_refused(files.command({"do", "dk"}), 1, "dk.npy");
+  files.write("dlse", shape(2, Files::n / 2, 0), std::vector<double>(Files::n));
+  expect_refused(files.command({"do", "dq", "dlse"}), 1, "(batch, heads, n)");
+  files.write("dsink", "(3,)", {1, 2, 3});
+  expect_refused(files.command({"do", "dsink"}), 1, "one number for each of 2 heads");
+  expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");
+}
+
+}  // namespace
+}  // namespace attoscope::testing

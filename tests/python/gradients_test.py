@@ -1,0 +1,110 @@
+"""Gradients through the package: what is passed on, what `check` runs, and the program's own answers."""
+import math
+import sys
+import types
+import unittest
+from unittest import mock
+
+import attoscope
+from support import ROUNDED, Case, plain_attention, random_matrix
+
+ONE = [[1.0, 2.0], [3.0, 4.0]]
+
+
+def plain_gradients(q, k, v, d_o):
+    """O, dQ, dK and dV of lists [n][d] in Python's own arithmetic."""
+    scale, n, d = 1 / math.sqrt(len(q[0])), len(q), len(q[0])
+    dot = lambda x, y: math.fsum(map(float.__mul__, x, y))  # noqa: E731
+    o = plain_attention(q, k, v)
+    dq, dk, dv = ([[0.0] * d for _ in range(n)] for _ in range(3))
+    for i in range(n):
+        scores = [scale * dot(q[i], row) for row in k]
+        largest = max(scores)
+        weights = [math.exp(s - largest) for s in scores]
+        total, delta = math.fsum(weights), dot(d_o[i], o[i])
+        for j in range(n):
+            p = weights[j] / total
+            ds = scale * p * (dot(d_o[i], v[j]) - delta)
+            for c in range(d):
+                dq[i][c] += ds * k[j][c]
+                dk[j][c] += ds * q[i][c]
+                dv[j][c] += p * d_o[i][c]
+    return o, dq, dk, dv
+
+
+class StandInTensor:
+    """What `check` asks of a torch tensor, over nested lists."""
+
+    dtype = device = None
+
+    def __init__(self, values):
+        self.values, self.shape, self.asked = values, (len(values), len(values[0])), False
+
+    def detach(self):
+        return StandInTensor(self.values)
+
+    clone = detach
+
+    def to(self, _):
+        return self
+
+    def requires_grad_(self, _):
+        self.asked = True
+        return self
+
+    def tolist(self):
+        return self.values
+
+    def __array__(self, *_):
+        raise TypeError("a list is enough")
+
+
+class Passing(Case):
+    def test_gradients_are_passed_by_their_names(self):
+        self.stand_in(ROUNDED)
+        attoscope.judge(ONE, ONE, ONE, ONE, do=ONE, dq=ONE, dk="dk.npy", lse=[1.0, 2.0])
+        words = self.commands()[-1]
+        for name in ("do", "dq", "lse"):
+            self.assertTrue([word for word in words if word.startswith(f"--{name}=") and word.endswith(f":{name}")], words)
+        self.assertIn("--dk=dk.npy", words)
+        self.assertFalse([word for word in words if word.startswith("--dv")])
+
+    def test_numbers_of_heads_do_not_fit_groups(self):
+        self.stand_in(ROUNDED)
+        said = self.sentence_of(attoscope.BadOption, attoscope.judge, [ONE, ONE], [ONE, ONE], [ONE], [ONE], do=[ONE, ONE], dq=[ONE, ONE],
+                                sink=[1.0, 2.0])
+        self.assertIn("share K and V", said)
+
+    def test_check_runs_the_function_with_autograd(self):
+        asked = []
+        torch = types.ModuleType("torch")
+        torch.autograd = types.SimpleNamespace(
+            grad=lambda o, inputs, d_o, allow_unused: (asked.append((o, d_o)), [x.values for x in inputs[:2]] + [None])[1])
+        torch.zeros_like = lambda x: [[0.0] * x.shape[1] for _ in range(x.shape[0])]
+        seen = []
+        with mock.patch.dict(sys.modules, {"torch": torch}), mock.patch("attoscope.judging.judge") as judge:
+            found = attoscope.check(lambda q, k, v: (seen.append((q, k, v)), (q, "log-sum-exp"))[1], *map(StandInTensor, (ONE, ONE, ONE)),
+                                    do=ONE, mask="causal")
+        self.assertIs(found, judge.return_value)
+        self.assertTrue(all(x.asked for x in seen[0]))
+        self.assertEqual(asked[0][1], ONE)
+        self.assertEqual(judge.call_args.kwargs, {"do": ONE, "dq": ONE, "dk": ONE, "dv": [[0.0, 0.0], [0.0, 0.0]], "mask": "causal"})
+
+    def test_check_takes_tensors_of_torch(self):
+        self.assertIn("torch", self.sentence_of(attoscope.BadTensor, attoscope.check, lambda q, k, v: q, ONE, ONE, ONE))
+
+
+class Answers(Case):
+    def test_right_and_wrong_gradients(self):
+        q, k, v, d_o = (random_matrix(40, 8, seed) for seed in range(4))
+        o, dq, dk, dv = plain_gradients(q, k, v, d_o)
+        found = attoscope.assert_attention_close(o, q, k, v, do=d_o, dq=dq, dk=dk, dv=dv)
+        self.assertEqual([(row["tensor"], row["verdict"]) for row in found.gradients], [("dq", "rounded"), ("dk", "rounded"), ("dv", "rounded")])
+        wrong = attoscope.judge(o, q, k, v, do=d_o, dq=[[x * math.sqrt(8) for x in row] for row in dq], dk=dk, dv=dv)
+        self.assertFalse(wrong.ok)
+        self.assertIn("scale", wrong.gradients[0]["slip"]["kind"])
+        self.assertIn("dQ", wrong.sentence)
+
+
+if __name__ == "__main__":
+    unittest.main()

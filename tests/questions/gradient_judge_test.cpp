@@ -1,0 +1,161 @@
+// Gradients of correct kernels that must never be failed, and planted mistakes, which are named rightly or not at all.
+#include "kernels/judge/gradient_judge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "kernels/backward/backward.h"
+#include "kernels/experiment/rules.h"
+#include "tests/questions/planted_gradients.h"
+
+namespace attoscope {
+namespace {
+
+using namespace planted;
+
+std::string said(const GroupJudgement& judged) {
+  std::string words = judged.incomparable + judged.as;
+  for (const TensorJudgement& t : judged.tensors)
+    words += std::string(" ") + std::string(text(t.tensor)) + " " + std::to_string(t.found.ratio) + " whole " +
+             std::to_string(t.found.whole) + (t.found.rounded ? " rounded" : " wrong") +
+             (t.slip ? " [" + t.slip->kind + ": " + t.slip->text + "]" : "") + " " + t.found.where + ";";
+  return words;
+}
+
+const Mask masks[]{{}, causal, window(40)};
+
+/// The exact gradient that the judge derives its tolerance with is golden's.
+TEST(GradientJudge, TruthIsGolden) {
+  for (int k = 0; k < 12; ++k) {
+    const GradientCall call = gradient_call({.shape = {60 + k, 70, 24, 40}, .of_dl = k % 2 == 0}, masks[k % 3], bf16, 5);
+    Problem p = call.p;
+    if (k / 3 == 1) p.softcap = 3;
+    if (k / 3 == 2) p.alibi = 0.1, p.scale = 0.3;
+    if (k / 3 == 3) p.sink = 0.5;
+    const auto tensors = std::make_shared<const Tensors>(call.heads[0]);
+    const auto d_o = std::make_shared<const Values>(call.d_o[0]);
+    const Values d_lse = call.d_lse.empty() ? Values{} : call.d_lse[0];
+    p.input = testing::given(*tensors);
+    const Gradients golden = golden_gradients(p, *tensors, {*d_o, d_lse}, false);
+    const GradientOperands x = gradient_operands(tensors, d_o, d_lse);
+    const GradientRounding rounding{bf16, bf16};
+    const StopSign stop;
+    const GradientRows rows = gradient_rows(x, p, rounding, stop);
+    ExactGradients exact;
+    ASSERT_TRUE(exact_gradients(x, right_gradient(p, rows), rows, rounding, exact, stop));
+    for (const auto& [mine, its] : {std::pair{&exact.dq, &golden.dq}, {&exact.dk, &golden.dk}, {&exact.dv, &golden.dv}}) {
+      ASSERT_EQ(mine->values.size(), its->values.size());
+      for (std::size_t i = 0; i < its->values.size(); ++i)
+        EXPECT_NEAR(mine->values[i], its->values[i], 1e-11 * (1 + std::abs(its->values[i]))) << k;
+    }
+    EXPECT_NEAR(sink_gradient(p, rows).value, golden.dsink, 1e-11 * (1 + std::abs(golden.dsink)));
+  }
+}
+
+/// Gradients of a wrong O are those of that O, and gradients of the right one are right.
+TEST(GradientJudge, AWrongOutputIsTold) {
+  const GradientCall call = gradient_call({}, causal, bf16, 3);
+  JudgedGradients given = gradients_of(call, GradientKind::flash);
+  Values o = *given.o[0];
+  for (double& x : o) x = round(bf16, 1.5 * x);
+  given.o[0] = std::make_shared<const Values>(o), given.o_is_rounded = false;
+  EXPECT_TRUE(judge_gradients(given).rounded());
+  EXPECT_FALSE(judge_gradients(given).fits_given_o);
+  GradientMistake mistake;
+  mistake.delta = [&](const RowState& r) {
+    double sum = 0;
+    for (int c = 0; c < r.d_v; ++c) sum += o[static_cast<std::size_t>(r.row * r.d_v + c)] * r.d_o[c];
+    return sum;
+  };
+  JudgedGradients of_that = gradients_of(call, GradientKind::flash, mistake);
+  of_that.o = given.o, of_that.o_is_rounded = false;
+  const GroupJudgement judged = judge_gradients(of_that);
+  EXPECT_TRUE(judged.rounded() && judged.fits_given_o) << said(judged);
+  of_that.o_is_rounded = true;
+  EXPECT_FALSE(judge_gradients(of_that).rounded());
+}
+
+TEST(GradientJudge, WhichTensorsAreWrongNarrowsTheCause) {
+  const auto of = [](bool dq, bool dk, bool dv) {
+    GroupJudgement judged;
+    for (const auto& [tensor, wrong] :
+         {std::pair{GradientTensor::dq, dq}, {GradientTensor::dk, dk}, {GradientTensor::dv, dv}}) {
+      TensorJudgement t{tensor, {}};
+      t.found.rounded = !wrong;
+      judged.tensors.push_back(t);
+    }
+    return narrowed_cause(judged);
+  };
+  EXPECT_EQ(of(false, false, false), "");
+  EXPECT_NE(of(true, true, false).find("delta"), std::string::npos);
+  EXPECT_NE(of(true, true, true).find("L"), std::string::npos);
+  EXPECT_NE(of(false, false, true).find("P's cast"), std::string::npos);
+  EXPECT_NE(of(false, true, true).find("queries"), std::string::npos);
+}
+
+TEST(GradientJudge, NoCorrectKernelFails) {
+  const CallSizes sizes[]{{.shape = AttentionShape::square(150, 32)},
+                          {.shape = {70, 130, 24, 40}, .heads = 3},
+                          {.shape = AttentionShape::square(128, 64), .of_dl = true},
+                          {.shape = AttentionShape::square(33, 16), .heads = 4},
+                          {.shape = {96, 96, 64, 32}, .size = 4}};
+  int outputs = 0, failed = 0, k = 0;
+  for (const GradientKind kind : gradient_kinds)
+    for (const Format& f : planted_formats())
+      for (const Mask& mask : masks)
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          CallSizes size = sizes[static_cast<std::size_t>(++k) % std::size(sizes)];
+          GradientCall call = gradient_call(size, mask, f, seed);
+          if (k % 7 == 3) call.p.softcap = 5;
+          if (k % 7 == 4) call.p.alibi = 0.03;
+          if (k % 7 == 5) call.p.sink = 1;
+          const GroupJudgement judged = judge_gradients(gradients_of(call, kind));
+          ++outputs, failed += !judged.rounded();
+          EXPECT_TRUE(judged.rounded()) << "kind " << static_cast<int>(kind) << ", " << name(f) << ", mask "
+                                        << static_cast<int>(mask.kind) << ", case " << k << ": " << said(judged);
+        }
+  std::printf("%d correct gradients, %d failed\n", outputs, failed);
+}
+
+/// The formats and masks under which a slip is planted.
+bool is_planted(const PlantedGradient& planted, const Mask& mask, const Format& f) {
+  using Needs = PlantedGradient::Needs;
+  if (planted.needs == Needs::a_mask && mask.kind == Mask::Kind::none) return false;
+  return planted.needs != Needs::fp32_numbers || f == fp32;
+}
+
+TEST(GradientJudge, PlantedSlipsAreNamed) {
+  int planted_count = 0, passed = 0, named = 0, misnamed = 0;
+  for (const PlantedGradient& planted : planted_gradients())
+    for (const Format& f : planted_formats())
+      for (const Mask& mask : masks) {
+        if (!is_planted(planted, mask, f)) continue;
+        GradientCall call = gradient_call(planted.sizes, mask, f, 7);
+        if (planted.problem) planted.problem(call.p);
+        const JudgedGradients given = gradients_of(call, GradientKind::flash, planted.mistake(call));
+        GroupJudgement judged = judge_gradients(given);
+        find_gradient_slips(given, judged);
+        SCOPED_TRACE(std::string(planted.kind) + ", " + name(f) + ", mask " + std::to_string(static_cast<int>(mask.kind)) +
+                     ": " + said(judged));
+        ++planted_count;
+        bool any = false;
+        for (const TensorJudgement& t : judged.tensors) {
+          const bool meant = std::string(planted.wrong).find(name(t.tensor)) != std::string::npos;
+          EXPECT_TRUE(meant || t.found.rounded) << text(t.tensor) << " is right";
+          if (t.found.rounded) continue;
+          const bool right = t.slip && std::regex_search(t.slip->kind + ": " + t.slip->text, std::regex(planted.name));
+          EXPECT_TRUE(right) << text(t.tensor);
+          any = any || right, misnamed += t.slip && !right;
+        }
+        EXPECT_FALSE(judged.rounded());
+        passed += judged.rounded(), named += any;
+      }
+  std::printf("%d planted, %d passed, %d named, %d misnamed tensors\n", planted_count, passed, named, misnamed);
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,491 @@
+#include "tests/questions/planted_gradients.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+namespace attoscope::planted {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+Values drawn_values(int count, std::uint64_t seed) {
+  testing::Dice dice(seed);
+  Values x;
+  for (int i = 0; i < count; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
+  return x;
+}
+
+/// One head of Q in the backward pass, in float, as kernels compute.
+class PlainHead {
+ public:
+  PlainHead(const GradientCall& call, int head, GradientKind kind, const GradientMistake& mistake)
+      : call_(call),
+        p_(call.p),
+        t_(call.heads[at(head)]),
+        d_o_(call.d_o[at(head)]),
+        head_(head),
+        kind_(kind),
+        mistake_(mistake),
+        o(at(t_.n * t_.d_v)),
+        dq(at(t_.n * t_.d)),
+        dk(at(t_.n_k * t_.d)),
+        dv(at(t_.n_k * t_.d_v)) {
+    for (int i = 0; i < t_.n; ++i) row(i);
+    const float factor = kind == GradientKind::memory_efficient ? 1 : static_cast<float>(scale_of(p_));
+    for (double& x : dq) x = static_cast<float>(x) * static_cast<float>(factor * mistake.dq_factor);
+    for (double& x : dk) x = static_cast<float>(x) * static_cast<float>(factor * mistake.dk_factor);
+    for (double& x : dv) x *= mistake.dv_factor;
+  }
+
+ private:
+  const GradientCall& call_;
+  const Problem& p_;
+  const Tensors& t_;
+  const Values& d_o_;
+  int head_;
+  GradientKind kind_;
+  const GradientMistake& mistake_;
+
+ public:
+  Values o, dq, dk, dv;
+  double dsink = 0;
+
+ private:
+  float to_D(double x) const { return static_cast<float>(round(call_.f, x)); }
+  float operand(double x) const { return static_cast<float>(mistake_.tf32_products ? round(tf32, x) : x); }
+  float dot(const double* x, const double* y, int count) const {
+    float sum = 0;
+    for (int c = 0; c < count; ++c) sum = std::fma(operand(x[c]), operand(y[c]), sum);
+    return sum;
+  }
+  /// The score, and the soft cap's derivative.
+  float score(int i, int j, bool caps, bool biases, float& derivative) const {
+    float s = 0;
+    const double *const q = &t_.q[at(i * t_.d)], *const k = &t_.k[at(j * t_.d)];
+    if (kind_ == GradientKind::prescaled && p_.softcap == 0) {
+      for (int c = 0; c < t_.d; ++c) s = std::fma(operand(q[c]), to_D(k[c] * scale_of(p_) * std::numbers::log2e), s);
+      s *= std::numbers::ln2_v<float>;
+    } else {
+      s = dot(q, k, t_.d) * static_cast<float>(scale_of(p_));
+      if (kind_ == GradientKind::eager) s = to_D(s);
+    }
+    derivative = 1;
+    if (p_.softcap != 0 && caps) {
+      const float x = std::tanh(s / static_cast<float>(p_.softcap));
+      s = static_cast<float>(p_.softcap) * x, derivative = 1 - x * x;
+    }
+    return biases ? s - static_cast<float>(p_.alibi * std::abs(i + diagonal(p_) - j)) : s;
+  }
+
+  bool right_sees(int i, int j) const {
+    const Keys keys = visible_keys(p_, i);
+    return j >= keys.first && j < keys.end;
+  }
+
+  RowState forward(int i) {
+    std::vector<float> s(at(t_.n_k));
+    float unused, m = -std::numeric_limits<float>::infinity(), l = 0;
+    for (int j = 0; j < t_.n_k; ++j)
+      if (right_sees(i, j)) {
+        const bool prescaled = kind_ == GradientKind::prescaled;
+        const GradientKind kind = kind_;
+        if (prescaled) kind_ = GradientKind::flash;
+        s[at(j)] = score(i, j, true, true, unused);
+        kind_ = kind;
+        m = std::max(m, s[at(j)]);
+      }
+    RowState r{.head = head_, .row = i, .o = &o[at(i * t_.d_v)], .d_o = &d_o_[at(i * t_.d_v)], .d_v = t_.d_v};
+    if (!call_.d_lse.empty()) r.d_lse = call_.d_lse[at(head_)][at(i)];
+    if (!std::isfinite(m)) {
+      r.lse = -infinity;
+      return r;
+    }
+    if (p_.sink) l = std::exp(static_cast<float>(*p_.sink) - m);
+    std::vector<float> sum(at(t_.d_v));
+    for (int j = 0; j < t_.n_k; ++j)
+      if (right_sees(i, j)) l += std::exp(s[at(j)] - m);
+    for (int j = 0; j < t_.n_k; ++j)
+      if (right_sees(i, j)) {
+        const float e = std::exp(s[at(j)] - m);
+        for (int c = 0; c < t_.d_v; ++c)
+          sum[at(c)] = std::fma(to_D(e), static_cast<float>(t_.v[at(j * t_.d_v + c)]), sum[at(c)]);
+      }
+    float delta = 0;
+    for (int c = 0; c < t_.d_v; ++c) {
+      o[at(i * t_.d_v + c)] = to_D(sum[at(c)] / l);
+      delta = std::fma(static_cast<float>(o[at(i * t_.d_v + c)]), static_cast<float>(r.d_o[c]), delta);
+    }
+    r.m = m, r.l = l, r.lse = m + std::log(l), r.delta = delta - static_cast<float>(r.d_lse);
+    return r;
+  }
+
+  void row(int i) {
+    const RowState r = forward(i);
+    if (!std::isfinite(r.lse)) return;
+    const float without_sink = p_.sink && !mistake_.sinks ? std::log(static_cast<float>(r.l - std::exp(*p_.sink - r.m))) : 0;
+    const float lse = static_cast<float>(mistake_.lse                 ? mistake_.lse(r)
+                                         : p_.sink && !mistake_.sinks ? r.m + without_sink
+                                                                      : r.lse);
+    std::vector<float> p(at(t_.n_k)), dp(at(t_.n_k)), f(at(t_.n_k));
+    float from_p = 0;
+    const auto sees = [&](int j) { return mistake_.sees ? mistake_.sees(call_, i, j) : right_sees(i, j); };
+    for (int j = 0; j < t_.n_k; ++j) {
+      if (!sees(j)) continue;
+      p[at(j)] = std::exp(score(i, j, mistake_.caps, mistake_.biases, f[at(j)]) - lse);
+      if (kind_ == GradientKind::eager || kind_ == GradientKind::memory_efficient) p[at(j)] = to_D(p[at(j)]);
+      dp[at(j)] = dot(r.d_o, &t_.v[at(j * t_.d_v)], mistake_.dp_columns > 0 ? mistake_.dp_columns : t_.d_v);
+      if (kind_ == GradientKind::eager) dp[at(j)] = to_D(dp[at(j)]);
+      from_p = std::fma(p[at(j)], dp[at(j)], from_p);
+    }
+    float delta = static_cast<float>(mistake_.delta ? mistake_.delta(r) : r.delta);
+    if (kind_ == GradientKind::eager && !mistake_.delta) delta = from_p - static_cast<float>(r.d_lse);
+    if (p_.sink) dsink -= std::exp(*p_.sink - lse) * delta;
+    for (int j = 0; j < t_.n_k; ++j) {
+      if (!sees(j)) continue;
+      float ds = p[at(j)] * (dp[at(j)] - delta) * (mistake_.cap_derivative && mistake_.caps ? f[at(j)] : 1);
+      if (kind_ == GradientKind::memory_efficient) ds *= static_cast<float>(scale_of(p_));
+      if (kind_ != GradientKind::fp32_inside) ds = to_D(ds), p[at(j)] = to_D(p[at(j)]);
+      add(ds * (mistake_.in_dq ? static_cast<float>(mistake_.in_dq(i, j)) : 1), &t_.k[at(j * t_.d)], t_.d, &dq[at(i * t_.d)]);
+      add(ds * (mistake_.in_dk ? static_cast<float>(mistake_.in_dk(i, j)) : 1), &t_.q[at(i * t_.d)], t_.d, &dk[at(j * t_.d)]);
+      add(p[at(j)] * (mistake_.in_dv ? static_cast<float>(mistake_.in_dv(i, j)) : 1), r.d_o, t_.d_v, &dv[at(j * t_.d_v)]);
+    }
+  }
+  void add(float factor, const double* x, int count, double* sum) const {
+    for (int c = 0; c < count; ++c) sum[c] = std::fma(operand(factor), operand(x[c]), static_cast<float>(sum[c]));
+  }
+};
+
+void add_to(Values& sum, const Values& x) {
+  sum.resize(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
+}
+
+std::shared_ptr<const Values> shared(Values x, const Format& f) { return stored(std::move(x), f); }
+
+}  // namespace
+
+GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Format& f, std::uint64_t seed) {
+  GradientCall call{.p = with_shape(Problem{}, sizes.shape), .heads = {}, .d_o = {}, .f = f};
+  call.p.mask = mask;
+  for (int h = 0; h < sizes.heads; ++h) {
+    call.heads.push_back(drawn(sizes.shape, seed * 100 + static_cast<std::uint64_t>(h)));
+    for (double& x : call.heads.back().q) x *= sizes.size;
+    for (int i = 0; sizes.low && i < sizes.shape.n; ++i) call.heads.back().q[at(i * sizes.shape.d)] = i / 16 % 2 == 0 ? 8 : 16;
+    for (int j = 0; sizes.low && j < sizes.shape.n_k; ++j) call.heads.back().k[at(j * sizes.shape.d)] = -40;
+    if (h > 0) call.heads.back().k = call.heads[0].k, call.heads.back().v = call.heads[0].v;
+    call.d_o.push_back(drawn_values(sizes.shape.n * sizes.shape.d_v, seed * 1000 + static_cast<std::uint64_t>(h)));
+    if (sizes.of_dl) call.d_lse.push_back(drawn_values(sizes.shape.n, seed * 2000 + static_cast<std::uint64_t>(h)));
+  }
+  return call;
+}
+
+JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const GradientMistake& mistake) {
+  JudgedGradients g;
+  g.problem = call.p, g.format = g.stored_o = call.f;
+  Values dk, dv, dsink;
+  const auto heads = static_cast<int>(call.heads.size());
+  for (int h = 0; h < heads; ++h) {
+    const PlainHead plain(call, h, kind, mistake);
+    g.heads.push_back(std::make_shared<const Tensors>(call.heads[at(h)]));
+    g.d_o.push_back(std::make_shared<const Values>(call.d_o[at(h)]));
+    g.d_lse.push_back(call.d_lse.empty() ? Values{} : call.d_lse[at(h)]);
+    g.o.push_back(std::make_shared<const Values>(plain.o));
+    g.dq.values.push_back(shared(plain.dq, call.f));
+    dsink.push_back(static_cast<float>(plain.dsink));
+    if (mistake.only_head >= 0 && h != mistake.only_head) continue;
+    add_to(dk, plain.dk), add_to(dv, plain.dv);
+  }
+  const double times = mistake.averages ? 1.0 / heads : mistake.sums_twice ? 2 : 1;
+  for (Values* x : {&dk, &dv})
+    for (double& y : *x) y *= times;
+  g.dk.values = {shared(dk, call.f)}, g.dv.values = {shared(dv, call.f)};
+  g.dq.stored = g.dk.stored = g.dv.stored = call.f;
+  if (call.p.sink) g.dsink = dsink;
+  if (mistake.writes) mistake.writes(g);
+  return g;
+}
+
+namespace {
+
+using Needs = PlantedGradient::Needs;
+using Call = GradientCall;
+
+std::function<GradientMistake(const Call&)> always(GradientMistake m) {
+  return [m = std::move(m)](const Call&) { return m; };
+}
+
+GradientMistake of_delta(std::function<double(const RowState&)> delta) {
+  GradientMistake m;
+  m.delta = std::move(delta);
+  return m;
+}
+GradientMistake of_lse(std::function<double(const RowState&)> lse) {
+  GradientMistake m;
+  m.lse = std::move(lse);
+  return m;
+}
+
+double part_of_delta(const RowState& r, int first, int end) {
+  double sum = 0;
+  for (int c = first; c < end; ++c) sum += r.o[c] * r.d_o[c];
+  return sum - r.d_lse;
+}
+
+/// A run of keys or queries, `times` as often.
+GradientMistake counted(std::function<bool(int, int)> chosen, double times, bool dq, bool dk, bool dv) {
+  const auto count = [chosen = std::move(chosen), times](int i, int j) { return chosen(i, j) ? times : 1; };
+  GradientMistake m;
+  if (dq) m.in_dq = count;
+  if (dk) m.in_dk = count;
+  if (dv) m.in_dv = count;
+  return m;
+}
+bool keys_64(int, int j) { return j >= 64 && j < 128; }
+bool last_keys(int, int j) { return j >= 128; }
+bool queries_32(int i, int) { return i >= 96 && i < 128; }
+bool diagonal_tile(int i, int j) { return i / 32 == j / 32; }
+
+GradientMistake scaled_by(double dq, double dk, double dv = 1) {
+  GradientMistake m;
+  m.dq_factor = dq, m.dk_factor = dk, m.dv_factor = dv;
+  return m;
+}
+
+GradientMistake written(std::function<void(JudgedGradients&)> writes) {
+  GradientMistake m;
+  m.writes = std::move(writes);
+  return m;
+}
+void overwrite(std::shared_ptr<const Values>& x, int first, int end, int columns, double value) {
+  Values y = *x;
+  std::fill(y.begin() + first * columns, y.begin() + end * columns, value);
+  x = std::make_shared<const Values>(std::move(y));
+}
+
+std::function<bool(const Call&, int, int)> sees_under(std::function<Mask(const Mask&)> other) {
+  return [other = std::move(other)](const Call& call, int i, int j) {
+    Problem p = call.p;
+    p.mask = other(p.mask);
+    const Keys keys = visible_keys(p, i);
+    return j >= keys.first && j < keys.end;
+  };
+}
+
+void add_delta_slips(std::vector<PlantedGradient>& all) {
+  const CallSizes with_dl{.of_dl = true};
+  all.push_back({"no delta", "delta: .*(no delta|delta is missing)", "dq dk", {}, {}, always(of_delta([](const RowState&) {
+                   return 0;
+                 }))});
+  all.push_back({"delta of the first half",
+                 "delta: .*first half|delta: .*16 columns",
+                 "dq dk",
+                 {},
+                 {},
+                 always(of_delta([](const RowState& r) { return part_of_delta(r, 0, r.d_v / 2); }))});
+  all.push_back({"delta of the second half",
+                 "delta: .*(second|last) half|delta: .*16 columns",
+                 "dq dk",
+                 {},
+                 {},
+                 always(of_delta([](const RowState& r) { return part_of_delta(r, r.d_v / 2, r.d_v); }))});
+  all.push_back(
+      {"delta of O before its division", "delta: .*before .*divi", "dq dk", {}, {}, always(of_delta([](const RowState& r) {
+         return r.delta * r.l;
+       }))});
+  all.push_back(
+      {"delta added", "delta: .*(sign|added)", "dq dk", {}, {}, always(of_delta([](const RowState& r) { return -r.delta; }))});
+  all.push_back(
+      {"delta twice", "delta: .*twice", "dq dk", {}, {}, always(of_delta([](const RowState& r) { return 2 * r.delta; }))});
+  all.push_back({"dL dropped", "(dlse|delta): .*(dL|log-sum-exp)", "dq dk", with_dl, {}, always(of_delta([](const RowState& r) {
+                   return r.delta + r.d_lse;
+                 }))});
+  all.push_back({"dL with the other sign",
+                 "(dlse|delta): .*(dL|log-sum-exp).*sign|(dlse|delta): .*sign.*dL",
+                 "dq dk",
+                 with_dl,
+                 {},
+                 always(of_delta([](const RowState& r) { return r.delta + 2 * r.d_lse; }))});
+}
+
+void add_lse_slips(std::vector<PlantedGradient>& all) {
+  all.push_back(
+      {"L in base 2 read as natural", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) {
+         return r.lse * std::numbers::log2e;
+       }))});
+  all.push_back({"natural L read as base 2", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) {
+                   return r.lse * std::numbers::ln2;
+                 }))});
+  all.push_back(
+      {"L without the max", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) { return std::log(r.l); }))});
+  all.push_back(
+      {"L is the max alone", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) { return r.m; }))});
+  GradientMistake no_sink;
+  no_sink.sinks = false;
+  all.push_back(
+      {"L without the sink", "(sink|lse): .*sink", "dq dk dv dsink", {}, [](Problem& p) { p.sink = 2; }, always(no_sink)});
+}
+
+void add_scale_slips(std::vector<PlantedGradient>& all) {
+  const double scale = 1 / std::sqrt(32.0);
+  all.push_back({"no scale in dQ", "scale: .*dQ.*", "dq", {}, {}, always(scaled_by(1 / scale, 1))});
+  all.push_back({"no scale in dK", "scale: .*dK.*", "dk", {}, {}, always(scaled_by(1, 1 / scale))});
+  all.push_back({"no scale in both", "scale: .*dQ and dK.*", "dq dk", {}, {}, always(scaled_by(1 / scale, 1 / scale))});
+  all.push_back({"scale twice in dQ", "scale: .*twice.*dQ|scale: .*dQ.*twice", "dq", {}, {}, always(scaled_by(scale, 1))});
+  all.push_back({"scale twice in dK", "scale: .*twice.*dK|scale: .*dK.*twice", "dk", {}, {}, always(scaled_by(1, scale))});
+  all.push_back({"scale twice in both", "scale: .*twice", "dq dk", {}, {}, always(scaled_by(scale, scale))});
+  all.push_back({"dQ without ln 2", "scale: .*(ln 2|log2)", "dq", {}, {}, always(scaled_by(std::numbers::log2e, 1))});
+  all.push_back({"dK times ln 2", "scale: .*(ln 2|log2)", "dk", {}, {}, always(scaled_by(1, std::numbers::ln2))});
+}
+
+void add_mask_slips(std::vector<PlantedGradient>& all) {
+  GradientMistake none, more, fewer, other_side;
+  none.sees = sees_under([](const Mask&) { return Mask{}; });
+  const auto shifted = [](int by) {
+    return [by](const Call& call, int i, int j) {
+      const Keys keys = visible_keys(call.p, i);
+      return j >= keys.first && j < std::min(keys.end + by, call.heads[0].n_k);
+    };
+  };
+  more.sees = shifted(1), fewer.sees = shifted(-1);
+  other_side.sees = sees_under([](Mask m) {
+    m.top_left = !m.top_left;
+    return m;
+  });
+  all.push_back({"mask ignored", "mask: .*(ignored|missing|without|no )", "dq dk dv", {}, {}, always(none), Needs::a_mask});
+  all.push_back({"one key more", "mask: .*one key more", "dq dk dv", {}, {}, always(more), Needs::a_mask});
+  all.push_back({"one key fewer", "mask: .*one key (fewer|less)", "dq dk dv", {}, {}, always(fewer), Needs::a_mask});
+  const CallSizes wide{.shape = {100, 150, 32, 32}};
+  all.push_back({"aligned on the other side",
+                 "mask: .*(top-left|first key|other side|aligned)",
+                 "dq dk dv",
+                 wide,
+                 {},
+                 always(other_side),
+                 Needs::a_mask});
+  GradientMistake no_window;
+  no_window.sees = sees_under([](const Mask&) { return causal; });
+  all.push_back(
+      {"window ignored", "mask: .*window", "dq dk dv", {}, [](Problem& p) { p.mask = window(40); }, always(no_window)});
+}
+
+void add_score_slips(std::vector<PlantedGradient>& all) {
+  const auto capped = [](Problem& p) { p.softcap = 2; };
+  const auto biased = [](Problem& p) { p.alibi = 0.05; };
+  GradientMistake no_derivative, no_cap, no_bias;
+  no_derivative.cap_derivative = no_cap.caps = no_bias.biases = false;
+  all.push_back({"soft cap without its derivative", "softcap: .*derivative", "dq dk", {}, capped, always(no_derivative)});
+  all.push_back({"soft cap ignored", "softcap: ", "dq dk dv", {}, capped, always(no_cap)});
+  all.push_back({"bias ignored", "(bias|alibi): ", "dq dk dv", {}, biased, always(no_bias)});
+  GradientMistake columns;
+  columns.dp_columns = 32;
+  all.push_back(
+      {"dP of the first d columns", "columns: .*(d_v|columns)", "dq dk", {.shape = {150, 150, 32, 48}}, {}, always(columns)});
+  GradientMistake short_products;
+  short_products.tf32_products = true;
+  all.push_back(
+      {"TF32 products", "format: .*(TF32|tf32)", "dq dk dv", {.size = 1}, {}, always(short_products), Needs::fp32_numbers});
+}
+
+void add_tile_slips(std::vector<PlantedGradient>& all) {
+  all.push_back({"keys lost in dQ",
+                 "tile: .*keys 64 to 127.*(missing|lost|never).*dQ|tile: .*dQ.*keys 64 to 127",
+                 "dq",
+                 {},
+                 {},
+                 always(counted(keys_64, 0, true, false, false))});
+  all.push_back(
+      {"keys twice in dQ", "tile: .*keys 64 to 127.*twice", "dq", {}, {}, always(counted(keys_64, 2, true, false, false))});
+  all.push_back(
+      {"last keys lost in dQ", "tile: .*keys 128 to 149", "dq", {}, {}, always(counted(last_keys, 0, true, false, false))});
+  all.push_back({"queries lost in dK and dV",
+                 "tile: .*queries 96 to 127",
+                 "dk dv",
+                 {},
+                 {},
+                 always(counted(queries_32, 0, false, true, true))});
+  all.push_back({"queries twice in dK and dV",
+                 "tile: .*queries 96 to 127.*twice",
+                 "dk dv",
+                 {},
+                 {},
+                 always(counted(queries_32, 2, false, true, true))});
+  all.push_back(
+      {"queries lost in dK", "tile: .*queries 96 to 127.*", "dk", {}, {}, always(counted(queries_32, 0, false, true, false))});
+  all.push_back(
+      {"queries lost in dV", "tile: .*queries 96 to 127.*", "dv", {}, {}, always(counted(queries_32, 0, false, false, true))});
+  all.push_back(
+      {"diagonal tile lost in dQ", "tile: .*diagonal", "dq", {}, {}, always(counted(diagonal_tile, 0, true, false, false))});
+  all.push_back({"diagonal tile twice in dK and dV",
+                 "tile: .*diagonal.*twice|tile: .*twice.*diagonal",
+                 "dk dv",
+                 {},
+                 {},
+                 always(counted(diagonal_tile, 2, false, true, true))});
+}
+
+void add_group_slips(std::vector<PlantedGradient>& all) {
+  const CallSizes four{.heads = 4}, three{.shape = AttentionShape::square(100, 32), .heads = 3};
+  GradientMistake last, first, twice, averages;
+  last.only_head = 3, first.only_head = 0, twice.sums_twice = averages.averages = true;
+  all.push_back({"only the last head of a group", "group: .*head 3", "dk dv", four, {}, always(last)});
+  all.push_back({"only the first head of a group", "group: .*head 0", "dk dv", four, {}, always(first)});
+  all.push_back({"a group summed twice", "group: .*twice", "dk dv", three, {}, always(twice)});
+  all.push_back({"a group averaged", "group: .*(average|mean)", "dk dv", four, {}, always(averages)});
+  all.push_back({"dQ of heads exchanged", "group: .*head", "dq", four, {}, always(written([](JudgedGradients& g) {
+                   std::swap(g.dq.values[0], g.dq.values[1]);
+                 }))});
+}
+
+void add_written_slips(std::vector<PlantedGradient>& all) {
+  all.push_back({"dK and dV exchanged", "exchange: .*dK and dV", "dk dv", {}, {}, always(written([](JudgedGradients& g) {
+                   std::swap(g.dk.values, g.dv.values);
+                 }))});
+  all.push_back({"rows of dQ unwritten",
+                 "place: .*128 to 149.*dQ|place: .*dQ.*128 to 149",
+                 "dq",
+                 {},
+                 {},
+                 always(written([](JudgedGradients& g) { overwrite(g.dq.values[0], 128, 150, 32, 0); }))});
+  all.push_back({"rows of dK unwritten",
+                 "place: .*64 to 79.*dK|place: .*dK.*64 to 79",
+                 "dk",
+                 {},
+                 {},
+                 always(written([](JudgedGradients& g) { overwrite(g.dk.values[0], 64, 80, 32, 0); }))});
+  all.push_back({"rows of dV NaN", "place: .*dV", "dv", {}, {}, always(written([](JudgedGradients& g) {
+                   overwrite(g.dv.values[0], 32, 64, 32, std::nan(""));
+                 }))});
+  all.push_back({"dSink dropped",
+                 "sink: .*(dSink|sink)",
+                 "dsink",
+                 {},
+                 [](Problem& p) { p.sink = 1; },
+                 always(written([](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), 0.0); }))});
+  const CallSizes low{.shape = {120, 150, 32, 32}, .low = true};
+  all.push_back({"padded keys", "overflow: .*(padd|-88)", "dq", low, {}, [](const Call& call) {
+                   return written([call](JudgedGradients& g) {
+                     const Seen x{call.heads[0], call.p};
+                     for (int i = 0; i < call.heads[0].n; ++i) {
+                       double m = -infinity;
+                       for (int j = 0; j < call.heads[0].n_k; ++j) m = std::max(m, x.score(i, j));
+                       double l = 0;
+                       for (int j = 0; j < call.heads[0].n_k; ++j) l += std::exp(x.score(i, j) - m);
+                       if (m + std::log(l) < -88.7228) overwrite(g.dq.values[0], i, i + 1, 32, std::nan(""));
+                     }
+                   });
+                 }});
+}
+
+}  // namespace
+
+std::vector<PlantedGradient> planted_gradients() {
+  std::vector<PlantedGradient> all;
+  for (const auto add : {add_delta_slips, add_lse_slips, add_scale_slips, add_mask_slips, add_score_slips, add_tile_slips,
+                         add_group_slips, add_written_slips})
+    add(all);
+  return all;
+}
+
+}  // namespace attoscope::planted

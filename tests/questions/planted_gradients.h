@@ -1,0 +1,76 @@
+/// Plain backward kernels, written row by row in float and double, with a mistake planted in them.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/judge/gradient_judge.h"
+#include "tests/questions/planted_slips.h"
+
+namespace attoscope::planted {
+
+/// Roundings of correct kernels (kernels/backward/README.md and its sources).
+enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, prescaled };
+inline constexpr std::array gradient_kinds{GradientKind::fp32_inside, GradientKind::flash, GradientKind::memory_efficient,
+                                           GradientKind::flex,        GradientKind::eager, GradientKind::prescaled};
+
+/// A group of heads of Q that share K and V.
+struct GradientCall {
+  Problem p;                    ///< without tensors
+  std::vector<Tensors> heads;   ///< equal K and V
+  std::vector<Values> d_o;      ///< of each
+  std::vector<Values> d_lse{};  ///< of each, or none
+  Format f = bf16;
+};
+
+/// A call of such sizes, of numbers that every format holds; `of_dl`: with a gradient of the log-sum-exp.
+struct CallSizes {
+  AttentionShape shape = AttentionShape::square(150, 32);
+  int heads = 1;
+  bool of_dl = false;
+  double size = 1;   ///< of Q
+  bool low = false;  ///< scores about -57 and -113, 16 rows each
+};
+GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Format& f, std::uint64_t seed);
+
+/// A query of a kernel that may be mistaken.
+struct RowState {
+  int head = 0, row = 0;
+  double m = 0, l = 0, lse = 0, delta = 0;  ///< as they should be
+  const double *o = nullptr, *d_o = nullptr;
+  int d_v = 0;
+  double d_lse = 0;
+};
+
+/// A kernel's mistakes; none by default.
+struct GradientMistake {
+  std::function<bool(const GradientCall&, int row, int key)> sees{};  ///< in the backward pass
+  std::function<double(const RowState&)> lse{}, delta{};
+  std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< number of times that a pair counts
+  double dq_factor = 1, dk_factor = 1, dv_factor = 1;
+  bool caps = true, cap_derivative = true, biases = true, sinks = true;
+  int dp_columns = 0;
+  bool tf32_products = false;
+  bool averages = false, sums_twice = false;       ///< the heads of a group
+  int only_head = -1;                              ///< of a group, whose dK and dV are written
+  std::function<void(JudgedGradients&)> writes{};  ///< changes what is written
+};
+
+/// O of a right forward pass and the gradients of a kernel of this kind, stored in the call's format.
+JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const GradientMistake& mistake = {});
+
+/// A slip and the right names of it.
+struct PlantedGradient {
+  const char* kind;
+  const char* name;   ///< a pattern of its right names, of "kind: text"
+  const char* wrong;  ///< the tensors that it makes wrong: "dq dk"
+  CallSizes sizes{};
+  std::function<void(Problem&)> problem{};  ///< changes the problem
+  std::function<GradientMistake(const GradientCall&)> mistake{};
+  enum class Needs { nothing, a_mask, fp32_numbers } needs = Needs::nothing;
+};
+std::vector<PlantedGradient> planted_gradients();
+
+}  // namespace attoscope::planted
