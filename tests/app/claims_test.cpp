@@ -37,14 +37,17 @@ bool needs_all_rows(std::string_view target) {
          target.starts_with("train.") || target.starts_with("sum.");
 }
 
-/// The number of a live target at a seed.
+/// The number of a live target at a seed; each is computed once.
 double number_at(const std::string& target, std::uint64_t seed, ComputeCache& cache) {
+  static std::map<std::pair<std::string, std::uint64_t>, double> known;
+  const auto [at, is_new] = known.try_emplace({target, seed});
+  if (!is_new) return at->second;
   LessonQuestion q = parse_live(target);
   q.experiment.problem.seed = seed;
   if (!needs_all_rows(target) && q.experiment.problem.n > looked_at) q.experiment.problem.rows = looked_at;
   const LessonAnswer a = answer(q, {.cache = &cache});
   EXPECT_THAT(a.problem, IsEmpty()) << target;
-  return a.number();
+  return at->second = a.number();
 }
 
 /// `of`, or `of` over `over`, at every seed of a claim; only their mean if the claim is about that.
