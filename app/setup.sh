@@ -21,6 +21,12 @@ test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libben
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 
+# stage NAME: says what begins; .ci/run says at its end how many seconds each took.
+stage() {
+  say "${1^}"
+  [[ -z ${ATTOSCOPE_STAGES:-} ]] || echo "$EPOCHSECONDS $1" >>"$ATTOSCOPE_STAGES"
+}
+
 # Prints the packages of "$@" that are not installed, one per line.
 missing_packages() {
   comm -23 <(printf '%s\n' "$@" | sort) <(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^ii *//p' | sort -u)

@@ -48,12 +48,12 @@ std::string repeated(const std::string& item, std::size_t count) {
   return text;
 }
 
-TEST(Json, ObjectsSideBySideTakeTheirNumberAndNotItsSquare) {
+TEST(BoundedJson, ObjectsSideBySideTakeTheirNumberAndNotItsSquare) {
   soon([] { EXPECT_EQ(parse_json("[" + repeated("{}", 400'000) + "]", 2).size(), 400'000u); });
   soon([] { EXPECT_EQ(parse_json("[" + repeated("{\"x\":[1]}", 200'000) + "]", 3).size(), 200'000u); });
 }
 
-TEST(Json, MoreValuesThanAnybodyMeansAreRefused) {
+TEST(BoundedJson, MoreValuesThanAnybodyMeansAreRefused) {
   soon([] {
     EXPECT_EQ(sentence_of<std::runtime_error>([] { parse_json("[" + repeated("{}", 1'000'000) + "]", 2); }),
               "holds more than 1000000 values");
@@ -62,7 +62,7 @@ TEST(Json, MoreValuesThanAnybodyMeansAreRefused) {
   EXPECT_EQ(sentence_of<std::runtime_error>([] { parse_json("[1,2,[],{\"a\":null}]", 2, 5); }), "holds more than 5 values");
 }
 
-TEST(Json, WhatComesFirstIsSaid) {
+TEST(BoundedJson, WhatComesFirstIsSaid) {
   const auto said = [](const std::string& text) { return sentence_of<std::runtime_error>([&] { parse_json(text, 2); }); };
   EXPECT_EQ(said("[1,"), "is not JSON at byte 4");
   EXPECT_EQ(said(""), "is not JSON at byte 1");
@@ -235,7 +235,7 @@ TEST(Messages, HoldTextOfFilesAndArgumentsInQuotes) {
   }
 }
 
-TEST(Json, HoldsPathsThatAreNoUtf8) {
+TEST(BoundedJson, HoldsPathsThatAreNoUtf8) {
   std::string all;
   for (int byte = 1; byte < 256; ++byte) all += static_cast<char>(byte);
   for (const std::string& bytes :
@@ -247,7 +247,7 @@ TEST(Json, HoldsPathsThatAreNoUtf8) {
   EXPECT_EQ(bytes_of_json("plain \xc3\xa4"), "plain \xc3\xa4");
 }
 
-TEST(Session, FindsAFileWhoseNameIsNoUtf8) {
+TEST(SessionPath, FindsAFileWhoseNameIsNoUtf8) {
   const TemporaryDirectory scratch;
   const std::string path = scratch.write("x\xff.safetensors", testing::safetensors(testing::good_header(), 72));
   Session session;

@@ -33,8 +33,8 @@ using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 
 constexpr std::uint64_t first_of_controls = 284713;  // any number: the sentences hold at all seeds
-/// Seeds of a control; a build under sanitizers has fewer.
-const int seeds_of_controls = experiments(24);
+/// Number of seeds of a control.
+constexpr int seeds_of_controls = 24;
 
 bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
@@ -511,7 +511,7 @@ TEST(Causes, ASkippedStepPutsFp16AsFarAsTheMethods) {
 
 /// Direct effect of hw on lesson 12's update at a step, as a share of the update's length.
 TEST(DirectEffects, FallAfterTheFirstStepThenGrow) {
-  for (int i = 0; i < experiments(4); ++i) {
+  for (int i = 0; i < 4; ++i) {
     Experiment e = default_experiment();
     e.problem.seed = first_of_controls + static_cast<unsigned>(i);
     e.a.precision = policy("hw").precision;

@@ -70,7 +70,8 @@ std::string unmarked(std::string sentence);
 /// Sentences of a place that give a reason, unmarked. So does every row of a table with a column "because".
 std::vector<std::string> reasons_in(const Place& place);
 
-/// The seeds of a claim: consecutive ones from a number that its words give, so that nobody chose them.
+/// The seeds of a claim: consecutive ones from a number that its words give, so that nobody chose them; trainings and long sums
+/// of a text share the seeds that its name gives, so that each runs once.
 unsigned first_seed(const Claim& claim);
 
 }  // namespace attoscope::testing

@@ -72,8 +72,8 @@ TEST(VerdictTable, OneWrongRowStandsOut) {
     }
 }
 
-/// Every policy, format, mask and kind of input at several sizes and tiles: no correct output has a slip, and none with a
-/// kernel's usual roundings is doubted.
+/// Policies, formats, masks and kinds of input at several sizes and tiles: no correct output has a slip, and none with a
+/// kernel's usual roundings is doubted. Of all combinations every other one, so that any three of the four settings meet.
 TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
   constexpr std::tuple<int, int, int> shapes[]{{200, 64, 32}, {193, 40, 64}, {256, 16, 128}, {131, 32, 16}};
   int shape = 0;
@@ -83,7 +83,8 @@ TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
       for (const Format& f : {bf16, fp16, fp32})
         for (const Policy& policy : policies()) {
           const auto& [rows, columns, size] = shapes[++shape % 4];
-          if (testing::sanitized && shape % 9 != 0) continue;
+          if ((static_cast<int>(kind) + static_cast<int>(mask.kind) + f.mantissa_bits + (&policy - policies().data())) % 2 != 0)
+            continue;
           Problem p;
           p.n = rows, p.d = columns, p.mask = mask, p.input.kind = kind;
           p.seed = static_cast<std::uint64_t>(shape);
@@ -103,7 +104,6 @@ TEST(VerdictTable, CorrectKernelsByOtherAlgorithms) {
       for (const Format& f : {bf16, fp16})
         for (const int size : {16, 48, 128})
           for (const bool reversed : {false, true}) {
-            if (testing::sanitized && !(size == 48)) continue;
             const Problem p = problem(250, 64, mask);
             Method m = with_algorithm(method("hw", size), algorithm);
             m.reverse_keys = reversed;
