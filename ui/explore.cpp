@@ -49,8 +49,7 @@ Part rest_of_panel() {
 }
 
 /// A save button for each plot of the strip, and one at its foot for all.
-void keep_strip(View& view, const Result& result, const Part& strip, float plots_width, const Palette& colours,
-                Requests& requests) {
+void keep_strip(View& view, const Result& result, const Part& strip, float plots_width, Requests& requests) {
   constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
                                                                {Plot::rescales, "rescales"},
                                                                {Plot::row_sum, "row sum"},
@@ -63,9 +62,9 @@ void keep_strip(View& view, const Result& result, const Part& strip, float plots
   for (int i = 0; i < count; ++i) {
     const auto& [plot, name] = plots[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
     const float left = strip.min.x + static_cast<float>(i) * step;
-    offer_export({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, colours, requests);
+    offer_export({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, requests);
   }
-  offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, requests);
+  offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, requests);
 }
 
 /// Requests the verdict on a loaded output and on the other heads of its call.
@@ -78,57 +77,55 @@ void ask_for_verdicts(const Session& session, const PanelInput& input, const UiS
 }
 
 /// A save button for the verdicts on all heads, or for the KV cache table.
-void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Part& all, const Palette& colours,
-                Requests& requests) {
+void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Part& all, Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
   if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
     return offer_export(
         {Plot::window, "verdicts", all.min, all.max,
          [&] { return verdict_grid_csv(found_of(input.side.judged, verdict_question(session.experiment)), info); }},
-        session.view, colours, requests);
+        session.view, requests);
   const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
                        input.side.kv && heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
   if (!on_show) return;
   offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return csv_text(shown_kv_table(heads, info)); }},
-               session.view, colours, requests);
+               session.view, requests);
 }
 
 /// The panel of pins, in front of the controls if they overlap.
-void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   const bool shown = session.view.show_pins, appears = shown && !std::exchange(state.pins.shown, shown);
   state.pins.shown = shown;
   if (!shown) return;
   if (appears && state.docked.pins == PinPlace::tab) ImGui::SetNextWindowFocus();
   panel(pins_window, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse,
-        [&] { draw_pins(session, input, state, colours, requests); });
+        [&] { draw_pins(session, input, state, requests); });
 }
 
 }  // namespace
 
-void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_explore(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   const ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   if (state.popups.kernel.wanted_for + state.popups.file.wanted_for > 0) ImGui::SetNextWindowFocus();  // its tab may be hidden
-  panel(controls_window, 0, [&] { draw_controls(session, input, state, colours, requests); });
-  draw_pins_panel(session, input, state, colours, requests);
-  requests.wanted.wasserstein =
-      panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });
+  panel(controls_window, 0, [&] { draw_controls(session, input, state, requests); });
+  draw_pins_panel(session, input, state, requests);
+  requests.wanted.wasserstein = panel(statistics_window, still, [&] { draw_statistics(session, input, state, requests); });
   panel(heatmap_window, still, [&] {
     const Part all = rest_of_panel();
-    draw_heatmap(session, input, state, colours, requests);
-    if (session.view.picture == PictureKind::heads) return keep_heads(session, input, state.heads, all, colours, requests);
+    draw_heatmap(session, input, state, requests);
+    if (session.view.picture == PictureKind::heads) return keep_heads(session, input, state.heads, all, requests);
     if (!input.answer.result) return;
     const auto csv = [&] { return picture_csv(session.view, input, state.heat); };
     const bool has_field = session.view.picture == PictureKind::output;
-    offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, colours, requests);
+    offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, requests);
   });
   const bool follows = panel(recurrence_window, still, [&] {
     const Part all = rest_of_panel();
-    const float plots_width = draw_recurrence(session, input, state, colours, requests);
+    const float plots_width = draw_recurrence(session, input, state, requests);
     const std::shared_ptr<const Result> followed = recurrence_answer(input);
-    if (followed && !followed->trace.tiles.empty()) keep_strip(session.view, *followed, all, plots_width, colours, requests);
+    if (followed && !followed->trace.tiles.empty()) keep_strip(session.view, *followed, all, plots_width, requests);
   });
   requests.wanted.trace = follows || session.view.picture != PictureKind::output || session.view.detail == Detail::traffic;
-  draw_cell_sum(session, input, state, colours, requests);
+  draw_cell_sum(session, input, state, requests);
   ask_for_verdicts(session, input, state, requests);
 }
 

@@ -15,17 +15,16 @@ namespace attoscope {
 
 namespace {
 
-void draw_picture(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                  const Box& room) {
+void draw_picture(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room) {
   switch (session.view.picture) {
     case PictureKind::output:
-      return draw_output(session, input, all, colours, requests, room);
+      return draw_output(session, input, all, requests, room);
     case PictureKind::rescales:
-      return draw_rescale_map(session, input, all, colours, requests, room);
+      return draw_rescale_map(session, input, all, requests, room);
     case PictureKind::scores:
-      return draw_scores(session, input, all, colours, requests, room);
+      return draw_scores(session, input, all, requests, room);
     case PictureKind::heads:
-      return draw_heads(session, input, all, colours, requests, room);
+      return draw_heads(session, input, all, requests, room);
   }
 }
 
@@ -34,15 +33,15 @@ bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTe
 
 }  // namespace
 
-void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
+void draw_heatmap(Session& session, const PanelInput& input, UiState& all, Requests& requests) {
   refresh_values(all.heat, input.answer.result, session.view.field);
   all.ranges.held = moves_control();
-  if (all.docked.narrow && draw_headline(input, colours)) ImGui::SetWindowFocus(statistics_window);
-  draw_toolbar(session, input, all, colours);
-  draw_welcome(session, colours);
-  draw_probe_sentence(session, input, all, colours);
+  if (all.docked.narrow && draw_headline(input)) ImGui::SetWindowFocus(statistics_window);
+  draw_toolbar(session, input, all);
+  draw_welcome(session);
+  draw_probe_sentence(session, input, all);
   const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
-  draw_picture(session, input, all, colours, requests, {from, {from.x + size.x, from.y + size.y}});
+  draw_picture(session, input, all, requests, {from, {from.x + size.x, from.y + size.y}});
   note_ranges(all, session.view);
 }
 

@@ -45,17 +45,17 @@ void draw_background(Session& session, UiState& state) {
   ImGui::End();
 }
 
-void draw_workspace(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_workspace(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   switch (session.view.workspace) {
     case Workspace::explore:
       draw_background(session, state);
-      return draw_explore(session, input, state, colours, requests);
+      return draw_explore(session, input, state, requests);
     case Workspace::sweep:
-      return draw_sweep(session, input, state, colours, requests);
+      return draw_sweep(session, input, state, requests);
     case Workspace::train:
-      return draw_train(session, input, state, colours, requests);
+      return draw_train(session, input, state, requests);
     case Workspace::learn:
-      return draw_learn(session, input, state, colours, requests);
+      return draw_learn(session, input, state, requests);
   }
 }
 
@@ -63,21 +63,20 @@ void draw_workspace(Session& session, const PanelInput& input, UiState& state, c
 
 Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   Requests requests;
-  const Palette& colours = palette(session.view.theme);
   const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || state.playback.playing;
   state.history.observe(session, busy, ImGui::GetTime());
   const std::shared_ptr<const Result> followed = recurrence_answer(input);
   handle_keys({session, state, requests, followed.get(), input});
-  draw_workspace(session, input, state, colours, requests);
+  draw_workspace(session, input, state, requests);
   if (!is_presenting(session)) {
-    draw_top_bar(session, input, state, colours, requests);
-    draw_status_bar(session, input, colours, requests);
+    draw_top_bar(session, input, state, requests);
+    draw_status_bar(session, input, requests);
   }
-  draw_panel_focus(colours);
-  draw_palette(session, input, state, colours, requests);
-  draw_gallery(session, input, state, colours, requests);
-  draw_help(state.popups.help, colours);
-  draw_remarks(input, colours, requests);
+  draw_panel_focus();
+  draw_palette(session, input, state, requests);
+  draw_gallery(session, input, state, requests);
+  draw_help(state.popups.help);
+  draw_remarks(input, requests);
   return requests;
 }
 

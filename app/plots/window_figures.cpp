@@ -159,11 +159,9 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
       throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
     return {"Change of a's mean error if one step were exact", {why_panel(*data.why)}};
   }
-  const Palette& colours = palette(Theme::light);
-  const TrafficOfAll all = traffic_of_all(r, colours);
-  return {
-      "Bytes between HBM and the chip, and the roofline of a data sheet",
-      {bytes_panel(all, colours), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)], colours)}};
+  const TrafficOfAll all = traffic_of_all(r);
+  return {"Bytes between HBM and the chip, and the roofline of a data sheet",
+          {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};
 }
 
 /// A figure of the plot's name, as wide as the session wants it.

@@ -9,6 +9,6 @@
 namespace attoscope {
 
 /// A button with a menu: figures to draw, their settings, and the progress of the current one.
-void figures_button(View& view, const PanelInput& input, const Palette& colours, Requests& requests);
+void figures_button(View& view, const PanelInput& input, Requests& requests);
 
 }  // namespace attoscope

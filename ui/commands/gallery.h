@@ -16,6 +16,6 @@ std::vector<const GalleryEntry*> found_entries(const GalleryState& state);
 void apply(const GalleryEntry& entry, const PanelInput& input, Session& session, UiState& state);
 
 /// The gallery while it is open; a click applies, Esc closes.
-void draw_gallery(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_gallery(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

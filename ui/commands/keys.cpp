@@ -259,21 +259,21 @@ void handle_keys(KeyTarget target) {
 namespace {
 
 /// One column of the help: keys [from, to).
-void help_column(std::size_t from, std::size_t to, const Palette& colours) {
+void help_column(std::size_t from, std::size_t to) {
   ImGui::BeginGroup();
   const float left = ImGui::GetCursorPosX();
   for (std::size_t i = from; i < to; ++i) {
-    label(Face::mono, colours.accent, table[i].keys);
+    label(Face::mono, colours().accent, table[i].keys);
     ImGui::SameLine();
     ImGui::SetCursorPosX(left + px(128));
-    label(Face::label, colours.text, table[i].what);
+    label(Face::label, colours().text, table[i].what);
   }
   ImGui::EndGroup();
 }
 
 }  // namespace
 
-void draw_help(bool& open, const Palette& colours) {
+void draw_help(bool& open) {
   if (!open) return;
   const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
   ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
@@ -283,17 +283,17 @@ void draw_help(bool& open, const Palette& colours) {
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar(2);
-  label(Face::headline, colours.text, "Keys");
-  label(Face::label, colours.secondary, "Every control shows an explanation when the mouse rests on it.");
+  label(Face::headline, colours().text, "Keys");
+  label(Face::label, colours().secondary, "Every control shows an explanation when the mouse rests on it.");
   ImGui::Dummy({0, px(4)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
   const std::size_t half = (table.size() + 1) / 2;
-  help_column(0, half, colours);
+  help_column(0, half);
   ImGui::SameLine(0, px(32));
-  help_column(half, table.size(), colours);
+  help_column(half, table.size());
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(4)});
-  if (push_button("close", colours)) open = false;
+  if (push_button("close")) open = false;
   ImGui::End();
 }
 

@@ -39,6 +39,6 @@ std::span<const Key> keys();
 void handle_keys(KeyTarget target);
 
 /// The help window.
-void draw_help(bool& open, const Palette& colours);
+void draw_help(bool& open);
 
 }  // namespace attoscope

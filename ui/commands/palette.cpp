@@ -40,18 +40,18 @@ bool type_query(PaletteState& state) {
 }
 
 /// One line; true if it was clicked.
-bool draw_command(const Command& command, int index, bool chosen, const Palette& colours) {
+bool draw_command(const Command& command, int index, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(row_height), pad = px(8);
   const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
   const float name_width = text_width(Face::body, command.name), keys_width = text_width(Face::mono_small, command.keys);
   const float x = at.x + pad + name_width + px(12), room = at.x + width - pad - keys_width - px(12) - x;
-  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, chosen ? colours.accent : colours.text,
+  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, chosen ? colours().accent : colours().text,
             command.name);
   if (room > px(40))
-    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint,
+    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
               fitted(Face::small, command.what, room));
-  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours.secondary,
+  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().secondary,
             command.keys, 1);
   return clicked;
 }
@@ -71,7 +71,7 @@ void run(const Command& command, KeyTarget& target) {
 
 }  // namespace
 
-void draw_palette(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_palette(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   PaletteState& palette = state.popups.palette;
   if (palette.asked) {
     palette = {};
@@ -92,11 +92,11 @@ void draw_palette(Session& session, const PanelInput& input, UiState& state, con
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   int wanted = entered ? palette.chosen : -1;
   for (int i = 0; i < static_cast<int>(list.size()); ++i)
-    if (draw_command(list[static_cast<std::size_t>(i)], i, i == palette.chosen, colours)) wanted = i;
+    if (draw_command(list[static_cast<std::size_t>(i)], i, i == palette.chosen)) wanted = i;
   ImGui::PopStyleVar();
-  if (list.empty()) label(Face::label, colours.secondary, "Nothing has this name.");
+  if (list.empty()) label(Face::label, colours().secondary, "Nothing has this name.");
   if (wanted >= 0 && wanted < static_cast<int>(list.size())) run(list[static_cast<std::size_t>(wanted)], target);
-  if (!palette.complaint.empty()) label(Face::label, colours.bad, fitted(Face::label, palette.complaint, width - px(24)));
+  if (!palette.complaint.empty()) label(Face::label, colours().bad, fitted(Face::label, palette.complaint, width - px(24)));
   ImGui::EndPopup();
 }
 

@@ -57,11 +57,11 @@ void focus_panel(int by) {
   ImGui::SetNavCursorVisible(true);
 }
 
-void draw_panel_focus(const Palette& colours) {
+void draw_panel_focus() {
   const ImGuiWindow* const panel = ImGui::GetIO().NavVisible ? focused_panel() : nullptr;
   if (panel == nullptr) return;
   const ImRect at = panel->Rect();
-  ImGui::GetForegroundDrawList()->AddRect({at.Min.x + 1, at.Min.y + 1}, {at.Max.x - 1, at.Max.y - 1}, colours.accent, 0,
+  ImGui::GetForegroundDrawList()->AddRect({at.Min.x + 1, at.Min.y + 1}, {at.Max.x - 1, at.Max.y - 1}, colours().accent, 0,
                                           px(1.5f));
 }
 

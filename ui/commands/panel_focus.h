@@ -10,6 +10,6 @@ namespace attoscope {
 void focus_panel(int by);
 
 /// Frame around the panel with the keyboard focus, while keys move the focus.
-void draw_panel_focus(const Palette& colours);
+void draw_panel_focus();
 
 }  // namespace attoscope

@@ -21,10 +21,10 @@ void ask_session(SessionRequest::Act act, const PanelInput& input, UiState& stat
 
 inline constexpr float session_button_width = 108;
 /// A button with the session's name and the menu: new, open, save, recent files, the session as text.
-void session_button(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void session_button(const PanelInput& input, UiState& state, Requests& requests);
 
 /// Lines of the opened session that were not understood, until dismissed.
-void draw_remarks(const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_remarks(const PanelInput& input, Requests& requests);
 /// True while the remarks are on screen.
 bool shows_remarks(const PanelInput& input);
 

@@ -54,7 +54,7 @@ std::string answered_by(const AnswerInput& answer) {
   return answer.device.empty() ? "" : "the answer on screen: " + answer.device;
 }
 
-bool choose(std::string& device, const std::vector<DeviceEntry>& choices, const Palette& colours) {
+bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
   bool changed = false;
   for (const DeviceEntry& e : choices) {
     ImGui::BeginDisabled(!e.reason.empty());
@@ -67,7 +67,7 @@ bool choose(std::string& device, const std::vector<DeviceEntry>& choices, const 
   }
   if (const std::string reason = reason_against(device, choices); !reason.empty()) {
     ImGui::BeginDisabled();
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
+    ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
     ImGui::Selectable((device + "###unknown device").c_str(), true);
     ImGui::PopStyleColor();
     ImGui::EndDisabled();
@@ -78,12 +78,12 @@ bool choose(std::string& device, const std::vector<DeviceEntry>& choices, const 
 
 }  // namespace
 
-bool edit_device(std::string& device, const PanelInput& input, const Palette& colours, float width) {
+bool edit_device(std::string& device, const PanelInput& input, float width) {
   const std::vector<DeviceEntry> choices = choices_of(input.choices.devices);
   const std::string reason = reason_against(device, choices);
   const WithField f(Face::label);
   const std::string preview = fitted(Face::label, device == "auto" ? "device: auto" : device, width - px(36));
-  if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
+  if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
   const bool open = begin_combo("##device", preview, width);
   if (!reason.empty()) ImGui::PopStyleColor();
   if (!open) {
@@ -93,7 +93,7 @@ bool edit_device(std::string& device, const PanelInput& input, const Palette& co
             answered_by(input.answer));
     return false;
   }
-  const bool changed = choose(device, choices, colours);
+  const bool changed = choose(device, choices);
   ImGui::EndCombo();
   return changed;
 }

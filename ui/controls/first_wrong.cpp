@@ -16,13 +16,13 @@ namespace attoscope {
 namespace {
 
 /// A button that swipes between the errors of the loaded output and of the named slip's output.
-void slip_button(Session& session, const PanelInput& input, const Palette& colours) {
+void slip_button(Session& session, const PanelInput& input) {
   const Slip* const slip = compared_slip(session.view, input);
   if (slip == nullptr) return;
   View& view = session.view;
   const bool on = compares_with_slip(view, input) && view.picture == PictureKind::output;
   ImGui::SameLine(0, px(6));
-  if (push_button("swipe###slip", colours, on)) {
+  if (push_button("swipe###slip", on)) {
     view.second_slip = !on;
     view.comparison = on ? Comparison::none : Comparison::swipe;
     view.picture = PictureKind::output;
@@ -57,7 +57,7 @@ void show_element(Session& session, const Result& result, int row, int column) {
 
 }  // namespace
 
-float first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
+float first_wrong_button(Session& session, const PanelInput& input) {
   const HeadVerdict* const verdict = shown_head_verdict(input);
   if (verdict == nullptr) return 0;
   const Result& result = *input.answer.result;
@@ -65,22 +65,21 @@ float first_wrong_button(Session& session, const PanelInput& input, const Palett
   const float left = ImGui::GetCursorScreenPos().x;
   bool drawn = false;
   if (found.first_row >= 0) {
-    if (push_button("first wrong###first wrong", colours)) show_element(session, result, found.first_row, found.worst_col);
+    if (push_button("first wrong###first wrong")) show_element(session, result, found.first_row, found.worst_col);
     explain(row_text(found) +
             fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
     ImGui::SameLine(0, px(6));
     drawn = true;
   }
   if (verdict->furthest_row >= 0) {
-    if (push_button("furthest###furthest", colours))
-      show_element(session, result, verdict->furthest_row, verdict->furthest_column);
+    if (push_button("furthest###furthest")) show_element(session, result, verdict->furthest_row, verdict->furthest_column);
     explain(fmt::format(
         "The element whose error is largest over its tolerance: row {}, dim {}. A click shows its tile, and pins it.",
         verdict->furthest_row, verdict->furthest_column));
     drawn = true;
   }
   if (!drawn) return 0;
-  slip_button(session, input, colours);
+  slip_button(session, input);
   return ImGui::GetItemRectMax().x + px(8) - left;
 }
 

@@ -31,16 +31,16 @@ std::string error_text(double error, int digits = 3) {
 std::string ratio_text(double a, double b) { return times(a < 0 || b < 0 ? std::nan("") : a / b); }
 
 /// Name, numbers and digest of a pin beside its thumbnail.
-void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool named, const Palette& colours) {
+void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool named) {
   if (named)
-    draw_text({at.x, at.y}, Face::label, current ? colours.accent : colours.text,
+    draw_text({at.x, at.y}, Face::label, current ? colours().accent : colours().text,
               fitted(Face::label, pin.name, width - px(32)));
   const float y = at.y + px(19), ratio = px(36), end = std::min(px(160), width - px(36));  // buttons follow
   const int digits = end < px(152) ? 2 : 3;
-  draw_text({at.x + ratio, y}, Face::mono_small, colours.text, ratio_text(pin.a_mean, pin.b_mean), 1);
-  draw_text({at.x + (ratio + end) / 2, y}, Face::mono_small, colours.a, error_text(pin.a_mean, digits), 1);
-  draw_text({at.x + end, y}, Face::mono_small, colours.b, error_text(pin.b_mean, digits), 1);
-  draw_text({at.x, at.y + px(35)}, Face::mono_small, colours.faint, hex16(pin.digest));
+  draw_text({at.x + ratio, y}, Face::mono_small, colours().text, ratio_text(pin.a_mean, pin.b_mean), 1);
+  draw_text({at.x + (ratio + end) / 2, y}, Face::mono_small, colours().a, error_text(pin.a_mean, digits), 1);
+  draw_text({at.x + end, y}, Face::mono_small, colours().b, error_text(pin.b_mean, digits), 1);
+  draw_text({at.x, at.y + px(35)}, Face::mono_small, colours().faint, hex16(pin.digest));
 }
 
 /// Requests of the list in this frame; -1: none.
@@ -48,8 +48,8 @@ struct ListRequest {
   int restore = -1, as_b = -1, copy = -1, remove = -1, from = -1, to = -1;
 };
 
-void pin_menu(int i, PinState& state, const Pin& pin, const Palette& colours, ListRequest& request) {
-  if (push_button("⋯###menu", colours, false, {px(28), px(20)})) ImGui::OpenPopup("pin");
+void pin_menu(int i, PinState& state, const Pin& pin, ListRequest& request) {
+  if (push_button("⋯###menu", false, {px(28), px(20)})) ImGui::OpenPopup("pin");
   explain("Restore, compare, rename, copy or delete this pin.");
   if (!ImGui::BeginPopup("pin")) return;
   const auto item = [](const char* text, const char* what) {
@@ -102,8 +102,7 @@ void drag_and_drop(int i, const Pin& pin, ListRequest& request) {
   ImGui::EndDragDropTarget();
 }
 
-void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailShades& shade, const Palette& colours,
-                ListRequest& request) {
+void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailShades& shade, ListRequest& request) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(entry_height), picture = px(pin_width * picture_scale);
   ImGui::PushID(i);
@@ -111,19 +110,19 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailS
   if (ImGui::Selectable("##pin", false, ImGuiSelectableFlags_AllowOverlap, {width, height})) request.restore = i;
   explain("Click: restores this experiment. Drag: moves it in the list.", "a/b = mean |a - golden| / mean |b - golden|");
   drag_and_drop(i, pin, request);
-  if (current) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(3), at.y + height}, colours.accent);
+  if (current) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(3), at.y + height}, colours().accent);
   const ImVec2 text{at.x + picture + px(18), at.y + px(7)};
-  draw_thumbnail({at.x + px(8), at.y + px(8)}, picture_scale, pin.thumbnail, shade, colours);
-  draw_summary(text, at.x + width - text.x, pin, current, state.renamed != i, colours);
+  draw_thumbnail({at.x + px(8), at.y + px(8)}, picture_scale, pin.thumbnail, shade);
+  draw_summary(text, at.x + width - text.x, pin, current, state.renamed != i);
   if (state.renamed == i) edit_name(text, at.x + width - text.x - px(32), pin.name, state);
   ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + px(6)});
-  pin_menu(i, state, pin, colours, request);
+  pin_menu(i, state, pin, request);
   ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + height - px(26)});
   const bool marked = state.first == i || state.second == i;
   if (push_button(state.second == i  ? "2###compare"
                   : state.first == i ? "1###compare"
                                      : "vs###compare",
-                  colours, marked, {px(28), px(20)}))
+                  marked, {px(28), px(20)}))
     mark(state, i);
   explain("Marks this pin for a comparison; two marked pins are shown side by side below.");
   ImGui::SetCursorScreenPos({at.x, at.y + height});
@@ -147,62 +146,62 @@ void handle(const ListRequest& request, Session& session, PinState& state, Reque
 }
 
 /// One line of the comparison: name, and both values at the right.
-void compared(std::string_view what, std::string_view x, std::string_view y, const Palette& colours, Colour shade) {
+void compared(std::string_view what, std::string_view x, std::string_view y, Colour shade) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, column = std::floor(width * 0.34f);
-  draw_text(at, Face::mono_small, colours.secondary, fitted(Face::mono_small, what, width - 2 * column - px(4)));
+  draw_text(at, Face::mono_small, colours().secondary, fitted(Face::mono_small, what, width - 2 * column - px(4)));
   draw_text({at.x + width - column, at.y}, Face::mono_small, shade, fitted(Face::mono_small, x, column - px(6)), 1);
   draw_text({at.x + width, at.y}, Face::mono_small, shade, fitted(Face::mono_small, y, column - px(6)), 1);
   ImGui::Dummy({width, px(17)});
 }
 
-void draw_comparison(const Pin& x, const Pin& y, const Palette& colours) {
-  section(colours, "1 AND 2 SIDE BY SIDE");
+void draw_comparison(const Pin& x, const Pin& y) {
+  section("1 AND 2 SIDE BY SIDE");
   ImGui::Dummy({0, px(6)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  compared("", x.name, y.name, colours, colours.text);
-  compared("a/b", ratio_text(x.a_mean, x.b_mean), ratio_text(y.a_mean, y.b_mean), colours, colours.text);
-  compared("a mean", error_text(x.a_mean), error_text(y.a_mean), colours, colours.a);
-  compared("a max", error_text(x.a_max), error_text(y.a_max), colours, colours.a);
-  compared("b mean", error_text(x.b_mean), error_text(y.b_mean), colours, colours.b);
-  compared("b max", error_text(x.b_max), error_text(y.b_max), colours, colours.b);
+  compared("", x.name, y.name, colours().text);
+  compared("a/b", ratio_text(x.a_mean, x.b_mean), ratio_text(y.a_mean, y.b_mean), colours().text);
+  compared("a mean", error_text(x.a_mean), error_text(y.a_mean), colours().a);
+  compared("a max", error_text(x.a_max), error_text(y.a_max), colours().a);
+  compared("b mean", error_text(x.b_mean), error_text(y.b_mean), colours().b);
+  compared("b max", error_text(x.b_max), error_text(y.b_max), colours().b);
   const bool same = x.digest == y.digest;
-  compared("bits of a", same ? "same" : "differ", same ? "same" : "", colours, same ? colours.good : colours.secondary);
-  for (const Difference& d : differences(x.experiment, y.experiment)) compared(d.path, d.x, d.y, colours, colours.text);
+  compared("bits of a", same ? "same" : "differ", same ? "same" : "", same ? colours().good : colours().secondary);
+  for (const Difference& d : differences(x.experiment, y.experiment)) compared(d.path, d.x, d.y, colours().text);
   ImGui::PopStyleVar();
 }
 
-void draw_head(Session& session, const PanelInput& input, PinState& state, const Palette& colours, Requests& requests) {
+void draw_head(Session& session, const PanelInput& input, PinState& state, Requests& requests) {
   const float width = ImGui::GetContentRegionAvail().x;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  section(colours, fmt::format("PINS {}", static_cast<int>(session.pins.size())));
+  section(fmt::format("PINS {}", static_cast<int>(session.pins.size())));
   const ImVec2 below = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({at.x + width - px(24), at.y});
-  if (push_button("×###close pins", colours, false, {px(24), px(20)})) session.view.show_pins = false;
+  if (push_button("×###close pins", false, {px(24), px(20)})) session.view.show_pins = false;
   explain("Closes the list. Key Shift+K.");
   ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
-  if (push_button("keep this experiment###keep", colours, false, {width - px(64), 0})) keep_pin(session, input, state);
+  if (push_button("keep this experiment###keep", false, {width - px(64), 0})) keep_pin(session, input, state);
   explain("Adds the present experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
   ImGui::SameLine(0, px(8));
-  if (push_button("paste###paste pins", colours, false, {px(56), 0})) requests.clipboard.paste_pins = true;
+  if (push_button("paste###paste pins", false, {px(56), 0})) requests.clipboard.paste_pins = true;
   explain("Adds the pins of a session's text on the clipboard to the list.");
   if (!state.complaint.empty()) {
-    wrapped(Face::label, colours.bad, state.complaint, width);
+    wrapped(Face::label, colours().bad, state.complaint, width);
   }
 }
 
 }  // namespace
 
-void draw_pins(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_pins(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   PinState& marks = state.pins;
   const int count = static_cast<int>(session.pins.size());
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) marks.complaint.clear();
   if (std::max(marks.first, marks.second) >= count) marks.first = marks.second = -1;
-  draw_head(session, input, marks, colours, requests);
+  draw_head(session, input, marks, requests);
   const bool both = marks.first >= 0 && marks.second >= 0;
   const float below = both ? std::min(px(300), ImGui::GetContentRegionAvail().y / 2) : 0;
   ListRequest request;
-  const ThumbnailShades shade = thumbnail_shades(session.view.theme);
+  const ThumbnailShades shade = thumbnail_shades();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginChild("list", {0, ImGui::GetContentRegionAvail().y - below}, ImGuiChildFlags_NavFlattened);
   if (count == 0)
@@ -213,13 +212,12 @@ void draw_pins(Session& session, const PanelInput& input, UiState& state, const 
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       Pin& pin = session.pins[static_cast<std::size_t>(i)];
-      draw_entry(i, pin, pin.experiment == session.experiment, marks, shade, colours, request);
+      draw_entry(i, pin, pin.experiment == session.experiment, marks, shade, request);
     }
   ImGui::EndChild();
   if (marks.first >= 0 && marks.second >= 0) {
     ImGui::BeginChild("comparison");
-    draw_comparison(session.pins[static_cast<std::size_t>(marks.first)], session.pins[static_cast<std::size_t>(marks.second)],
-                    colours);
+    draw_comparison(session.pins[static_cast<std::size_t>(marks.first)], session.pins[static_cast<std::size_t>(marks.second)]);
     ImGui::EndChild();
   }
   ImGui::PopStyleVar();

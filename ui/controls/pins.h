@@ -24,6 +24,6 @@ void restore_pin(Session& session, int index);
 std::string compare_with_pin(Session& session, int index);
 
 /// The list of pins.
-void draw_pins(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_pins(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

@@ -35,10 +35,10 @@ void ask_probe(Session& session, UiState& state, const ProbeEntry& probe) {
   state.dismissed_probe.clear();
 }
 
-void presets_button(Session& session, const PanelInput& input, UiState& state, const Palette& colours) {
+void presets_button(Session& session, const PanelInput& input, UiState& state) {
   const bool any = input.choices.probes && !input.choices.probes->empty();
   ImGui::BeginDisabled(!any);
-  if (quiet_button("presets###presets", colours, px(64))) ImGui::OpenPopup("presets");
+  if (quiet_button("presets###presets", px(64))) ImGui::OpenPopup("presets");
   ImGui::EndDisabled();
   explain(any ? "Experiments that each show one effect, with what to look for." : "The shipped experiments are missing.");
   const ImGuiViewport* view = ImGui::GetMainViewport();
@@ -47,7 +47,7 @@ void presets_button(Session& session, const PanelInput& input, UiState& state, c
   if (!ImGui::BeginPopup("presets")) return;
   const float width = std::min(px(520), view->Size.x - px(60));
   const ProbeEntry* current = asked_probe(session, input);
-  if (push_button("gallery with pictures …###gallery", colours, true, {width, 0})) {
+  if (push_button("gallery with pictures …###gallery", true, {width, 0})) {
     state.popups.gallery.asked = true;
     ImGui::CloseCurrentPopup();
   }
@@ -55,13 +55,12 @@ void presets_button(Session& session, const PanelInput& input, UiState& state, c
       "The gallery: these experiments, whole kernels and policies, each with a small picture, found by typing. Key Shift+G.");
   for (std::size_t i = 0; any && i < input.choices.probes->size(); ++i) {
     const ProbeEntry& probe = (*input.choices.probes)[i];
-    if (titled_entry(probe.name, probe.title, probe.sentence, &probe == current, width, colours))
-      ask_probe(session, state, probe);
+    if (titled_entry(probe.name, probe.title, probe.sentence, &probe == current, width)) ask_probe(session, state, probe);
   }
   ImGui::EndPopup();
 }
 
-void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state, const Palette& colours) {
+void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state) {
   const ProbeEntry* probe = asked_probe(session, input);
   if (probe == nullptr || probe->name == state.dismissed_probe) return;
   const float width = ImGui::GetContentRegionAvail().x, close = px(24), pad = px(8), inner = width - close - 3 * pad;
@@ -70,18 +69,18 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
   const bool whole = ImGui::GetContentRegionAvail().y > sentence + px(240);  // else the picture gets the room
   const float height = (whole ? title + sentence : line_height(Face::label)) + 2 * pad;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
-  draw_text({at.x + pad, at.y + pad - px(1)}, Face::label, colours.text, probe->title);
+  list->AddRectFilled(at, {at.x + width, at.y + height}, colours().raised, px(3));
+  draw_text({at.x + pad, at.y + pad - px(1)}, Face::label, colours().text, probe->title);
   if (whole) {
     const WithFace f(Face::small);
-    list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours.secondary, probe->sentence.c_str(), nullptr, inner);
+    list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours().secondary, probe->sentence.c_str(), nullptr, inner);
   } else {
     ImGui::SetCursorScreenPos(at);
     ImGui::Dummy({inner, height});
     explain(probe->sentence);
   }
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
-  if (push_button("×###dismiss", colours, false, {close, 0})) state.dismissed_probe = probe->name;
+  if (push_button("×###dismiss", false, {close, 0})) state.dismissed_probe = probe->name;
   explain("Hides the sentence. The experiment stays; the list of presets shows the sentence again.");
   ImGui::SetCursorScreenPos({at.x, at.y + height + px(4)});
 }

@@ -31,7 +31,7 @@ constexpr std::array<Size, 4> problem_sizes{{
 }};
 
 /// A slider of a size. A file of tensors limits n and n_k, and sets d and d_v.
-bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
+bool edit_size(Problem& problem, const Size& size) {
   const Parameter& p = parameter(size.key);
   const bool from_file = problem.input.kind == InputKind::tensors, limited = size.given != nullptr;
   const Tensors* const tensors = from_file && limited ? problem.input.tensors.get() : nullptr;
@@ -40,7 +40,7 @@ bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
   const Slider spec = tensors != nullptr ? Slider{name.c_str(), 1, most, 1, most, true}
                                          : Slider{name.c_str(), size.from, size.to, 1, most, true};
   ImGui::BeginDisabled(from_file && !limited);
-  const bool changed = slider(spec, colours, problem.*size.value);
+  const bool changed = slider(spec, problem.*size.value);
   ImGui::EndDisabled();
   const std::string typable = fmt::format("{} Click the number to type any value up to {}.", p.sentence, most);
   explain(tensors != nullptr ? fmt::format(fmt::runtime(size.of_file), most) + " Click the number to type any value from 1."
@@ -51,19 +51,19 @@ bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
 }
 
 /// The sizes; n_k and d_v where they are set apart.
-bool edit_sizes(Problem& problem, const Palette& colours) {
+bool edit_sizes(Problem& problem) {
   bool changed = false;
   for (const Size& size : problem_sizes)
-    if (problem.*size.value != 0) changed |= edit_size(problem, size, colours);
+    if (problem.*size.value != 0) changed |= edit_size(problem, size);
   return changed;
 }
 
-bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
+bool edit_tiles(Experiment& e, bool square) {
   bool changed = false;
   for (const bool of_keys : {true, false}) {
     const Parameter& p = parameter(of_keys ? "block_k" : "block_q");
     int side = of_keys ? e.a.block_k : e.a.block_q;
-    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, colours, side)) {
+    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, side)) {
       e = square ? with_tiles(e, {side, side}) : of_keys ? with_block_k(e, side) : with_block_q(e, side);
       changed = true;
     }
@@ -109,15 +109,15 @@ bool rows_combo(Problem& problem, float width) {
 }
 
 /// Square lock of the two tile sizes, and a button that exchanges them.
-bool square_and_swap(Experiment& e, bool& square, const Palette& colours) {
+bool square_and_swap(Experiment& e, bool& square) {
   bool changed = false;
-  if (toggle("square", colours, square, px(76)) && square && !has_square_tiles(e.a)) {
+  if (toggle("square", square, px(76)) && square && !has_square_tiles(e.a)) {
     e = with_block_q(e, e.a.block_k);
     changed = true;
   }
   explain("Keeps block_q equal to block_k: changing one changes both.", "block_q = block_k");
   ImGui::SameLine();
-  if (push_button("swap", colours, false, {px(46), 0}) && !has_square_tiles(e.a)) {
+  if (push_button("swap", false, {px(46), 0}) && !has_square_tiles(e.a)) {
     e = with_swapped_tiles(e);
     changed = true;
   }
@@ -128,21 +128,21 @@ bool square_and_swap(Experiment& e, bool& square, const Palette& colours) {
 
 }  // namespace
 
-bool edit_shape(Session& session, const PanelInput& input, const Palette& colours) {
+bool edit_shape(Session& session, const PanelInput& input) {
   Experiment& e = session.experiment;
   bool& square = session.view.square_tiles;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  bool changed = edit_sizes(e.problem, colours);
-  changed |= edit_tiles(e, square, colours);
+  bool changed = edit_sizes(e.problem);
+  changed |= edit_tiles(e, square);
   ImGui::PopStyleVar();
   const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
-  changed |= square_and_swap(e, square, colours);
+  changed |= square_and_swap(e, square);
   ImGui::SameLine();
-  changed |= edit_tiles_for_memory(e, session.view, colours, room - px(76 + 46) - 2 * gap);
+  changed |= edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
   changed |= rows_combo(e.problem, half);
   ImGui::SameLine();
-  changed |= edit_device(session.device, input, colours, room - gap - half);
+  changed |= edit_device(session.device, input, room - gap - half);
   ImGui::PopStyleVar();
   return changed;
 }

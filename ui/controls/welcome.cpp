@@ -19,11 +19,12 @@ struct Piece {
 };
 
 /// The sentence before its button, in two parts: the comparison, and the first steps. `loaded`: an output is loaded already.
-std::array<std::array<Piece, 4>, 2> sentence(const Palette& c, bool loaded) {
-  return {{{Piece{"a (orange)", c.a}, Piece{" against ", c.text}, Piece{"b (blue)", c.b},
-            Piece{", both against the truth in fp64: ", c.text}},
-           {Piece{"drag ", c.text}, Piece{"mantissa", c.accent},
-            Piece{loaded ? ", or begin with" : ", drop your kernel's O, or begin with", c.text}, Piece{"", c.text}}}};
+std::array<std::array<Piece, 4>, 2> sentence(bool loaded) {
+  return {{{Piece{"a (orange)", colours().a}, Piece{" against ", colours().text}, Piece{"b (blue)", colours().b},
+            Piece{", both against the truth in fp64: ", colours().text}},
+           {Piece{"drag ", colours().text}, Piece{"mantissa", colours().accent},
+            Piece{loaded ? ", or begin with" : ", drop your kernel's O, or begin with", colours().text},
+            Piece{"", colours().text}}}};
 }
 
 /// Text of both parts.
@@ -55,25 +56,25 @@ void open_first_lesson(Session& session) {
 
 }  // namespace
 
-void draw_welcome(Session& session, const Palette& colours) {
+void draw_welcome(Session& session) {
   if (!session.view.welcome) return;
-  const auto parts = sentence(colours, has_loaded(session.experiment));
+  const auto parts = sentence(has_loaded(session.experiment));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, pad = px(8), close = px(24), lesson = px(72), line = px(18);
   const float room = width - lesson - close - 4 * pad;
   const bool two_lines = width_of(parts[0]) + width_of(parts[1]) + pad > room;
   const float height = px(control_height + 8) + (two_lines ? line : 0);
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + height}, colours().raised, px(3));
   ImGui::Dummy({room, height});
   explain(whole(parts));
   const float last = at.y + height - px(control_height + 4), text = last + (px(control_height) - line_height(Face::label)) / 2;
   const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)}, at.x + room);
   const float end = draw_part(parts[1], {two_lines ? at.x + pad : first_end, text}, at.x + room);
   ImGui::SetCursorScreenPos({end + pad, last});
-  if (push_button("lesson 1###first lesson", colours, true, {lesson, 0})) open_first_lesson(session);
+  if (push_button("lesson 1###first lesson", true, {lesson, 0})) open_first_lesson(session);
   explain("The first lesson: why attention's arithmetic needs care, each number computed while you read.");
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
-  if (push_button("×###dismiss welcome", colours, false, {close, 0})) session.view.welcome = false;
+  if (push_button("×###dismiss welcome", false, {close, 0})) session.view.welcome = false;
   explain("Hides this line for good; find … brings it back as \"welcome\".");
   ImGui::SetCursorScreenPos({at.x, at.y + height + px(4)});
 }

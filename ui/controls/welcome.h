@@ -6,6 +6,6 @@
 namespace attoscope {
 
 /// A line above the picture until it is dismissed.
-void draw_welcome(Session& session, const Palette& colours);
+void draw_welcome(Session& session);
 
 }  // namespace attoscope

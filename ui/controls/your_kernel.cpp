@@ -39,33 +39,33 @@ void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
 }
 
 /// Tensors of the file whose path is being typed, one line each.
-void content_lines(const std::string& typed, const PanelInput& in, const Palette& colours, Requests& requests) {
+void content_lines(const std::string& typed, const PanelInput& in, Requests& requests) {
   constexpr std::size_t most = 8;
   requests.files.look = typed;
   const FileContent& content = in.choices.content;
   if (typed.empty() || content.files != typed) return;
   for (std::size_t i = 0; i < content.tensors.size() && i < most; ++i)
-    label(Face::small, colours.text, fitted(Face::small, content.tensors[i], px(300)).c_str());
+    label(Face::small, colours().text, fitted(Face::small, content.tensors[i], px(300)).c_str());
   if (content.tensors.size() > most)
-    label(Face::small, colours.secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
+    label(Face::small, colours().secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
 }
 
-void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests, const Palette& colours) {
+void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   if (!ImGui::BeginPopup("kernel file")) return;
   const bool appearing = ImGui::IsWindowAppearing();
   const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
   if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours.secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
+  label(Face::small, colours().secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
   const bool entered = path_field("##kernel path", "", prompt, px(300), appearing || outcome.just_failed);
   explain("The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
           "O = softmax(scale Q K^T) V");
   ImGui::SameLine();
-  if ((push_button("open", colours) || entered) && !prompt.typed.empty()) {
+  if ((push_button("open") || entered) && !prompt.typed.empty()) {
     ask_for(prompt.typed, e, requests);
     prompt.asked = true;
   }
-  path_error(prompt, in, px(356), colours);
-  content_lines(prompt.typed, in, colours, requests);
+  path_error(prompt, in, px(356));
+  content_lines(prompt.typed, in, requests);
   ImGui::EndPopup();
 }
 
@@ -134,14 +134,14 @@ std::string sentence_of(const CallJudgement& call, const Experiment& e) {
 
 }  // namespace
 
-bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
+bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
   const float heads = has_several_heads(e, in) ? px(in.choices.output.heads > 100 ? 92 : 84) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos(), next{at.x, at.y + px(control_height) + ImGui::GetStyle().ItemSpacing.y};
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
   set_popup_place();
-  path_popup(e, in, prompt, requests, colours);
+  path_popup(e, in, prompt, requests);
   if (right == 0) return false;
   bool changed = false;
   if (heads > 0) {
@@ -150,21 +150,21 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   }
   ImGui::SameLine(0, px(8));
   int place = static_cast<int>(loaded_place(e));
-  changed |= segmented("kernel as", colours, places, place, right);
+  changed |= segmented("kernel as", places, place, right);
   if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
   ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
   return changed;
 }
 
-Colour kernel_tone(const CallJudgement& call, const PanelInput& in, const Palette& colours) {
-  if (in.messages.load_failed) return colours.secondary;
-  if (!call.incomparable().empty()) return colours.text;
-  if (!call.rounded()) return colours.bad;
+Colour kernel_tone(const CallJudgement& call, const PanelInput& in) {
+  if (in.messages.load_failed) return colours().secondary;
+  if (!call.incomparable().empty()) return colours().text;
+  if (!call.rounded()) return colours().bad;
   const Experiment& e = in.answer.result->experiment;
-  return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours.text : colours.good;
+  return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours().text : colours().good;
 }
 
-void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, float height) {
+void draw_kernel_verdict(const PanelInput& in, float width, float height) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
   const CallJudgement* const known = shown_verdict(in);
   std::string sentence =
@@ -176,7 +176,7 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   if (ImGui::BeginChild("kernel verdict", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground)) {
     ImGui::SetCursorPosX(chip);
     ImGui::BeginGroup();
-    ImGui::PushStyleColor(ImGuiCol_Text, known != nullptr ? kernel_tone(*known, in, colours) : colours.faint);
+    ImGui::PushStyleColor(ImGuiCol_Text, known != nullptr ? kernel_tone(*known, in) : colours().faint);
     wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
     ImGui::PopStyleColor();
     ImGui::EndGroup();
@@ -188,7 +188,7 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   }
   ImGui::EndChild();
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), at.y + height - px(2)},
-                                            is_a ? colours.a : colours.b);
+                                            is_a ? colours().a : colours().b);
   ImGui::Dummy({0, px(4)});
 }
 

@@ -38,10 +38,10 @@ struct LearnState {
 };
 
 /// The Learn workspace: everything between the bars.
-void draw_learn(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_learn(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 /// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
-float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, const Palette& colours,
-                Requests& requests, ImVec2 size);
+float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,
+                ImVec2 size);
 
 }  // namespace attoscope

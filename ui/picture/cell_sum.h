@@ -13,6 +13,6 @@ struct UiState;
 bool has_cell_sum(const View& view);
 
 /// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
-void draw_cell_sum(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_cell_sum(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

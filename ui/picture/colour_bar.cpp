@@ -38,7 +38,7 @@ struct Marker {
 
 }  // namespace
 
-void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& state, const Palette& colours) {
+void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& state) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const Marker markers[] = {{state.has_nan, std::numeric_limits<float>::quiet_NaN(), "NaN"},
                             {state.has_infinity, inf, "+inf"},
@@ -50,7 +50,7 @@ void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& stat
     if (!m.present) continue;
     const float top = bottom - width;
     list->AddRectFilled({box.min.x, top}, {box.max.x, bottom}, colour(m.value, c));
-    draw_text({box.max.x + px(8), top + (width - line) / 2}, Face::mono_small, colours.text, m.name);
+    draw_text({box.max.x + px(8), top + (width - line) / 2}, Face::mono_small, colours().text, m.name);
     bottom = top - px(6);
   }
   const float height = bottom - box.min.y;
@@ -70,9 +70,9 @@ void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& stat
     const float text_y = std::clamp(y - line / 2, box.min.y - px(2), bottom - line + px(2));
     if (std::any_of(taken.begin(), taken.end(), [&](float other) { return std::abs(other - text_y) < 1.3f * line; })) continue;
     taken.push_back(text_y);
-    list->AddLine({box.max.x, y}, {box.max.x + px(4), y}, colours.secondary);
+    list->AddLine({box.max.x, y}, {box.max.x + px(4), y}, colours().secondary);
     const bool end = std::abs(value) == static_cast<double>(c.range);
-    draw_text({box.max.x + px(8), text_y}, Face::mono_small, end ? colours.text : colours.secondary, compact(value));
+    draw_text({box.max.x + px(8), text_y}, Face::mono_small, end ? colours().text : colours().secondary, compact(value));
   }
 }
 

@@ -12,6 +12,6 @@ struct Box {
   ImVec2 min, max;
 };
 
-void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state, const Palette& colours);
+void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state);
 
 }  // namespace attoscope

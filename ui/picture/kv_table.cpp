@@ -40,7 +40,7 @@ Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info) {
   return kv_table(rows, info.head_names, layers);
 }
 
-const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open, const Palette& colours) {
+const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open) {
   const Table table = shown_kv_table(heads, info);
   const auto row = [&](std::size_t i) {
     const int head = heads.kv.shown[i]->head;
@@ -57,7 +57,7 @@ const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, 
     const auto* const error = std::get_if<double>(&table.rows[i][column]);
     return error == nullptr ? -1.0f : share_of(heads, *error);
   };
-  const auto clicked = draw_table("kv", table, {.row = row, .bar = bar}, colours);
+  const auto clicked = draw_table("kv", table, {.row = row, .bar = bar});
   return clicked ? heads.kv.shown[*clicked] : nullptr;
 }
 

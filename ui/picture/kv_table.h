@@ -15,6 +15,6 @@ Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info);
 
 /// The same, drawn; a click on a heading orders by it. `open` is the head that the session shows. Returns the head that was
 /// clicked; null: none.
-const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open, const Palette& colours);
+const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open);
 
 }  // namespace attoscope

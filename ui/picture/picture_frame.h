@@ -50,26 +50,25 @@ int clicks();
 /// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);
 
-void draw_row_axis(const Places& p, const CellRect& rect, const Palette& colours);
-void draw_col_axis(const Places& p, const CellRect& rect, const Palette& colours);
+void draw_row_axis(const Places& p, const CellRect& rect);
+void draw_col_axis(const Places& p, const CellRect& rect);
 /// Two lines under the picture: name of its columns, and a remark at the right.
-void draw_caption(const Places& p, const std::string& columns, const std::string& remark, const Palette& colours);
+void draw_caption(const Places& p, const std::string& columns, const std::string& remark);
 /// Lines at every multiple of `block`; none if they would be closer than 4 pixels.
-void draw_row_lines(const Places& p, const CellRect& rect, double block, const Palette& colours);
-void draw_col_lines(const Places& p, const CellRect& rect, double block, double offset, const Palette& colours);
+void draw_row_lines(const Places& p, const CellRect& rect, double block);
+void draw_col_lines(const Places& p, const CellRect& rect, double block, double offset);
 /// Sides of the picture with a triangle at the traced row.
 enum class Sides { both, left, right };
-void draw_traced(const Places& p, const CellRect& rect, int row, const Palette& colours, Sides sides = Sides::both);
+void draw_traced(const Places& p, const CellRect& rect, int row, Sides sides = Sides::both);
 /// Horizontal and vertical line through a point.
-void draw_crosshair(const Places& p, const CellRect& rect, const Point& at, const Palette& colours);
-void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, double col, double end_col,
-                    const Palette& colours);
+void draw_crosshair(const Places& p, const CellRect& rect, const Point& at);
+void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, double col, double end_col);
 /// Marks consumed columns: a bar above the picture, and a veil over the other columns.
-void draw_consumed(const Places& p, const CellRect& rect, double from, double to, const Palette& colours);
+void draw_consumed(const Places& p, const CellRect& rect, double from, double to);
 /// The largest |value| of each row as a curve beside the picture.
 void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& picture, double largest, Colour colour);
 /// A sentence in the place of the picture.
-void draw_instead(const Places& p, const std::string& sentence, const Palette& colours);
+void draw_instead(const Places& p, const std::string& sentence);
 
 /// A line of a note.
 struct NoteLine {
@@ -77,8 +76,8 @@ struct NoteLine {
   std::string text;
 };
 /// A box with text near `at`, within `bounds`, never over `at`.
-void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines, const Palette& colours);
+void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines);
 /// A word in a corner of a picture: align 0 at its left, 1 at its right.
-void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour, const Palette& colours);
+void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour);
 
 }  // namespace attoscope

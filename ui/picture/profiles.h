@@ -13,7 +13,7 @@ struct ProfilePlace {
   bool alone = false;  ///< only the field's own curve; else golden, a and b, or the same field of a and b
 };
 /// Updates the curves through a cell, with these names.
-void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place, Theme theme,
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place,
                       const MethodNames& names);
 
 /// Opacity of each of `curves` curves that share a panel.
@@ -21,10 +21,10 @@ float column_alpha(std::size_t curves);
 
 /// Curves over the columns, below the picture, on the colour bar's scale, with its end values at the left or right.
 void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
-                    const Colouring& how, const std::string& title, const Palette& colours, bool named_at_right = false);
+                    const Colouring& how, const std::string& title, bool named_at_right = false);
 /// Curves over the rows, at the picture's right.
 void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
-                    const Colouring& how, const std::string& title, const Palette& colours);
+                    const Colouring& how, const std::string& title);
 
 /// Smallest and largest value of each of `pixels` pixels over [from, to); a pixel without values has least > largest.
 struct Extremes {

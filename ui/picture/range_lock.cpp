@@ -37,18 +37,18 @@ void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colo
 
 }  // namespace
 
-void draw_range_lock(View& view, const UiState& state, const Places& p, const Colouring& how, const Palette& colours) {
+void draw_range_lock(View& view, const UiState& state, const Places& p, const Colouring& how) {
   const bool pinned = looked(view).range_pinned;
   const double largest = largest_shown(state, view);
   if (static_cast<float>(automatic_range(largest)) != how.range && largest > 0)
-    draw_mark({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, largest, colours.text);
+    draw_mark({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, largest, colours().text);
   const float side = px(20), middle = (p.bar_left[0] + p.bar_right[0]) / 2;
   const ImVec2 at{std::floor(middle - side / 2), std::floor(p.max.y + px(6))};
   ImGui::SetCursorScreenPos(at);
   if (ImGui::InvisibleButton("pin", {side, side})) toggle_pinned_range(state, view);
   const bool hot = ImGui::IsItemHovered();
-  if (hot) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + side, at.y + side}, colours.raised, px(3));
-  draw_padlock({middle, at.y + side / 2}, pinned, pinned ? colours.accent : hot ? colours.text : colours.faint);
+  if (hot) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + side, at.y + side}, colours().raised, px(3));
+  draw_padlock({middle, at.y + side / 2}, pinned, pinned ? colours().accent : hot ? colours().text : colours().faint);
   explain(
       "Fixes the range of the colours, so that pictures can be compared while the numbers change. Each kind of picture has its "
       "own. Key P; Shift+P fits it to the values as they are now.\nWhile a slider moves, the range stays in any case, and a "

@@ -11,6 +11,6 @@ struct Cell {
 };
 
 /// Draws the box near `at`, within `bounds`, never over the cell.
-void draw_read_out(const Result& result, const Cell& cell, const Box& bounds, ImVec2 at, const Palette& colours);
+void draw_read_out(const Result& result, const Cell& cell, const Box& bounds, ImVec2 at);
 
 }  // namespace attoscope

@@ -19,10 +19,10 @@ void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::
   ImGui::End();
 }
 
-void draw_edges(const Box& box, const Palette& colours, bool top) {
+void draw_edges(const Box& box, bool top) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddLine({box.min.x, box.min.y}, {box.min.x, box.max.y}, colours.line);
-  if (top) list->AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colours.line);
+  list->AddLine({box.min.x, box.min.y}, {box.min.x, box.max.y}, colours().line);
+  if (top) list->AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colours().line);
 }
 
 }  // namespace attoscope

@@ -12,6 +12,6 @@ namespace attoscope {
 /// A window without a title that fills the box.
 void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::function<void()>& draw);
 /// Lines of one pixel at the left of a panel, and at its top if it is below another panel.
-void draw_edges(const Box& box, const Palette& colours, bool top);
+void draw_edges(const Box& box, bool top);
 
 }  // namespace attoscope

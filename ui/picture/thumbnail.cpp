@@ -31,20 +31,19 @@ std::vector<std::int8_t> thumbnail_of(const Result& result) {
   return pixels;
 }
 
-ThumbnailShades thumbnail_shades(Theme theme) {
+ThumbnailShades thumbnail_shades() {
   ThumbnailShades all;
-  const Colouring rule{.diverging = true, .log = false, .range = 1, .knee = 1, .theme = theme};
+  const Colouring rule{.diverging = true, .log = false, .range = 1, .knee = 1, .theme = colours().theme};
   all[0] = colour(std::nanf(""), rule);
   for (int i = 1; i < 256; ++i) all[static_cast<std::size_t>(i)] = colour(static_cast<float>(i - 128) / 127, rule);
   return all;
 }
 
-void draw_thumbnail(ImVec2 at, float length, std::span<const std::int8_t> pixels, const ThumbnailShades& shades,
-                    const Palette& colours) {
+void draw_thumbnail(ImVec2 at, float length, std::span<const std::int8_t> pixels, const ThumbnailShades& shades) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float side = px(length);
   if (pixels.size() != pin_width * pin_height) {
-    list->AddRectFilled(at, {at.x + pin_width * side, at.y + pin_height * side}, colours.raised);
+    list->AddRectFilled(at, {at.x + pin_width * side, at.y + pin_height * side}, colours().raised);
     return;
   }
   for (int y = 0; y < pin_height; ++y)

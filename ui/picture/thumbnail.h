@@ -19,10 +19,9 @@ std::vector<std::int8_t> thumbnail_of(const Result& result);
 
 /// Colours of the pixel values -128 .. 127.
 using ThumbnailShades = std::array<Colour, 256>;
-ThumbnailShades thumbnail_shades(Theme theme);
+ThumbnailShades thumbnail_shades();
 
 /// Draws the picture, each pixel `side` at UI scale 1; an empty field without pixels.
-void draw_thumbnail(ImVec2 at, float side, std::span<const std::int8_t> pixels, const ThumbnailShades& shades,
-                    const Palette& colours);
+void draw_thumbnail(ImVec2 at, float side, std::span<const std::int8_t> pixels, const ThumbnailShades& shades);
 
 }  // namespace attoscope

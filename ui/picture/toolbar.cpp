@@ -17,10 +17,10 @@
 
 namespace attoscope {
 
-Colour field_colour(Field field, const Palette& colours) {
+Colour field_colour(Field field) {
   switch (field) {
     case Field::golden:
-      return colours.golden;
+      return colours().golden;
     case Field::b:
     case Field::b_error:
     case Field::b_abs:
@@ -28,11 +28,11 @@ Colour field_colour(Field field, const Palette& colours) {
     case Field::b_relative:
     case Field::b_storage:
     case Field::b_arithmetic:
-      return colours.b;
+      return colours().b;
     case Field::tolerance:
-      return colours.text;
+      return colours().text;
     default:
-      return colours.a;
+      return colours().a;
   }
 }
 
@@ -55,7 +55,7 @@ void flow(float width) {
   if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
 }
 
-void kind_switch(View& view, float width, const Palette& colours) {
+void kind_switch(View& view, float width) {
   static constexpr Choice kinds[] = {
       {"output", "The output, N rows by the head dimension: golden, a, b, or how far they are apart. Key M: the next picture."},
       {"rescales",
@@ -68,7 +68,7 @@ void kind_switch(View& view, float width, const Palette& colours) {
        "Every head of the input's file: how far a is off as a small picture, and its numbers, worst first. A click opens a "
        "head. "
        "Key M: the next picture."}};
-  segmented("kind", colours, kinds, view.picture, px(width));
+  segmented("kind", kinds, view.picture, px(width));
 }
 
 /// The key that shows a field; "": none.
@@ -100,7 +100,7 @@ std::string fitted_title(Field field, const FieldChoice& from) {
 }
 
 /// A combo of fields; true if one was chosen.
-bool field_combo(const char* label, const std::string& what, Field& shown, const FieldChoice& from, const Palette& colours) {
+bool field_combo(const char* label, const std::string& what, Field& shown, const FieldChoice& from) {
   bool chosen = false;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::label);
@@ -114,7 +114,7 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
       if (ImGui::Selectable(("     " + field_title(field, from.names)).c_str(), field == shown)) shown = field, chosen = true;
       ImGui::PopID();
       explain(text(field).what, from.keys ? field_key(field) : std::string());
-      draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field, colours));
+      draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field));
     }
     ImGui::EndCombo();
   } else {
@@ -122,12 +122,12 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
             std::string("golden = softmax(scale Q K^T) V of the same rounded inputs, in fp64 or better") +
                 (from.keys ? "\nkeys 1 .. 9" : ""));
   }
-  draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown, colours));
+  draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown));
   return chosen;
 }
 
 /// Field that the first one is compared with: of the answer, or of the named slip's output.
-void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from, const Palette& colours) {
+void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from) {
   const Slip* const slip = compared_slip(view, input);
   const bool of_slip = compares_with_slip(view, input);
   const MethodNames names = of_slip ? names_with_slip(input.answer.result->experiment) : from.names;
@@ -136,7 +136,7 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const bool chosen = field_combo(
       "##second field",
       of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "What it is compared with: ",
-      view.second_field, {names, brief, from.result, false, from.width}, colours);
+      view.second_field, {names, brief, from.result, false, from.width});
   if (chosen) view.second_slip = false;
 }
 
@@ -184,12 +184,12 @@ void score_combo(View& view) {
   choice_combo("##score", choices, score_names, 160, view.score_show);
 }
 
-void range_field(const UiState& state, View& view, const Palette& colours) {
+void range_field(const UiState& state, View& view) {
   const Looked look = looked(view);
   std::string text = "±" + scientific(colour_range(state, view), 2);
   {
     const WithField f(Face::mono_small);
-    ImGui::PushStyleColor(ImGuiCol_Text, look.range_pinned ? colours.text : colours.secondary);
+    ImGui::PushStyleColor(ImGuiCol_Text, look.range_pinned ? colours().text : colours().secondary);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), ImGui::GetStyle().FramePadding.y});
     ImGui::SetNextItemWidth(px(range_width));
     if (ImGui::InputText("##range", &text, ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue)) {
@@ -206,16 +206,16 @@ void range_field(const UiState& state, View& view, const Palette& colours) {
       "automatic: largest finite |value|, rounded up");
 }
 
-void scale_button(View& view, const Palette& colours) {
+void scale_button(View& view) {
   const bool log = view.scale == ValueScale::log;
-  if (push_button(log ? "log###scale" : "linear###scale", colours, false, {px(scale_width), 0}))
+  if (push_button(log ? "log###scale" : "linear###scale", false, {px(scale_width), 0}))
     view.scale = log ? ValueScale::linear : ValueScale::log;
   explain("The rule that turns values into colours. Signed log shows small errors beside large ones. Key L.",
           "linear: value / range\nlog: asinh(300 value / range)");
 }
 
-void tiles_toggle(View& view, const Palette& colours) {
-  toggle("tiles", colours, view.show_tiles, px(tiles_width));
+void tiles_toggle(View& view) {
+  toggle("tiles", view.show_tiles, px(tiles_width));
   explain(
       view.picture == PictureKind::output
           ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the keys "
@@ -223,10 +223,10 @@ void tiles_toggle(View& view, const Palette& colours) {
           : "Lines where a new tile begins: block_q query rows down, block_k keys across. Key G.");
 }
 
-void whole_button(View& view, const Palette& colours) {
+void whole_button(View& view) {
   const Looked look = looked(view);
   ImGui::BeginDisabled(look.zoom == CellRect{});
-  if (push_button("whole###reset zoom", colours, false, {px(whole_width), 0})) look.zoom = {};
+  if (push_button("whole###reset zoom", false, {px(whole_width), 0})) look.zoom = {};
   ImGui::EndDisabled();
   explain(
       "Shows everything again (double click, or key 0). Wheel zooms about the mouse, with Shift only across, with Ctrl only "
@@ -234,8 +234,8 @@ void whole_button(View& view, const Palette& colours) {
       "rows; dragging moves.");
 }
 
-void profiles_toggle(View& view, const Palette& colours) {
-  toggle("curves", colours, view.profiles, px(curves_width));
+void profiles_toggle(View& view) {
+  toggle("curves", view.profiles, px(curves_width));
   explain(view.picture == PictureKind::scores ? "The row and the column through the cell under the mouse as curves: P of a in "
                                                 "its colour, the true weight in grey. Key X."
                                               : "The row and the column through the cell under the mouse as curves on the "
@@ -244,46 +244,46 @@ void profiles_toggle(View& view, const Palette& colours) {
 }
 
 /// Controls of the content: kind, field, comparison.
-void draw_what(View& view, const PanelInput& input, const FieldChoice& fields, const Palette& colours) {
-  kind_switch(view, kind_width, colours);
+void draw_what(View& view, const PanelInput& input, const FieldChoice& fields) {
+  kind_switch(view, kind_width);
   if (view.picture == PictureKind::heads) return;
   flow(fields.width);
   if (view.picture == PictureKind::rescales) return rescale_combo(view);
   if (view.picture == PictureKind::scores) return score_combo(view);
-  field_combo("##field", "What the picture shows: ", view.field, fields, colours);
+  field_combo("##field", "What the picture shows: ", view.field, fields);
   flow(px(comparison_width));
   comparison_combo(view);
   if (view.comparison == Comparison::none) return;
   flow(fields.width);
-  second_field_combo(view, input, fields, colours);
+  second_field_combo(view, input, fields);
 }
 
-void draw_how(const UiState& state, View& view, const Palette& colours) {
+void draw_how(const UiState& state, View& view) {
   if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
-    scale_button(view, colours);
+    scale_button(view);
     flow(px(range_width));
-    range_field(state, view, colours);
+    range_field(state, view);
     flow(px(tiles_width));
   }
-  tiles_toggle(view, colours);
+  tiles_toggle(view);
   if (view.picture != PictureKind::rescales) {
     flow(px(curves_width));
-    profiles_toggle(view, colours);
+    profiles_toggle(view);
   }
   flow(px(whole_width));
-  whole_button(view, colours);
+  whole_button(view);
 }
 
 }  // namespace
 
-void draw_toolbar(Session& session, const PanelInput& input, const UiState& state, const Palette& colours) {
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
   View& view = session.view;
   const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
   const MethodNames names = method_names(shown);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x,
               field = std::clamp((room - px(others_width)) / 2, px(least_field_width), px(field_width));
-  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field}, colours);
+  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
   if (view.picture == PictureKind::heads) return;
   const auto next_line = [&, left = at.x] {  // of one height, whatever stands on it
     ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
@@ -292,7 +292,7 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
     flow(px(scale_width));
   else
     next_line();
-  draw_how(state, view, colours);
+  draw_how(state, view);
   next_line();
 }
 

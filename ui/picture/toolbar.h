@@ -9,9 +9,9 @@ namespace attoscope {
 struct PanelInput;
 
 /// Controls of the picture's content, colours and comparison.
-void draw_toolbar(Session& session, const PanelInput& input, const UiState& state, const Palette& colours);
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state);
 
 /// Colour of a field's method, the same everywhere.
-Colour field_colour(Field field, const Palette& colours);
+Colour field_colour(Field field);
 
 }  // namespace attoscope

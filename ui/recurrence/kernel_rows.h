@@ -26,6 +26,6 @@ struct KernelRows {
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
 
 /// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
-void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size, const Palette& colours);
+void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope

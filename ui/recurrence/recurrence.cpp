@@ -105,9 +105,9 @@ std::string parting_words(const CallJudgement& call, const Result& followed, con
 }
 
 /// A sentence instead of the plots, and below it the numbers of a single tile or of three passes.
-void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room, const Palette& colours) {
+void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room) {
   const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::SetCursorScreenPos({left, at.y + room.y / 2 - px(48)});
   ImGui::BeginGroup();
   wrapped(Face::label, why, width + 1);
@@ -115,7 +115,7 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
   ImGui::PopStyleColor();
   const float below = std::max(at.y + room.y / 2, ImGui::GetItemRectMax().y + px(8));
   if (r != nullptr && !r->trace.tiles.empty())
-    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width, colours);
+    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width);
 }
 
 /// True while the verdict on a loaded output is missing; its plot keeps its place.
@@ -124,8 +124,7 @@ bool awaits_kernel_rows(const PanelInput& input) {
 }
 
 /// The rows of a loaded output at the right; returns what is left of the room.
-ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
-                          const Palette& colours) {
+ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
   KernelRows& rows = *state.kernel_rows;
   const bool awaited = awaits_kernel_rows(input);
@@ -133,16 +132,15 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
   const ImVec2 right{at.x + left + px(16), at.y};
   if (rows.found && (!awaited || rows.found->experiment.loaded == input.answer.result->experiment.loaded))
-    draw_kernel_rows(session, rows, right, {width, room.y}, colours);
+    draw_kernel_rows(session, rows, right, {width, room.y});
   else
-    draw_text(right, Face::label, colours.faint, fitted(Face::label, "Your kernel by rows: being computed", width));
+    draw_text(right, Face::label, colours().faint, fitted(Face::label, "Your kernel by rows: being computed", width));
   return {left, room.y};
 }
 
 /// Whose recurrence it is, and where the output's row parts from it, over the first plots' top: what stands below does not
 /// move.
-void draw_whose(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width,
-                const Palette& colours) {
+void draw_whose(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width) {
   const CallJudgement* const call = shown_verdict(input);
   const std::string_view name = followed_name(input.answer.result->experiment);
   const bool is_meant = name == "flash2";
@@ -151,10 +149,10 @@ void draw_whose(const PanelInput& input, const Result& shown, const Parting& par
   const std::string words = known ? parting_words(*call, shown, parting) : "";
   const float inner = width - px(8), line = line_height(Face::small);
   const ImVec2 size{width, line + (words.empty() ? 0 : wrapped_height(Face::small, words, inner)) + px(4)};
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours.background, 0.9f), px(3));
-  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours.a, fitted(Face::small, whose, inner));
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().background, 0.9f), px(3));
+  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours().a, fitted(Face::small, whose, inner));
   ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
-  ImGui::PushStyleColor(ImGuiCol_Text, parting.tile >= 0 ? colours.bad : colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, parting.tile >= 0 ? colours().bad : colours().secondary);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginGroup();
   wrapped(Face::small, words, inner);
@@ -169,7 +167,7 @@ void draw_whose(const PanelInput& input, const Result& shown, const Parting& par
 
 }  // namespace
 
-float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+float draw_recurrence(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   const bool of_b = shown != input.answer.result, loaded = input.answer.result && has_loaded(input.answer.result->experiment);
   const FollowedRow* const followed = shown_followed(input);
@@ -183,23 +181,24 @@ float draw_recurrence(Session& session, const PanelInput& input, UiState& state,
   const std::string why = awaited ? "Its recurrence is being computed." : why_no_recurrence(input);
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float scrubber = scrubber_height(all.x), foot = why.empty() ? scrubber + px(8) : 0;
-  const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot}, colours);
+  const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot});
   if (!why.empty()) {
-    draw_why_none(why, shown.get(), at, room, colours);
-    dim_if_stale(input, colours);
+    draw_why_none(why, shown.get(), at, room);
+    dim_if_stale(input);
     return room.x;
   }
-  Palette theirs = colours;
+  Palette theirs = colours();
   if (of_b) {
     std::swap(theirs.a, theirs.b);
-    if (followed_name(input.answer.result->experiment) == "flash2") theirs.a = colours.text;
+    if (followed_name(input.answer.result->experiment) == "flash2") theirs.a = colours().text;
   }
+  const WithColours as_theirs(theirs);
   show_axes(state.strip, shown_tiles(*shown, session.view));
   ImGui::SetCursorScreenPos(at);
-  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs, true);
-  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs, true);
-  if (loaded) draw_whose(input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56), theirs);
-  dim_if_stale(input, colours);
+  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, true);
+  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
+  if (loaded) draw_whose(input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
+  dim_if_stale(input);
   return room.x;
 }
 

@@ -61,7 +61,7 @@ std::span<const StripPlot> strip_plots(const View& view);
 /// The plots in a row; a click scrubs, a click on a name toggles its curve. With `zooms` the wheel zooms, a drag moves the
 /// tiles, and a double click shows all.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           const Palette& colours, bool zooms = false);
+                           bool zooms = false);
 /// Name of a curve in a legend, with its mark; a click toggles the curve.
 struct LegendEntry {
   using Mark = CurveMark;
@@ -73,17 +73,16 @@ struct LegendEntry {
   const char* what;  ///< tooltip
   const char* formula;
 };
-void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries, const Palette& colours);
+void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries);
 
 /// Height of the scrubber: the worked step is beside its buttons, or under them in a narrow one.
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
-void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, const Palette& colours,
-                   bool zooms = false);
+void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, bool zooms = false);
 /// The worked step of a tile, on at most `lines` lines.
-void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines = 2);
+void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines = 2);
 
 /// The bottom panel; returns the width of its plots together.
-float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+float draw_recurrence(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

@@ -29,9 +29,9 @@ void refresh_loop(LoopPicture& picture, const Experiment& experiment, LoopOrder 
 std::string loop_sentence(const LoopPicture& picture, int at);
 
 /// Draws step `at` into a rectangle; takes no room in the layout.
-void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 size, const Palette& colours);
+void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 size);
 
 /// Buttons and a track for the step. True if the step changed. The caller keeps `playing` and `next`.
-bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width, const Palette& colours);
+bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width);
 
 }  // namespace attoscope

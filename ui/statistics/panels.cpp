@@ -36,11 +36,6 @@ Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together
   return s;
 }
 
-/// Ink of an algorithm's traffic: a's or b's if they use the algorithm.
-Ink ink_of(const TrafficOf& t, const Palette& colours) {
-  return t.colour == colours.a ? Ink::a : t.colour == colours.b ? Ink::b : Ink::golden;
-}
-
 }  // namespace
 
 FigurePanel ulps_panel(const Result& r) {
@@ -77,13 +72,13 @@ FigurePanel why_panel(const Attribution& all) {
   return p;
 }
 
-FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours) {
+FigurePanel bytes_panel(const TrafficOfAll& all) {
   FigurePanel p;
   p.y = number_axis("HBM traffic");
   p.y.unit.push_back('B');
   p.y.min = 0;
   for (const TrafficOf& t : all) {
-    Series s = series_of("", ink_of(t, colours), Shape::bars);
+    Series s = series_of("", t.ink, Shape::bars);
     s.x = {static_cast<double>(p.x.categories.size())};
     s.y = {t.bytes};
     p.series.push_back(std::move(s));
@@ -92,7 +87,7 @@ FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours) {
   return p;
 }
 
-FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours) {
+FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine) {
   FigurePanel p;
   p.title = std::string(machine.name) + ", by its data sheet";
   p.x = number_axis("useful operations per byte", true);
@@ -108,7 +103,7 @@ FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, co
   p.series.push_back(std::move(roof));
   constexpr std::array shapes{Ink::four, Ink::two, Ink::one};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Ink own = ink_of(all[i], colours);
+    const Ink own = all[i].ink;
     Series s = series_of(all[i].name, own == Ink::golden ? shapes[i] : own, Shape::marks);
     s.x = {all[i].intensity};
     s.y = {attainable(machine, all[i].intensity)};

@@ -21,8 +21,8 @@ bool has_points(const ScatterPoints& scatter);
 FigurePanel why_panel(const Attribution& attribution);
 
 /// Bytes between HBM and the chip, one bar for each algorithm.
-FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours);
+FigurePanel bytes_panel(const TrafficOfAll& all);
 /// Roofline of a machine, with one point for each algorithm.
-FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours);
+FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine);
 
 }  // namespace attoscope

@@ -28,9 +28,9 @@ std::string numbers_text(const Invariance& answer, const ScheduleRun& run) {
       scientific(run.max_error), hex16(run.digest));
 }
 
-void draw_answer(Session& session, const Invariance& answer, const Palette& colours) {
+void draw_answer(Session& session, const Invariance& answer) {
   const std::string sentence = invariance_sentence(answer);
-  label(Face::small, colours.text, fitted(Face::small, sentence, ImGui::GetContentRegionAvail().x));
+  label(Face::small, colours().text, fitted(Face::small, sentence, ImGui::GetContentRegionAvail().x));
   explain(sentence);
   const Method a = session.experiment.a;
   const auto method = [&](std::size_t i) { return with_schedule(a, answer.runs[i].schedule); };
@@ -44,9 +44,9 @@ void draw_answer(Session& session, const Invariance& answer, const Palette& colo
                     .meaning = which + click,
                     .formula = numbers_text(answer, run),
                     .chosen = is_b,
-                    .mark = run.same_bits() ? colours.good : colours.bad};
+                    .mark = run.same_bits() ? colours().good : colours().bad};
   };
-  if (const auto clicked = draw_table("schedules", invariance_table(answer), {.row = row}, colours))
+  if (const auto clicked = draw_table("schedules", invariance_table(answer), {.row = row}))
     session.experiment.b = method(*clicked);
 }
 
@@ -58,13 +58,13 @@ const Invariance* known_answer(const PanelInput& input, const Experiment& asked)
 
 }  // namespace
 
-void draw_schedules(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_schedules(Session& session, const PanelInput& input, Requests& requests) {
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({0, px(4)});
   if (const std::string why = why_no_schedules(session.experiment.a); !why.empty())
     return wrapped(Face::label, "There are no schedules: " + why + ".", width);
-  if (const Invariance* const answer = known_answer(input, session.experiment)) return draw_answer(session, *answer, colours);
-  label(Face::label, colours.secondary, "computing a under every schedule ...");
+  if (const Invariance* const answer = known_answer(input, session.experiment)) return draw_answer(session, *answer);
+  label(Face::label, colours().secondary, "computing a under every schedule ...");
   if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = invariance_question(session.experiment);
 }
 

@@ -22,34 +22,33 @@ struct TrafficState;
 struct UiState;
 
 /// The right panel.
-void draw_statistics(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_statistics(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 /// The panel's headline in one line, for when the panel is hidden by another. True if it was clicked.
-bool draw_headline(const PanelInput& input, const Palette& colours);
+bool draw_headline(const PanelInput& input);
 
 /// Cost of each rounding step of a, as bars; requests it if unknown. A click on a bar makes the step exact.
-void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_why(Session& session, const PanelInput& input, Requests& requests);
 
 /// Bytes between HBM and the chip of the three algorithms, the use of on-chip memory, and a roofline; fills the rest of the
 /// panel.
-void draw_traffic(Session& session, const PanelInput& input, TrafficState& state, const Palette& colours);
+void draw_traffic(Session& session, const PanelInput& input, TrafficState& state);
 
 /// True if an answer for `known` also answers `asked`: they differ at most in the traced row.
 bool answers(const Experiment& known, const Experiment& asked);
 
 /// Badge of the same-bits check in two words; a click shows the runs.
-void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room,
-                     const Palette& colours);
+void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room);
 
 /// Short lines: numbers of O that differ between a and b, the largest difference, and the tile from which a row differs.
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& experiment);
 
 /// Runs that must have the same bits, a compared with b, and a button that starts them; or a under other schedules.
-void draw_same_bits(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_same_bits(Session& session, const PanelInput& input, Requests& requests);
 
 /// a under other schedules of the keys, with the same or other bits of the traced row. Requests them if unknown; a click makes
 /// one b.
-void draw_schedules(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_schedules(Session& session, const PanelInput& input, Requests& requests);
 
 /// Updates the points, by at most `elements` elements a call; true while elements remain, and the earlier answer's points stay.
 /// The first answer is finished in one call.
@@ -57,9 +56,9 @@ bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& r
                      std::size_t elements = std::numeric_limits<std::size_t>::max());
 
 /// |error| of a and b over |golden|, both logarithmic; fills the rest of the panel.
-void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, const Palette& colours, Requests& requests);
+void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, Requests& requests);
 
 /// Histogram of the signed errors of a and b in ulps; fills the rest of the panel.
-void draw_histogram(const Result& result, const Palette& colours);
+void draw_histogram(const Result& result);
 
 }  // namespace attoscope

@@ -44,8 +44,7 @@ void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
 }
 
 /// A slip: its sentence, and the share that it leaves as a bar and in percent.
-void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, const char* id, float width,
-                  const Palette& colours) {
+void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, const char* id, float width) {
   const float right = px(84), pad = px(8), inner = width - right - 2 * pad;
   const std::string words = s.slip->text + (s.named ? " (named)" : "");
   const float text = wrapped_height(Face::label, words, inner), height = text + px(15);
@@ -62,30 +61,30 @@ void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, c
             : "Its output cannot be computed, so there is nothing to swipe against.",
       fmt::format("RMS(O - with the mistake) / RMS(O - golden){}", std::isnan(s.left) ? "" : fmt::format(" = {:.3g}", s.left)));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  if (on || hovered) list->AddRectFilled(at, end, on ? faded(colours.accent, 0.22f) : faded(colours.raised, 0.7f), px(3));
-  if (s.named) list->AddRectFilled({at.x, at.y + px(3)}, {at.x + px(3), end.y - px(3)}, colours.bad);
+  if (on || hovered) list->AddRectFilled(at, end, on ? faded(colours().accent, 0.22f) : faded(colours().raised, 0.7f), px(3));
+  if (s.named) list->AddRectFilled({at.x, at.y + px(3)}, {at.x + px(3), end.y - px(3)}, colours().bad);
   {
     const WithFace f(Face::label);
-    list->AddText(nullptr, 0, {at.x + pad, at.y + px(3)}, s.named ? colours.text : colours.secondary, words.data(),
+    list->AddText(nullptr, 0, {at.x + pad, at.y + px(3)}, s.named ? colours().text : colours().secondary, words.data(),
                   words.data() + words.size(), inner);
   }
-  draw_text({end.x - px(2), at.y + px(4)}, Face::mono_small, s.named ? colours.text : colours.secondary, left_words(s), 1);
+  draw_text({end.x - px(2), at.y + px(4)}, Face::mono_small, s.named ? colours().text : colours().secondary, left_words(s), 1);
   const float y = end.y - px(8), bar = px(4);
-  list->AddRectFilled({at.x + pad, y}, {end.x - px(2), y + bar}, colours.raised, px(2));
+  list->AddRectFilled({at.x + pad, y}, {end.x - px(2), y + bar}, colours().raised, px(2));
   const float share = std::isnan(s.left) ? 0 : static_cast<float>(std::clamp(s.left, 0.0, 1.0));
   if (share > 0)
     list->AddRectFilled({at.x + pad, y}, {at.x + pad + std::max(px(2), (end.x - px(2) - at.x - pad) * share), y + bar},
-                        s.named ? colours.bad : colours.faint, px(2));
+                        s.named ? colours().bad : colours().faint, px(2));
   if (clicked) swipe_against(session.view, *s.slip, input.answer.result->experiment, !on);
 }
 
 }  // namespace
 
-void draw_suspects(Session& session, const PanelInput& input, const Palette& colours) {
+void draw_suspects(Session& session, const PanelInput& input) {
   const float width = ImGui::GetContentRegionAvail().x;
   const CallJudgement* const call = shown_verdict(input);
   const auto say = [&](std::string_view text) {
-    wrapped(Face::label, colours.secondary, text, width);
+    wrapped(Face::label, colours().secondary, text, width);
     ImGui::Dummy({0, px(4)});
   };
   if (call == nullptr) return say("The output is being judged ...");
@@ -99,7 +98,7 @@ void draw_suspects(Session& session, const PanelInput& input, const Palette& col
                         ImGuiWindowFlags_NoBackground)) {
     const float room = ImGui::GetContentRegionAvail().x;
     for (std::size_t i = 0; i < all.size(); ++i)
-      draw_suspect(session, input, all[i], ("suspect " + std::to_string(i)).c_str(), room, colours);
+      draw_suspect(session, input, all[i], ("suspect " + std::to_string(i)).c_str(), room);
     if (all.empty() || !all.front().named) say(call->sentences[2]);
   }
   ImGui::EndChild();

@@ -23,7 +23,7 @@ std::vector<Suspect> suspects_of(const CallJudgement& call);
 
 /// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
 /// sentence.
-void draw_suspects(Session& session, const PanelInput& input, const Palette& colours);
+void draw_suspects(Session& session, const PanelInput& input);
 
 /// The suspects as CSV.
 std::string suspects_csv(const CallJudgement& call);

@@ -30,8 +30,8 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling) {
                      scaling_text(scaling[*source.stored]));
 }
 
-void draw_shares(Session& session, const Attribution& all, const Palette& colours) {
-  if (all.steps.empty()) return label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
+void draw_shares(Session& session, const Attribution& all) {
+  if (all.steps.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
   const Table table = attribution_table(all);
   const auto change = [&](std::size_t i) { return std::get<double>(table.rows[i][1]); };
   double largest = 0;
@@ -42,13 +42,13 @@ void draw_shares(Session& session, const Attribution& all, const Palette& colour
                     .meaning = explanation(s.source, session.experiment.a.scaling),
                     .formula = "now            " + scientific(all.total.mean_abs) + "\nif exact       " +
                                scientific(s.without.mean_abs) + "\nthis one alone " + scientific(s.alone.mean_abs),
-                    .mark = change(i) > 0 ? colours.bad : colours.a};
+                    .mark = change(i) > 0 ? colours().bad : colours().a};
   };
   const auto bar = [&](std::size_t i, std::size_t column) {
     const bool is_known = column == 1 && std::isfinite(change(i)) && largest > 0;
     return is_known ? static_cast<float>(std::min(1.0, std::abs(change(i)) / largest)) : -1.0f;
   };
-  if (const auto clicked = draw_table("steps", table, {.row = row, .bar = bar}, colours))
+  if (const auto clicked = draw_table("steps", table, {.row = row, .bar = bar}))
     session.experiment.a = made_exact(session.experiment.a, all.steps[*clicked].source);
 }
 
@@ -60,7 +60,7 @@ bool answers(const Experiment& known, const Experiment& asked) {
   return known == traced;
 }
 
-void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_why(Session& session, const PanelInput& input, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = px(26), width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({width, title});
@@ -70,18 +70,17 @@ void draw_why(Session& session, const PanelInput& input, const Palette& colours,
         "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
         "one.",
         "RMS(O - with the mistake) / RMS(O - golden)");
-    draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mistakes, and the error that each leaves");
-    return draw_suspects(session, input, colours);
+    draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mistakes, and the error that each leaves");
+    return draw_suspects(session, input);
   }
   explain(
       "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
       "step makes it exact.",
       "(mean |error| if exact - mean |error|) / mean |error|");
-  draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");
-  if (!is_emulated(a)) return label(Face::label, colours.secondary, "Tensor cores have no steps to make exact.");
-  if (input.side.why && answers(input.side.why->experiment, session.experiment))
-    return draw_shares(session, *input.side.why, colours);
-  label(Face::label, colours.secondary, "making each step exact in turn ...");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mean error if one step were exact");
+  if (!is_emulated(a)) return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
+  if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_shares(session, *input.side.why);
+  label(Face::label, colours().secondary, "making each step exact in turn ...");
   if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.why = session.experiment;
 }
 

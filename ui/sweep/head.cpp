@@ -35,7 +35,7 @@ void draw_buttons(const SweepScene& s) {
   const SweepProgress& p = s.sweep().progress;
   const SweepRequest next = next_request(p);
   ImGui::BeginDisabled(next == SweepRequest::none);
-  if (push_button(next_text(p.state), s.colours, next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
+  if (push_button(next_text(p.state), next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
   ImGui::EndDisabled();
   explain(
       "Computes the missing points, the newest plan first; pressed again, it pauses. Finished points are kept on disk and not "
@@ -43,7 +43,7 @@ void draw_buttons(const SweepScene& s) {
   ImGui::SameLine(0, px(8));
   const bool under_way = p.state == State::running || p.state == State::paused;
   ImGui::BeginDisabled(!under_way);
-  if (push_button("cancel###cancel sweep", s.colours, false, {px(button_width), 0})) s.requests.sweep = SweepRequest::cancel;
+  if (push_button("cancel###cancel sweep", false, {px(button_width), 0})) s.requests.sweep = SweepRequest::cancel;
   ImGui::EndDisabled();
   explain("Stops the sweep. Finished points are kept. Key Esc.");
 }
@@ -54,18 +54,18 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
   const float thick = px(6), bar = std::min(px(160), width / 3), y = at.y + (px(control_height) - thick) / 2;
   const float share = static_cast<float>(p.done) / static_cast<float>(p.points);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x, y}, {at.x + bar, y + thick}, s.colours.line, thick / 2);
+  list->AddRectFilled({at.x, y}, {at.x + bar, y + thick}, colours().line, thick / 2);
   if (p.done > 0)
     list->AddRectFilled({at.x, y}, {at.x + std::max(thick, bar * share), y + thick},
-                        p.state == State::done ? s.colours.good : s.colours.accent, thick / 2);
+                        p.state == State::done ? colours().good : colours().accent, thick / 2);
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("progress", {bar, px(control_height)});
   explain("Finished points, of all in the plan. The time left is estimated from the points computed since the start.");
   const float text_y = at.y + (px(control_height) - line_height(Face::mono_small)) / 2, text_x = at.x + bar + px(10);
   const std::string text = fitted(Face::mono_small, progress_text(p), width - bar - px(10));
-  const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, s.colours.secondary, text) + px(12);
+  const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, colours().secondary, text) + px(12);
   if (p.failed > 0 && end < at.x + width - px(80))
-    draw_text({end, text_y}, Face::mono_small, s.colours.bad,
+    draw_text({end, text_y}, Face::mono_small, colours().bad,
               fitted(Face::mono_small, fmt::format("{} failed", p.failed), at.x + width - end));
 }
 
@@ -81,9 +81,9 @@ void draw_sweep_head(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
-  draw_text(at, Face::headline, s.colours.text, fitted(Face::headline, words.headline, width));
+  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
   const std::string& remark = s.sweep().progress.remark;
-  draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? s.colours.secondary : s.colours.bad,
+  draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? colours().secondary : colours().bad,
             fitted(Face::label, remark.empty() ? words.sentence : remark, width));
   ImGui::InvisibleButton("words", {width, px(44)});
   explain(words.headline, remark.empty() ? words.sentence : remark);

@@ -40,25 +40,25 @@ void draw_pointed(const SweepScene& s) {
   for (std::size_t k = 0; k < d.places.size(); ++k)
     for (std::size_t i = 0; i < d.places[k].size(); ++i)
       if (s.state.pointed == d.places[k][i])
-        ImPlot::GetPlotDrawList()->AddCircle(on_screen(d.panel, k, i), px(7), s.colours.text, 0, px(1.5f));
+        ImPlot::GetPlotDrawList()->AddCircle(on_screen(d.panel, k, i), px(7), colours().text, 0, px(1.5f));
 }
 
 /// Line at a ratio of 1, where a and b have equal errors.
-void draw_equal(const SweepDrawing& d, const Palette& colours) {
+void draw_equal(const SweepDrawing& d) {
   if (d.table->of != "ratio") return;
-  if (has_categories(*d.table)) return draw_vertical(1, colours.secondary, 1, "a = b");
+  if (has_categories(*d.table)) return draw_vertical(1, colours().secondary, 1, "a = b");
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const float y = ImPlot::PlotToPixels(ImPlot::GetPlotLimits().X.Min, 1).y;
-  draw_dashed(ImPlot::GetPlotDrawList(), {at.x, y}, {at.x + size.x, y}, colours.secondary, px(5), px(4));
-  draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours.faint, "a = b");
+  draw_dashed(ImPlot::GetPlotDrawList(), {at.x, y}, {at.x + size.x, y}, colours().secondary, px(5), px(4));
+  draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours().faint, "a = b");
 }
 
 /// Names of the lines above marks, which have no ends.
 void draw_line_names(const SweepScene& s, ImVec2 at, float width) {
   std::vector<LegendName> names;
-  for (const Series& line : s.state.drawing.panel.series) names.push_back(legend_name(line, false, s.colours));
+  for (const Series& line : s.state.drawing.panel.series) names.push_back(legend_name(line, false));
   for (LegendName& name : names) name.mark = CurveMark::dot;
-  draw_legend(at, width, names, s.colours);
+  draw_legend(at, width, names);
 }
 
 /// The caption under the plot: the first parameter, or what is measured.
@@ -88,17 +88,16 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
     if (named) look.label = [](const Series& line) { return line.label; };
   }
   std::optional<SweepPlace> under;
-  look.behind = [&] { draw_equal(d, s.colours); };
+  look.behind = [&] { draw_equal(d); };
   look.above = [&] { draw_pointed(s), under = nearest(d); };
   const float below = px(20), room = box.max.y - box.min.y - below - head;
   ImGui::SetCursorScreenPos({box.min.x, box.min.y + head});
   if (names) ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);  // it scrolls
   const float tall = names ? px(40) + px(14) * static_cast<float>(t.axes[0].names.size()) : 0;
-  const PanelMouse mouse =
-      draw_panel(panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)}, s.colours);
+  const PanelMouse mouse = draw_panel(panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)});
   point_at(s, under, mouse.over, mouse.clicked, {mouse.from, mouse.to});
   if (names) ImGui::EndChild();
-  draw_text({(mouse.from.x + mouse.to.x) / 2, box.max.y - px(16)}, Face::small, s.colours.faint, caption_of(d), 0.5f);
+  draw_text({(mouse.from.x + mouse.to.x) / 2, box.max.y - px(16)}, Face::small, colours().faint, caption_of(d), 0.5f);
 }
 
 }  // namespace attoscope

@@ -20,7 +20,6 @@ struct SweepScene {
   Session& session;
   const PanelInput& input;
   SweepState& state;
-  const Palette& colours;
   Requests& requests;
   bool opens = true;  ///< a click on a combination opens it in Explore
 

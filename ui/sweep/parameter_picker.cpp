@@ -19,14 +19,14 @@ bool fits(const SweepParameter& p, const std::string& search) {
 }
 
 /// A parameter: key and title. True if it was clicked.
-bool entry(const SweepParameter& p, bool chosen, const Palette& colours) {
+bool entry(const SweepParameter& p, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), key_width = px(128), width = px(400);
   const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
   explain(p.what, "for instance " + p.key + " = " + p.example);
-  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono, chosen ? colours.accent : colours.text,
-            p.key);
-  draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.secondary,
+  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono,
+            chosen ? colours().accent : colours().text, p.key);
+  draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
             fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
   return pressed;
 }
@@ -74,12 +74,12 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
   if (s.sweep().offer)
     for (const SweepParameter& p : s.sweep().offer->parameters) {
       if (!fits(p, search)) continue;
-      if (group != p.group) section(s.colours, in_capitals(group = p.group));
-      if (entry(p, varied.key == p.key, s.colours) || (entered && first)) changed |= choose(p, varied);
+      if (group != p.group) section(in_capitals(group = p.group));
+      if (entry(p, varied.key == p.key) || (entered && first)) changed |= choose(p, varied);
       first = false;
     }
   ImGui::PopStyleVar();
-  if (first && !search.empty()) label(Face::label, s.colours.secondary, "No parameter has this name.");
+  if (first && !search.empty()) label(Face::label, colours().secondary, "No parameter has this name.");
   ImGui::EndCombo();
   return changed;
 }

@@ -19,17 +19,16 @@ namespace {
 std::vector<NoteLine> note(const SweepScene& s, const SweepPlace& place, const SweepCell& c) {
   const SweepDrawing& d = s.state.drawing;
   const SweepTable& t = *d.table;
-  const Palette& colours = s.colours;
   const auto in_digits = [&](double x) { return mean_text(d.extremes, x, 1); };
-  std::vector<NoteLine> lines{{colours.text, place_text(t, place)}};
+  std::vector<NoteLine> lines{{colours().text, place_text(t, place)}};
   if (c.count > 0) {
-    lines.push_back({colours.text, fmt::format("mean {:10} std {:10}", in_digits(c.mean), in_digits(c.std))});
-    lines.push_back({colours.secondary, fmt::format("min  {:10} max {:10}", in_digits(c.min), in_digits(c.max))});
+    lines.push_back({colours().text, fmt::format("mean {:10} std {:10}", in_digits(c.mean), in_digits(c.std))});
+    lines.push_back({colours().secondary, fmt::format("min  {:10} max {:10}", in_digits(c.min), in_digits(c.max))});
   }
-  if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + in_digits(c.rival)});
-  if (c.error >= 0) lines.push_back({colours.bad, t.errors[static_cast<std::size_t>(c.error)]});
-  lines.push_back({colours.faint, fmt::format("{} of {} seeds", c.count, t.seeds) +
-                                      (c.count > 0 && s.opens ? "; a click opens it in Explore" : "")});
+  if (t.has_rival && c.count > 0) lines.push_back({colours().b, "b    " + in_digits(c.rival)});
+  if (c.error >= 0) lines.push_back({colours().bad, t.errors[static_cast<std::size_t>(c.error)]});
+  lines.push_back({colours().faint, fmt::format("{} of {} seeds", c.count, t.seeds) +
+                                        (c.count > 0 && s.opens ? "; a click opens it in Explore" : "")});
   return lines;
 }
 
@@ -45,7 +44,7 @@ void draw_empty(const SweepScene& s, const Box& box) {
     text = "No point could be computed: the table says why.";
   else if (p.done > 0 && s.state.drawing.extremes.known == 0)
     text = "No mean is a finite number: see the table.";
-  draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, s.colours.faint, text, 0.5f);
+  draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, colours().faint, text, 0.5f);
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool 
   if (!over || cell == nullptr) return;
   s.state.pointing = place;
   if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
-  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell), s.colours);
+  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell));
 }
 
 void draw_sweep_picture(const SweepScene& s) {
@@ -69,8 +68,8 @@ void draw_sweep_picture(const SweepScene& s) {
     draw_sweep_heat_map(s, box);
   else
     draw_sweep_lines(s, box);
-  if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(s.colours.panel, 0.5f));
-  offer_export({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.colours, s.requests);
+  if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(colours().panel, 0.5f));
+  offer_export({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.requests);
 }
 
 }  // namespace attoscope

@@ -40,7 +40,7 @@ void draw_sweep_rows(const SweepScene& s) {
   }
   const SweepTable& t = *s.state.drawing.table;
   if (s.state.rows_of != s.state.drawing.table) s.state.rows_of = s.state.drawing.table, s.state.rows = rows_table(t);
-  label(Face::label, s.colours.text, fitted(Face::label, t.measure, width));
+  label(Face::label, colours().text, fitted(Face::label, t.measure, width));
   const auto place = [&](std::size_t i) {
     return SweepPlace{static_cast<int>(i / t.across()), static_cast<int>(i % t.across())};
   };
@@ -55,7 +55,7 @@ void draw_sweep_rows(const SweepScene& s) {
                     .chosen = s.state.pointed == place(i),
                     .mark = {}};
   };
-  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .bar = {}, .hovered = &hovered}, s.colours);
+  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .bar = {}, .hovered = &hovered});
   if (hovered) s.state.pointing = place(*hovered);
   if (clicked && t.cells[*clicked].count > 0) s.requests.open_point = place(*clicked);
 }

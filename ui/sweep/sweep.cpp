@@ -33,23 +33,23 @@ SweepLayout layout(bool two) {
 
 }  // namespace
 
-void draw_sweep(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_sweep(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   if (!state.sweep) state.sweep = std::make_shared<SweepState>();
   SweepState& m = *state.sweep;
   refresh(m.drawing, input.sweep.table, session.sweep);
   if (!(m.zoomed == session.sweep.first)) m.zoomed = session.sweep.first, m.zoom_from = m.zoom_to = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const SweepScene scene{session, input, m, colours, requests};
+  const SweepScene scene{session, input, m, requests};
   const SweepLayout at = layout(!session.sweep.second.key.empty());
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
   panel("Sweep picture", at.picture, still, [&] {
-    draw_edges(at.picture, colours, false);
+    draw_edges(at.picture, false);
     draw_sweep_head(scene);
     draw_sweep_picture(scene);
   });
   panel("Sweep rows", at.rows, still, [&] {
-    draw_edges(at.rows, colours, at.rows.min.x == at.picture.min.x);
+    draw_edges(at.rows, at.rows.min.x == at.picture.min.x);
     draw_sweep_rows(scene);
   });
 }

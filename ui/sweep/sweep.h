@@ -10,6 +10,6 @@
 namespace attoscope {
 
 /// Everything between the bars.
-void draw_sweep(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_sweep(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

@@ -37,17 +37,16 @@ void draw_train_explore(const TrainScene& s) {
             sequence = std::min(look.sequence, r.plan.recipe.batch - 1);
   pick_run(s, run);
   const ImVec2 at{ImGui::GetItemRectMax().x + px(10), ImGui::GetItemRectMin().y};
-  draw_text({at.x, at.y + (px(22) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.text,
+  draw_text({at.x, at.y + (px(22) - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text,
             fmt::format("head {}.{}", layer, head));
   ImGui::SetCursorScreenPos({at.x + place, at.y - px(1)});
-  draw_text({at.x + place, at.y + (px(22) - line_height(Face::label)) / 2}, Face::label, s.colours.secondary, "sequence");
+  draw_text({at.x + place, at.y + (px(22) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "sequence");
   const float left = place + text_width(Face::label, "sequence") + px(8);
   ImGui::SetCursorScreenPos({at.x + left, at.y - px(1)});
   whole_field("##sequence", look.sequence, 0, std::max(0, r.plan.recipe.batch - 1), (width - run - px(10) - left) / px(1));
   explain("The sequence in the step's batch.");
   const int step = look.step >= 0 ? look.step : r.step;
-  if (push_button(fmt::format("open its Q, K, V of step {} in Explore###open head", step).c_str(), s.colours, false,
-                  {width, 0}))
+  if (push_button(fmt::format("open its Q, K, V of step {} in Explore###open head", step).c_str(), false, {width, 0}))
     s.requests.train = {.act = TrainRequest::Act::explore,
                         .step = step,
                         .run = std::min(look.run, static_cast<int>(r.runs.size()) - 1),

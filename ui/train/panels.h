@@ -25,7 +25,6 @@ struct TrainScene {
   Session& session;
   const PanelInput& input;
   TrainPanelState& state;
-  const Palette& colours;
   Requests& requests;
 
   TrainPlan& plan() const { return session.train; }
@@ -50,7 +49,7 @@ void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& c
 /// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
 void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
 /// Draws the name of a row; its columns follow at the same y.
-void method_row(ImVec2 at, float height, const char* name, const Palette& colours);
+void method_row(ImVec2 at, float height, const char* name);
 /// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
 void method_rows(const TrainScene& scene, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit);
@@ -94,6 +93,6 @@ TrainRequest::Act next_train_act(const TrainView& train);
 int kept_step(const TrainProgress& progress, const TrainLook& look);
 
 /// Plan, curves, picture of the weights and numbers, between the bars.
-void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_train(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

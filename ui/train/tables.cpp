@@ -31,13 +31,13 @@ std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, co
                                        const Table& table, const TableLook& look, const std::function<std::string()>& csv) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
+  draw_text(at, Face::label, colours().text, fitted(Face::label, title, width));
   ImGui::SetCursorScreenPos({at.x, at.y + px(title_height)});
   std::optional<std::size_t> clicked;
   if (ImGui::BeginChild(name, {width, height - px(title_height)}, ImGuiChildFlags_NavFlattened))
-    clicked = draw_table(name, table, look, s.colours);
+    clicked = draw_table(name, table, look);
   ImGui::EndChild();
-  offer_export({Plot::window, name, at, {at.x + width, at.y + height}, csv}, s.session.view, s.colours, s.requests);
+  offer_export({Plot::window, name, at, {at.x + width, at.y + height}, csv}, s.session.view, s.requests);
   return clicked;
 }
 
@@ -46,8 +46,8 @@ void draw_number(const TrainScene& s, const char* name, const std::string& numbe
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(name, {width, px(row_height)});
   explain(what);
-  draw_text({at.x, at.y + px(2)}, Face::label, s.colours.secondary, name);
-  draw_text({at.x + width, at.y + px(3)}, Face::mono_small, s.colours.text, number, 1);
+  draw_text({at.x, at.y + px(2)}, Face::label, colours().secondary, name);
+  draw_text({at.x + width, at.y + px(3)}, Face::mono_small, colours().text, number, 1);
 }
 
 const PairPoint* shown_point(const TrainScene& s, std::size_t pair) {
@@ -138,7 +138,7 @@ void draw_train_suspects(const TrainScene& s, float height) {
                     .meaning = pair.pair.name + ": a click shows its weights. The bar is what is left.",
                     .formula = "",
                     .chosen = s.look().pair == static_cast<int>(ranked[i].pair),
-                    .mark = ink_colour(pair_ink(pair.pair, ranked[i].pair), s.colours)};
+                    .mark = ink_colour(pair_ink(pair.pair, ranked[i].pair))};
   };
   const auto bar = [&](std::size_t i, std::size_t column) {
     return column == 1 && std::isfinite(ranked[i].share) ? static_cast<float>(std::clamp(ranked[i].share / longest, 0.0, 1.0))
@@ -162,7 +162,7 @@ void draw_train_replay(const TrainScene& s) {
       sum += newest, squares += newest * newest, ++count;
     }
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  label(Face::label, s.colours.text, std::string("Direct effect, ") + text_of(measure).title);
+  label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
   draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–",
               "The distance between one step by a and one step by b from the same state.", width);
@@ -234,7 +234,7 @@ void draw_train_heads(const TrainScene& s, float height) {
                                            layer, head),
                     .formula = "",
                     .chosen = s.look().layer == layer && s.look().head == head,
-                    .mark = of_a ? s.colours.a : s.colours.b};
+                    .mark = of_a ? colours().a : colours().b};
   };
   if (const auto clicked = draw_titled(s, "heads", "Heads", height, table, {.row = row, .bar = {}},
                                        [&] { return heads_csv(r, s.look().step); })) {

@@ -56,7 +56,7 @@ void draw_pictures(const TrainScene& s) {
 void draw_tabs(const TrainScene& s) {
   constexpr std::array<Choice, 2> tabs{{{"plan", "The models, their methods, the recipe and the text."},
                                         {"numbers", "Tensors and heads at the selected step."}}};
-  segmented("plan or numbers", s.colours, tabs, s.state.shows_numbers);
+  segmented("plan or numbers", tabs, s.state.shows_numbers);
 }
 
 /// Updates the curves of abandoned branches and extends the axis of steps to them.
@@ -80,7 +80,7 @@ void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Ac
 
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
-    wrapped(Face::label, s.colours.faint,
+    wrapped(Face::label, colours().faint,
             "The numbers of every tensor and head at the step selected in the curves appear here.",
             ImGui::GetContentRegionAvail().x);
     return;
@@ -107,7 +107,7 @@ void draw_train_numbers(const TrainScene& s) {
   draw_train_explore(s);
 }
 
-void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_train(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
   if (!state.train) state.train = std::make_shared<TrainPanelState>();
   TrainPanelState& m = *state.train;
   const bool anew = follow(m.branches, input.train.record);
@@ -115,7 +115,7 @@ void draw_train(Session& session, const PanelInput& input, UiState& state, const
   refresh_branches(m, session.train_look);
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const TrainScene scene{session, input, m, colours, requests};
+  const TrainScene scene{session, input, m, requests};
   const TrainLayout at = layout();
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool numbers = at.narrow && m.shows_numbers;
@@ -125,13 +125,13 @@ void draw_train(Session& session, const PanelInput& input, UiState& state, const
       draw_train_plan(scene);
     });
   panel("Train", at.middle, ImGuiWindowFlags_None, [&] {
-    draw_edges(at.middle, colours, false);
+    draw_edges(at.middle, false);
     draw_train_head(scene);
     draw_pictures(scene);
   });
   if (!at.narrow || numbers)
     panel("Train numbers", at.numbers, still, [&] {
-      draw_edges(at.numbers, colours, false);
+      draw_edges(at.numbers, false);
       if (at.narrow) draw_tabs(scene);
       draw_train_numbers(scene);
     });

@@ -10,7 +10,7 @@
 namespace attoscope {
 
 /// Colour of bit `i` from the left; 0 is the sign.
-Colour bit_colour(const Format& format, int i, const Palette& colours);
+Colour bit_colour(const Format& format, int i);
 
 /// One box a bit in `size`, which has `columns` places; places beyond the format's bits are outlined. `digits` are written into
 /// the boxes if they fit; `hovered` is highlighted.
@@ -20,7 +20,7 @@ struct BitBoxes {
   int hovered = -1;
   bool has_sign = true;
 };
-void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size, const Palette& colours);
+void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size);
 
 /// Index of the box under the mouse in a row of `columns` boxes at `at`, the last item; -1: none.
 int hovered_bit(int columns, ImVec2 at, ImVec2 size);

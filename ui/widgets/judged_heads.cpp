@@ -20,20 +20,19 @@ std::string heads_words(const HeadVerdicts& h) {
   return wrong + (unknown.empty() ? "" : ", " + unknown);
 }
 
-Colour heads_tone(const HeadVerdicts& heads, const Palette& colours) {
-  if (!heads.complete()) return colours.text;
-  return heads.wrong > 0 ? colours.bad : heads.rounded() ? colours.good : colours.text;
+Colour heads_tone(const HeadVerdicts& heads) {
+  if (!heads.complete()) return colours().text;
+  return heads.wrong > 0 ? colours().bad : heads.rounded() ? colours().good : colours().text;
 }
 
 bool judging_stopped(const HeadsState& heads, const Experiment& e) {
   return !heads.unjudged.empty() && heads.unjudged == e.loaded.file;
 }
 
-void judging_button(const HeadVerdicts& found, const Experiment& e, HeadsState& heads, float width, const Palette& colours,
-                    Requests& requests) {
+void judging_button(const HeadVerdicts& found, const Experiment& e, HeadsState& heads, float width, Requests& requests) {
   if (found.complete()) return;
   const bool stopped = judging_stopped(heads, e);
-  if (push_button(stopped ? "go on###judging" : "stop###judging", colours, false, {width, 0})) {
+  if (push_button(stopped ? "go on###judging" : "stop###judging", false, {width, 0})) {
     heads.unjudged = stopped ? "" : e.loaded.file;
     requests.side.stop_heads = !stopped;
   }

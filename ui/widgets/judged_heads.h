@@ -13,12 +13,12 @@ namespace attoscope {
 /// "4 of 8 heads wrong", "All 8 heads rounded", "12 of 270 heads judged, 2 wrong".
 std::string heads_words(const HeadVerdicts& heads);
 /// Colour of `heads_words`: once all are judged, green if all are rounded, else that of errors; before, that of text.
-Colour heads_tone(const HeadVerdicts& heads, const Palette& colours);
+Colour heads_tone(const HeadVerdicts& heads);
 
 /// True if judging of this output was stopped.
 bool judging_stopped(const HeadsState& heads, const Experiment& experiment);
 /// "stop" or "go on", while verdicts are missing.
 void judging_button(const HeadVerdicts& found, const Experiment& experiment, HeadsState& heads, float width,
-                    const Palette& colours, Requests& requests);
+                    Requests& requests);
 
 }  // namespace attoscope

@@ -62,7 +62,7 @@ Names names_in(std::span<const LegendName> entries, float room) {
 
 }  // namespace
 
-int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, const Palette& colours) {
+int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries) {
   int clicked = -1;
   const float gap = px(4), height = px(16);
   const auto count = static_cast<float>(entries.size());
@@ -80,15 +80,16 @@ int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, con
     if (ImGui::InvisibleButton(("legend " + entry.id).c_str(), {length + 2 * margin, height}))
       clicked = static_cast<int>(&entry - entries.data());
     const bool hot = ImGui::IsItemHovered();
-    if (hot) ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours.raised, px(3));
+    if (hot)
+      ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours().raised, px(3));
     explain(entry.what + (entry.hidden ? " Click: show it." : " Click: hide it."), entry.formula);
     const float y = at.y + height / 2;
     draw_mark(entry.mark, {at.x + mark / 2, y}, mark, entry.dash > 0 ? entry.dash : usual_dash,
               entry.hidden ? faded(entry.colour, 0.35f) : entry.colour);
     draw_text({at.x + mark + gap, y - line_height(Face::small) / 2 - px(1)}, Face::small,
-              entry.hidden ? faded(colours.faint, hot ? 1 : 0.7f) : colours.secondary, shown);
+              entry.hidden ? faded(colours().faint, hot ? 1 : 0.7f) : colours().secondary, shown);
     if (entry.hidden)
-      ImGui::GetWindowDrawList()->AddLine({at.x + mark + gap, y}, {at.x + length, y}, faded(colours.faint, 0.8f), px(1));
+      ImGui::GetWindowDrawList()->AddLine({at.x + mark + gap, y}, {at.x + length, y}, faded(colours().faint, 0.8f), px(1));
     at.x += length + apart;
   }
   return clicked;

@@ -22,6 +22,6 @@ struct LegendName {
   float dash = 0;  ///< length of dashes at UI scale 1, with a mark long enough to show it; 0: the usual length
 };
 /// Draws a line of names, shortened if they do not fit. Returns the index of the clicked one, or -1.
-int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, const Palette& colours);
+int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries);
 
 }  // namespace attoscope

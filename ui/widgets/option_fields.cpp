@@ -6,13 +6,13 @@
 
 namespace attoscope {
 
-void begin_option(const char* name, bool differs, const Palette& colours) {
+void begin_option(const char* name, bool differs) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            differs ? colours.text : colours.secondary, name);
+            differs ? colours().text : colours().secondary, name);
   if (differs) {
     const ImVec2 dot{at.x + px(option_name_width - 12), at.y + px(control_height) / 2};
-    ImGui::GetWindowDrawList()->AddCircleFilled(dot, px(3), colours.accent);
+    ImGui::GetWindowDrawList()->AddCircleFilled(dot, px(3), colours().accent);
   }
   ImGui::SetCursorScreenPos({at.x + px(option_name_width), at.y});
 }
@@ -44,19 +44,19 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
   return true;
 }
 
-bool edit_setting(const Setting& s, bool differs, const Palette& colours, const SettingLook& look) {
+bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   const std::string key(s.key), id = "##" + key;
   bool changed = false;
   ImGui::BeginGroup();
-  begin_option(std::string(s.label).c_str(), differs, colours);
+  begin_option(std::string(s.label).c_str(), differs);
   if (auto* const* x = std::get_if<int*>(&s.value))
     changed = whole_field(id.c_str(), **x, static_cast<int>(s.range.min), static_cast<int>(s.range.max));
   if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) changed = seed_field(id.c_str(), **x);
   if (auto* const* x = std::get_if<double*>(&s.value)) changed = real_field(id.c_str(), **x, s.range, look.step);
-  if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, colours, **x, px(option_field_width));
+  if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, **x, px(option_field_width));
   if (const auto* x = std::get_if<NamedValue>(&s.value)) {
     int chosen = *x->value;
-    changed = segmented(key.c_str(), colours, look.choices, chosen, px(option_field_width));
+    changed = segmented(key.c_str(), look.choices, chosen, px(option_field_width));
     *x->value = static_cast<std::uint8_t>(chosen);
   }
   ImGui::EndGroup();

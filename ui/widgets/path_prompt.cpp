@@ -37,9 +37,9 @@ bool path_field(const char* id, const char* hint, PathPrompt& prompt, float widt
   return entered && !prompt.typed.empty();
 }
 
-void path_error(const PathPrompt& prompt, const PanelInput& input, float width, const Palette& colours) {
+void path_error(const PathPrompt& prompt, const PanelInput& input, float width) {
   if (!prompt.failed || input.messages.error.empty()) return;
-  wrapped(Face::small, colours.bad, input.messages.error, width);
+  wrapped(Face::small, colours().bad, input.messages.error, width);
 }
 
 }  // namespace attoscope

@@ -25,6 +25,6 @@ void set_popup_place();
 bool path_field(const char* id, const char* hint, PathPrompt& prompt, float width, bool focus);
 
 /// Error of the last try, in lines of `width`; nothing if it did not fail.
-void path_error(const PathPrompt& prompt, const PanelInput& input, float width, const Palette& colours);
+void path_error(const PathPrompt& prompt, const PanelInput& input, float width);
 
 }  // namespace attoscope

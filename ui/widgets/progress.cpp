@@ -16,27 +16,27 @@ std::string time_left(double seconds) {
   return fmt::format("{:4.0f} h left", std::min(seconds / 3600, 9999.0));
 }
 
-void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours) {
+void draw_bar(ImVec2 at, float width, float thick, double share) {
   const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(at, {at.x + width, at.y + thick}, colours.line, thick / 2);
-  if (filled > 0) list->AddRectFilled(at, {at.x + std::max(thick, filled), at.y + thick}, colours.accent, thick / 2);
+  list->AddRectFilled(at, {at.x + width, at.y + thick}, colours().line, thick / 2);
+  if (filled > 0) list->AddRectFilled(at, {at.x + std::max(thick, filled), at.y + thick}, colours().accent, thick / 2);
 }
 
-void draw_progress(const PanelInput& input, const Palette& colours, float height, Requests& requests) {
+void draw_progress(const PanelInput& input, float height, Requests& requests) {
   if (!input.answer.computing || input.answer.computing_seconds <= shown_after) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bar = px(120), thick = px(6), y = at.y + (height - thick) / 2;
-  draw_bar({at.x, y}, bar, thick, input.answer.progress, colours);
+  draw_bar({at.x, y}, bar, thick, input.answer.progress);
   ImGui::Dummy({bar, height});
   explain(input.answer.reading ? "A file is being read."
                                : "The experiment is being computed: inputs, golden value, a, b, deviations.");
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
   draw_text(
-      {at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
+      {at.x + bar + px(8), text_y}, Face::mono_small, colours().secondary,
       fmt::format("{:3.0f} % ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
-  if (push_button("cancel###cancel", colours, false, {px(56), height - px(4)})) requests.cancel = true;
+  if (push_button("cancel###cancel", false, {px(56), height - px(4)})) requests.cancel = true;
   explain(input.answer.reading ? "Stops reading and keeps the present tensors. Key Esc."
                                : "Stops this computation and keeps the present picture. Key Esc.");
 }

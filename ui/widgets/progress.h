@@ -20,10 +20,10 @@ inline constexpr float progress_width = 312;
 std::string time_left(double seconds);
 
 /// A bar filled up to `share`.
-void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours);
+void draw_bar(ImVec2 at, float width, float thick, double share);
 
 /// A bar, the time left and a button that stops the work, in a line of `height`; nothing until `shown_after`. Its width is
 /// `progress_width`.
-void draw_progress(const PanelInput& input, const Palette& colours, float height, Requests& requests);
+void draw_progress(const PanelInput& input, float height, Requests& requests);
 
 }  // namespace attoscope

@@ -19,7 +19,7 @@ struct CellLook {
   bool idle = false;  ///< has no effect at present
 };
 /// Filled: rounded to D; outlined: rounded to another format; grey: exact. A dot: differs from the preset.
-void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const Palette& colours, const CellLook& look);
+void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look);
 
 /// A cell at the cursor's height.
 struct RoundingCell {
@@ -31,8 +31,7 @@ struct RoundingCell {
   bool idle = false;
   std::string what{};  ///< begin of the tooltip
 };
-bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, const Palette& colours,
-                   std::string& typed);
+bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, std::string& typed);
 
 /// "exact", "bf16", "~fp16" (stochastic).
 std::string rounding_text(const Rounding& rounding, const Format& main);

@@ -19,10 +19,10 @@ bool is_stale(const PanelInput& input) {
          !(input.answer.result && is_first_answer(*input.answer.result));
 }
 
-void dim_if_stale(const PanelInput& input, const Palette& colours) {
+void dim_if_stale(const PanelInput& input) {
   if (!is_stale(input)) return;
   const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours.panel, 0.35f));
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().panel, 0.35f));
 }
 
 }  // namespace attoscope

@@ -15,6 +15,6 @@ bool is_first_answer(const Result& result);
 bool is_stale(const PanelInput& input);
 
 /// Dims the current window's drawing if `is_stale`.
-void dim_if_stale(const PanelInput& input, const Palette& colours);
+void dim_if_stale(const PanelInput& input);
 
 }  // namespace attoscope

@@ -70,8 +70,7 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
   return widths;
 }
 
-void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
-                   const Palette& colours) {
+void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
@@ -82,7 +81,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
   }
   ImGui::TableSetupScrollFreeze(0, 1);
   const WithFace face(Face::small);
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));
@@ -93,12 +92,12 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
 }
 
 /// At the foot of the cell that the cursor is in.
-void draw_bar(float share, const Palette& colours) {
+void draw_bar(float share) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x, top}, {at.x + width, top + px(bar_height)}, colours.raised);
-  list->AddRectFilled({at.x, top}, {at.x + share * width, top + px(bar_height)}, faded(colours.accent, 0.7f));
+  list->AddRectFilled({at.x, top}, {at.x + width, top + px(bar_height)}, colours().raised);
+  list->AddRectFilled({at.x, top}, {at.x + share * width, top + px(bar_height)}, faded(colours().accent, 0.7f));
 }
 
 void draw_cell(const std::string& text, bool words, Colour colour) {
@@ -115,8 +114,7 @@ int first_enabled(int columns) {
 }
 
 /// True if the row was clicked.
-bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look,
-              const Palette& colours) {
+bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look) {
   const int first = first_enabled(static_cast<int>(columns.size()));
   const TableRow about = look.row(row);
   const float height = line_height(Face::mono_small) + px(look.bar ? bar_height + 4 : 2);
@@ -134,11 +132,11 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
     const std::size_t c = columns[i];
-    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, colours);
+    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share);
     const bool beside_mark = static_cast<int>(i) == first && about.mark;
     if (beside_mark) ImGui::Indent(px(12));
     draw_cell(text_of(table.columns[c], table.rows[row][c]), has_words(table, c),
-              about.chosen ? colours.text : colours.secondary);
+              about.chosen ? colours().text : colours().secondary);
     if (beside_mark) ImGui::Unindent(px(12));
   }
   return clicked;
@@ -146,7 +144,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
 
 }  // namespace
 
-std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look, const Palette& colours) {
+std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look) {
   const std::vector<std::size_t> columns = shown_columns(table);
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
@@ -158,14 +156,13 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
   const bool open = ImGui::BeginTable(id, static_cast<int>(columns.size()), flags);
   ImGui::PopStyleVar();
   if (!open) return clicked;
-  draw_headings(table, columns, widths, colours);
+  draw_headings(table, columns, widths);
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, colours))
-        clicked = row;
+      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look)) clicked = row;
   ImGui::EndTable();
   return clicked;
 }

@@ -36,20 +36,20 @@ void draw_icon(TransportIcon icon, ImVec2 c, Colour colour) {
 
 float transport_width() { return px(26); }
 
-bool transport_button(const char* id, TransportIcon icon, bool on, const Palette& colours) {
+bool transport_button(const char* id, TransportIcon icon, bool on) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{transport_width(), px(control_height)};
-  const bool pressed = push_button(id, colours, on, size);
-  draw_icon(icon, {at.x + size.x / 2, at.y + size.y / 2}, on ? colours.panel : colours.text);
+  const bool pressed = push_button(id, on, size);
+  draw_icon(icon, {at.x + size.x / 2, at.y + size.y / 2}, on ? colours().panel : colours().text);
   return pressed;
 }
 
-bool mark_button(const char* id, bool forward, Colour mark, const Palette& colours) {
+bool mark_button(const char* id, bool forward, Colour mark) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(21), px(control_height)};
-  const bool pressed = push_button(id, colours, false, size);
+  const bool pressed = push_button(id, false, size);
   const float way = forward ? 1.0f : -1.0f;
   const ImVec2 c{at.x + size.x / 2, at.y + size.y / 2};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_chevron(list, {c.x - way * px(4), c.y}, way, ImGui::GetColorU32(colours.text));
+  draw_chevron(list, {c.x - way * px(4), c.y}, way, ImGui::GetColorU32(colours().text));
   list->AddCircleFilled({c.x + way * px(4), c.y}, px(3), ImGui::GetColorU32(mark));
   return pressed;
 }

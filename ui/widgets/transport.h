@@ -8,9 +8,9 @@ namespace attoscope {
 enum class TransportIcon { first, previous, play, pause, next, last };
 
 /// A small button with an icon, highlighted while `on`.
-bool transport_button(const char* id, TransportIcon icon, bool on, const Palette& colours);
+bool transport_button(const char* id, TransportIcon icon, bool on);
 /// A button to the next (or previous) place with this mark.
-bool mark_button(const char* id, bool forward, Colour mark, const Palette& colours);
+bool mark_button(const char* id, bool forward, Colour mark);
 /// Width of such a button, in pixels.
 float transport_width();
 

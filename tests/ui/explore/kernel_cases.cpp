@@ -473,8 +473,7 @@ CASE(kernel, verdict_grey_after_a_failed_load) {
     hand.frames(3);
     const PanelInput input = hand.stage.panel_input();
     const CallJudgement* const call = shown_verdict(input);
-    const Palette& colours = palette(hand.view().theme);
-    return call != nullptr && kernel_tone(*call, input, colours) == colours.good;
+    return call != nullptr && kernel_tone(*call, input) == colours().good;
   };
   hand.check(is_green(), "a right output is green");
   hand.stage.explorer().open_dropped(hand.session(), {folder / "absent.npy"});

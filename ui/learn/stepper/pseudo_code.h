@@ -23,7 +23,7 @@ struct Running {
   int pass = 0;
 };
 /// The lines in a box, `running` lit; takes its room in the layout.
-void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width, const Palette& colours);
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width);
 /// The room that they need, at least.
 ImVec2 pseudo_code_size(std::span<const CodeLine> lines);
 

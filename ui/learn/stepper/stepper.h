@@ -87,7 +87,7 @@ std::vector<StoredLine> stored_lines(const Stepped& stepped);
 /// The height of their table, at scale 1.
 inline constexpr float stored_height = 118;
 /// The same as a table at `at`; returns where it ends.
-float draw_stored(const Stepped& stepped, ImVec2 at, float width, const Palette& colours);
+float draw_stored(const Stepped& stepped, ImVec2 at, float width);
 
 /// The formula of a step: with letters, with numbers, and its result.
 std::vector<std::string> step_formula(const Steps& row, int index);

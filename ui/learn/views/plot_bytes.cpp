@@ -78,7 +78,7 @@ struct Ticks {
 };
 
 /// Returns the names of the curves.
-std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
+std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value) {
   for (std::size_t i = 0; i < now.size(); ++i)
     ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
                      stroke(now[i].colour, 2));
@@ -86,7 +86,7 @@ std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& n
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
   if (x >= from.x && x <= from.x + size.x)
-    list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours.accent, 0.6f), px(1.4f));
+    list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours().accent, 0.6f), px(1.4f));
   std::vector<EndLabel> names;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (x >= from.x && x <= from.x + size.x)
@@ -108,7 +108,7 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficO
   const PlotFrame frame{"##bytes", state.x.front(), state.x.back(), low / 1.5, high * 1.5, true,
                         across.at, up.at,           across_labels,  up_labels, true};
   if (!begin_plot(frame, {scene.width - px(96), height})) return;
-  const std::vector<EndLabel> names = draw_curves(state, now, value, scene.colours);
+  const std::vector<EndLabel> names = draw_curves(state, now, value);
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   end_plot();
   draw_end_labels(names, at.x + size.x + px(8), px(88), at.y, at.y + size.y);
@@ -133,20 +133,19 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   const Over& over = *std::ranges::find(overs, wanted, &Over::name);
   if (!is_on_page(scene) && (wanted == "M" || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
-    if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, scene.colours, M))
-      change(scene, "memory", std::to_string(M));
+    if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, M)) change(scene, "memory", std::to_string(M));
     explain("The number of elements that fit on chip: FlashAttention's rule then makes the tiles as large as possible.",
             "Bc = ceil(M / 4d), Br = min(Bc, d)");
   }
   const int value = wanted == "M" ? M : scene.experiment.problem.n;
   refresh(state, scene.experiment, over, M);
-  const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M), scene.colours);
-  draw_said(scene, scene.colours.secondary, said(over, value, now));
+  const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M));
+  draw_said(scene, colours().secondary, said(over, value, now));
   draw_plot_head(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
   draw_plot(scene, state, now, value, height);
   ImGui::Dummy({0, px(4)});
   const WithWidth all(scene.width);
-  draw_traffic_lines(now, scene.colours);
+  draw_traffic_lines(now);
   return "";
 }
 
@@ -157,14 +156,13 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   if (!problem.empty()) return problem;
   refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
   int at = shown_step(scene, wanted, static_cast<int>(state.picture.steps.size()) - 1);
-  draw_said(scene, scene.colours.secondary, loop_sentence(state.picture, at));
+  draw_said(scene, colours().secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_loop_picture(state.picture, at, from, {scene.width, height}, scene.colours);
+  draw_loop_picture(state.picture, at, from, {scene.width, height});
   ImGui::SetCursorScreenPos(from);
   ImGui::Dummy({scene.width, height});
   if (is_on_page(scene)) return "";
-  if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width, scene.colours))
-    change(scene, "at", std::to_string(at));
+  if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width)) change(scene, "at", std::to_string(at));
   if (state.playing) scene.requests.animate = true;
   return "";
 }

@@ -58,8 +58,8 @@ float bars_height(const SweepTable& t) {
 
 void draw_picture(const LessonScene& scene, SweepPlotState& state, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const SweepScene sweep{state.session, scene.input, state.sweep, scene.colours, scene.requests, false};
-  state.session.view.theme = scene.theme;
+  const SweepScene sweep{state.session, scene.input, state.sweep, scene.requests, false};
+  state.session.view.theme = colours().theme;
   state.sweep.pointed = std::exchange(state.sweep.pointing, std::nullopt);
   const Box box{at, {at.x + scene.width, at.y + height}};
   draw_sweep_lines(sweep, box);
@@ -79,14 +79,14 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   refresh(state.sweep.drawing, {answer, &answer->table}, axes_of(answer->table));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const std::string sentence = said(*d.table, d.extremes);
-  draw_said(scene, scene.colours.secondary, sentence);
+  draw_said(scene, colours().secondary, sentence);
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
   draw_plot_head(scene, answer->table.measure, "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);
   d.extremes.known == 0 ? draw_instead(scene, {scene.width, height}, sentence) : draw_picture(scene, state, height);
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
-                                              faded(scene.colours.panel, 0.35f));
+                                              faded(colours().panel, 0.35f));
 }
 
 }  // namespace

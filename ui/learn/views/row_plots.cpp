@@ -16,12 +16,12 @@ constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
 constexpr int worked_lines = 4;
 
 /// The shaded tile and its worked step, without a scrubber.
-void draw_shaded(const View& view, const Result& r, ImVec2 at, float width, const Palette& colours) {
+void draw_shaded(const View& view, const Result& r, ImVec2 at, float width) {
   const int index = scrubbed(r, view);
   const auto& tiles = r.trace.tiles;
-  draw_text(at, Face::label, colours.secondary,
+  draw_text(at, Face::label, colours().secondary,
             fmt::format("The shaded tile, {} of {}:", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile));
-  draw_worked(r, index, {at.x, at.y + px(22)}, width, colours, worked_lines);
+  draw_worked(r, index, {at.x, at.y + px(22)}, width, worked_lines);
 }
 
 /// The plots, the scrubber, the worked step of its tile.
@@ -30,12 +30,12 @@ void draw_strip(const LessonScene& scene, View& view, RowPlots& state, std::span
   const Result& r = *state.strip.result;
   const bool on_page = is_on_page(scene);
   const float foot = on_page ? px(22 + 18 * worked_lines) : scrubber_height(size.x), plots_height = size.y - foot - px(8);
-  draw_recurrence_plots(view, state.strip, plots, {size.x, plots_height}, scene.colours);
+  draw_recurrence_plots(view, state.strip, plots, {size.x, plots_height});
   const ImVec2 below{at.x, at.y + size.y - foot};
   if (on_page)
-    draw_shaded(view, r, below, size.x, scene.colours);
+    draw_shaded(view, r, below, size.x);
   else
-    draw_scrubber(view, state.playback, r, below, {size.x, foot}, scene.colours);
+    draw_scrubber(view, state.playback, r, below, {size.x, foot});
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(size);
 }

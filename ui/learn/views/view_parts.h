@@ -48,10 +48,10 @@ void change_to(LessonScene& scene, const Experiment& edited);
 void draw_said(LessonScene& scene, Colour colour, std::string_view text);
 
 /// The verdict: its headline in the largest face that fits `width`, its sentence below.
-void draw_verdict(const Verdict& verdict, float width, const Palette& colours);
+void draw_verdict(const Verdict& verdict, float width);
 
-/// The colours of controls on a card, which is as raised as they usually are.
-Palette on_card(const Palette& colours);
+/// A push button on a card, in the colour of a panel: the card is as raised as buttons usually are.
+bool card_button(const char* label, bool on = false, ImVec2 size = {0, 0});
 /// A card as wide as the scene, with what `draw` draws within `width`.
 void draw_card(const LessonScene& scene, const std::function<void(float width)>& draw);
 
@@ -78,10 +78,10 @@ struct Rounded {
   double x, stored;
 };
 /// The stored number between its neighbours, all that rounds to it, and x; in words where it lies beyond the largest number.
-void draw_neighbours(const Rounded& number, float width, const Palette& colours);
+void draw_neighbours(const Rounded& number, float width);
 
 /// The ranges of formats on one logarithmic axis: subnormals, normal numbers, what lies beyond; and x in each. `upper`: the
 /// axis begins at 1.
-void draw_ranges(std::span<const Format> formats, double x, bool upper, float width, const Palette& colours);
+void draw_ranges(std::span<const Format> formats, double x, bool upper, float width);
 
 }  // namespace attoscope

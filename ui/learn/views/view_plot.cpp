@@ -16,9 +16,9 @@ namespace attoscope {
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({scene.width, px(18)});
-  const float used = draw_text(at, Face::label, scene.colours.text, fitted(Face::label, title, scene.width));
+  const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, title, scene.width));
   if (used + px(16) + text_width(Face::small, unit) < scene.width)
-    draw_text({at.x + scene.width, at.y + px(1)}, Face::small, scene.colours.faint, unit, 1);
+    draw_text({at.x + scene.width, at.y + px(1)}, Face::small, colours().faint, unit, 1);
 }
 
 namespace {
@@ -56,7 +56,7 @@ std::string draw_row_kind(LessonScene& scene, float height, std::initializer_lis
   const auto result = answered(scene, {scene.width, height + px(32)});
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_said(scene, scene.colours.secondary, said(*result));
+  draw_said(scene, colours().secondary, said(*result));
   const std::string problem =
       draw_row_plots(scene, own_state<RowPlots>(scene), result, {plots.begin(), plots.size()}, {scene.width, height});
   dim_if_earlier(scene, *result, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});

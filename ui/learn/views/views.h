@@ -35,8 +35,6 @@ struct LessonScene {
   LessonViewState& state;
   const Experiment& experiment;  ///< of the view, with the reader's changes
   const PanelInput& input;
-  const Palette& colours;
-  Theme theme;
   Requests& requests;
   float width;  ///< that it may fill, in pixels
 };
