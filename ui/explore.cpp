@@ -6,18 +6,13 @@
 #include <utility>
 
 #include "ui/controls/controls.h"
-#include "ui/controls/pins.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
-#include "ui/layout.h"
-#include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/kv_table.h"
-#include "ui/picture/verdict_grid.h"
+#include "ui/picture/pictures.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/csv.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/judged_heads.h"
 #include "ui/widgets/save_menu.h"
@@ -127,6 +122,38 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, Req
   requests.wanted.trace = follows || session.view.picture != PictureKind::output || session.view.detail == Detail::traffic;
   draw_cell_sum(session, input, state, requests);
   ask_for_verdicts(session, input, state, requests);
+}
+
+namespace {
+
+void draw_picture(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room) {
+  switch (session.view.picture) {
+    case PictureKind::output:
+      return draw_output(session, input, all, requests, room);
+    case PictureKind::rescales:
+      return draw_rescale_map(session, input, all, requests, room);
+    case PictureKind::scores:
+      return draw_scores(session, input, all, requests, room);
+    case PictureKind::heads:
+      return draw_heads(session, input, all, requests, room);
+  }
+}
+
+/// True while a slider or a button is held, but not while text is typed.
+bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput; }
+
+}  // namespace
+
+void draw_heatmap(Session& session, const PanelInput& input, UiState& all, Requests& requests) {
+  refresh_values(all.heat, input.answer.result, session.view.field);
+  all.ranges.held = moves_control();
+  if (all.docked.narrow && draw_headline(input)) ImGui::SetWindowFocus(statistics_window);
+  draw_toolbar(session, input, all);
+  draw_welcome(session);
+  draw_probe_sentence(session, input, all);
+  const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
+  draw_picture(session, input, all, requests, {from, {from.x + size.x, from.y + size.y}});
+  note_ranges(all, session.view);
 }
 
 }  // namespace attoscope

@@ -1,9 +1,8 @@
-#include "ui/layout.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "imgui_internal.h"
+#include "ui/explore.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

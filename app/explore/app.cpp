@@ -14,7 +14,7 @@
 #include "app/train/train_desk.h"
 #include "app/window/texture.h"
 #include "app/window/window.h"
-#include "ui/commands/session_menu.h"
+#include "ui/commands/bars.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"

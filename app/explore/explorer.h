@@ -19,8 +19,8 @@
 #include "app/heads/kept_heads.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"
+#include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
-#include "ui/frame/probe_entry.h"
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
 

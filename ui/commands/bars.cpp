@@ -10,9 +10,6 @@
 #include <vector>
 
 #include "kernels/experiment/result.h"
-#include "ui/commands/figures_menu.h"
-#include "ui/commands/session_menu.h"
-#include "ui/commands/workspaces.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -23,7 +20,6 @@
 #include "ui/train/series.h"
 #include "ui/train/words.h"
 #include "ui/widgets/progress.h"
-#include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"

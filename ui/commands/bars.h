@@ -1,10 +1,17 @@
 /// The top bar, the status bar, and the command palette.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
+#include "ui/frame/entries.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/session/session.h"
 #include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -30,5 +37,47 @@ std::vector<StatusNumber> status_numbers(const Session& session, const PanelInpu
 
 /// The command palette while it is open: commands are found by typing.
 void draw_palette(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+
+/// A button with a menu: figures to draw, their settings, and the progress of the current one.
+void figures_button(View& view, const PanelInput& input, Requests& requests);
+
+/// The session's file name without folder and ending, or "untitled".
+std::string session_name(const SessionFiles& files);
+/// Window title: a dot if unsaved, the session, the program.
+std::string window_title(const SessionFiles& files);
+
+/// Requests an action on the session's file. Opens the menu to type a path if one is needed and the desktop has no file dialog.
+void ask_session(SessionRequest::Act act, const PanelInput& input, UiState& state, Requests& requests);
+
+inline constexpr float session_button_width = 108;
+/// A button with the session's name and the menu: new, open, save, recent files, the session as text.
+void session_button(const PanelInput& input, UiState& state, Requests& requests);
+
+/// Lines of the opened session that were not understood, until dismissed.
+void draw_remarks(const PanelInput& input, Requests& requests);
+/// True while the remarks are on screen.
+bool shows_remarks(const PanelInput& input);
+
+/// All entries of the gallery.
+std::vector<GalleryEntry> gallery_entries(const PanelInput& input);
+/// Entries of the chosen kind (0: all) that match the query, best first; in their own order without a query.
+std::vector<const GalleryEntry*> found_entries(const GalleryState& state);
+/// Opens the entry in Explore: replaces the experiment, or method a.
+void apply(const GalleryEntry& entry, const PanelInput& input, Session& session, UiState& state);
+
+/// The gallery while it is open; a click applies, Esc closes.
+void draw_gallery(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+
+/// The tabs of the top bar, in the order of `Workspace`.
+inline constexpr std::array workspaces{
+    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
+    Choice{"Sweep",
+           "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    Choice{"Train",
+           "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
+           "and what that means."},
+    Choice{"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
+};
+static_assert(workspaces.size() == workspace_names.size());
 
 }  // namespace attoscope

@@ -29,4 +29,8 @@ double fitness(std::string_view query, const Command& command);
 /// Meanings of the query, best first: assignments ("set N to 4096"), then `all` ranked; at most `most`.
 std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const KeyTarget& target, std::size_t most);
 
+/// Workspaces, lessons and their steps, the loaded kernel and its files, presets, devices, heads, sessions, pins, plans of
+/// sweeps, figures.
+void add_offers(const KeyTarget& target, std::vector<Command>& all);
+
 }  // namespace attoscope

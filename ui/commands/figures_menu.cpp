@@ -1,5 +1,3 @@
-#include "ui/commands/figures_menu.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include "imgui.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/setting.h"
+#include "ui/commands/bars.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

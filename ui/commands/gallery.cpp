@@ -1,5 +1,3 @@
-#include "ui/commands/gallery.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,10 @@
 #include "imgui_stdlib.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
+#include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/probe_entry.h"
+#include "ui/frame/entries.h"
 #include "ui/picture/thumbnail.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

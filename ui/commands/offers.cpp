@@ -1,17 +1,14 @@
-#include "ui/commands/offers.h"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
 #include "kernels/experiment/rules.h"
-#include "ui/commands/workspaces.h"
+#include "ui/commands/bars.h"
+#include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
-#include "ui/controls/pins.h"
 #include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
-#include "ui/frame/probe_entry.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/lesson_steps.h"

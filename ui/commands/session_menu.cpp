@@ -1,5 +1,3 @@
-#include "ui/commands/session_menu.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -7,7 +5,8 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "ui/widgets/path_prompt.h"
+#include "ui/commands/bars.h"
+#include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

@@ -3,6 +3,10 @@
 
 #include <string>
 
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/session/session.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -75,5 +79,28 @@ void presets_button(Session& session, const PanelInput& input, UiState& state);
 
 /// Sentence of the shipped experiment, until it is dismissed or another experiment is asked.
 void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state);
+
+/// A line above the picture until it is dismissed.
+void draw_welcome(Session& session);
+
+/// A button that shows the first wrong row of a loaded output: its tile in the picture, its worst cell pinned. If a slip is
+/// named, a second one swipes between the output and the slip's. Nothing without an output, a verdict or a wrong row. Returns
+/// the width taken.
+float first_wrong_button(Session& session, const PanelInput& input);
+
+/// Pin of a result: experiment, errors, digests, and a small picture of a - golden.
+Pin make_pin(const Result& result);
+
+/// Appends a pin of the answer on screen, or says in `state.complaint` why it cannot.
+void keep_pin(Session& session, const PanelInput& input, PinState& state);
+
+/// Restores the pin's experiment, and shows all of the picture.
+void restore_pin(Session& session, int index);
+
+/// Makes method a of the pin method b of the session. Returns one sentence if their questions differ.
+std::string compare_with_pin(Session& session, int index);
+
+/// The list of pins.
+void draw_pins(Session& session, const PanelInput& input, UiState& state, Requests& requests);
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
-#include "ui/widgets/path_prompt.h"
+#include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"

@@ -1,5 +1,3 @@
-#include "ui/picture/cell_sum.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/sum_rows.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

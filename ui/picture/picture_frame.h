@@ -1,16 +1,24 @@
 /// Common parts of all pictures of cells: layout, zoom and pan, axes and marks.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "imgui.h"
-#include "ui/picture/colour_bar.h"
+#include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
+
+/// A rectangle on screen.
+struct Box {
+  ImVec2 min, max;
+};
+
+void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state);
 
 /// Space reserved around a picture, at UI scale 1.
 struct Margins {
@@ -79,5 +87,10 @@ struct NoteLine {
 void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines);
 /// A word in a corner of a picture: align 0 at its left, 1 at its right.
 void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour);
+
+/// A window without a title that fills the box.
+void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::function<void()>& draw);
+/// Lines of one pixel at the left of a panel, and at its top if it is below another panel.
+void draw_edges(const Box& box, bool top);
 
 }  // namespace attoscope

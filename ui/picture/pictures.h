@@ -1,10 +1,13 @@
 /// The kinds of picture in the middle panel; each fills `room`.
 #pragma once
 
+#include <string>
+
+#include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
-#include "ui/picture/colour_bar.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -18,5 +21,53 @@ void draw_scores(Session& session, const PanelInput& input, UiState& all, Reques
 
 /// All heads of the input's file, worst first: deviation of a as a small picture, and numbers. A click opens a head.
 void draw_heads(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room);
+
+struct PanelInput;
+
+/// Controls of the picture's content, colours and comparison.
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state);
+
+/// Colour of a field's method, the same everywhere.
+Colour field_colour(Field field);
+
+/// A lock under the first colour bar: closed, the range is pinned. If the range is not the automatic one, a mark beside the bar
+/// points at the largest |value|.
+void draw_range_lock(View& view, const UiState& state, const Places& places, const Colouring& colouring);
+
+/// A cell of the result's matrices; row -1: none.
+struct Cell {
+  int row = -1, col = -1;
+};
+
+/// Draws the box near `at`, within `bounds`, never over the cell.
+void draw_read_out(const Result& result, const Cell& cell, const Box& bounds, ImVec2 at);
+
+struct Requests;
+struct UiState;
+
+/// True if the output is on show and has a pinned cell.
+bool has_cell_sum(const View& view);
+
+/// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
+void draw_cell_sum(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+
+/// Colour of an error over its tolerance: blue up to 1, orange to red above.
+Colour verdict_colour(double ratio);
+
+/// Fills the rest of the window with the grid; returns the clicked head, -1: none.
+int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open);
+
+/// The grid as CSV, one line for each judged head.
+std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info);
+
+/// Updates the smallest and the largest error of the table.
+void measure_kv(HeadsState& heads);
+
+/// The rows on show, worst first, as `attoscope kv` writes them.
+Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info);
+
+/// The same, drawn; a click on a heading orders by it. `open` is the head that the session shows. Returns the head that was
+/// clicked; null: none.
+const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open);
 
 }  // namespace attoscope

@@ -12,11 +12,10 @@
 #include "ui/frame/ui_state.h"
 #include "ui/picture/pictures.h"
 #include "ui/picture/profiles.h"
-#include "ui/picture/range_lock.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/picture/score_window.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/widgets/stale.h"
+#include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

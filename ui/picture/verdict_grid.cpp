@@ -1,5 +1,3 @@
-#include "ui/picture/verdict_grid.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/frame/figure_panel.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
-#include "ui/widgets/legend.h"
+#include "ui/widgets/plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -84,5 +85,42 @@ void draw_worked(const Result& result, int index, ImVec2 at, float width, int li
 
 /// The bottom panel; returns the width of its plots together.
 float draw_recurrence(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+
+struct Experiment;
+struct Result;
+struct TraceTile;
+
+/// Range of all tiles of an answer, from edge to edge.
+TileRange all_tiles(const Result& result);
+/// The view's range within the answer's tiles; all tiles if they do not overlap.
+TileRange shown_tiles(const Result& result, const View& view);
+bool shows_all_tiles(const Result& result, const View& view);
+
+/// Shows these tiles, limited to existing ones and to at least one.
+void show_tiles(View& view, const Result& result, TileRange wanted);
+/// Centres the range on the tile if the tile is outside.
+void reveal_tile(View& view, const Result& result, int tile);
+
+/// Events of a tile. rescale: m moved and l, O were rescaled. limit: a number reached the largest of its format.
+enum class TileEvent { rescale, limit };
+/// True if P, m or l of the traced row reached the largest number of its format, or one of them or |O| is not finite.
+bool meets_limit(const Experiment& experiment, const TraceTile& tile);
+/// Index in `trace.tiles` of the next tile with the event after the scrubbed one (`by` 1) or before it (-1); -1: none.
+int tile_with(const Result& result, const View& view, TileEvent event, int by);
+/// Scrubs to `tile_with`, if there is one.
+void scrub_to_event(View& view, const Result* result, TileEvent event, int by);
+
+/// Names of the curves.
+namespace curve_label {
+inline constexpr const char *most_rows = "90 % of rows", *half_the_rows = "50 % of rows", *max_true = "true max", *m = "m",
+                            *moved = "moved", *ties = "ties", *rescales = "m moved", *expected = "1/t, scores in random order",
+                            *O_norm = "|O|", *l = "l", *alpha = "α", *saturates = "saturates";
+}  // namespace curve_label
+
+/// One plot over the tiles, with the curves that the view shows.
+FigurePanel strip_panel(StripPlot plot, const StripState& state, const View& view);
+
+/// Histogram of the rows by their number of moves of m.
+FigurePanel row_move_panel(const StripState& state);
 
 }  // namespace attoscope

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "implot.h"
-#include "ui/recurrence/panels.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -208,6 +206,14 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});
+}
+
+void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries) {
+  std::vector<LegendName> names;
+  for (const LegendEntry& e : entries)
+    names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
+  const int clicked = draw_legend(at, width, names);
+  if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
 }
 
 }  // namespace attoscope

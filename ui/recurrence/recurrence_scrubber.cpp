@@ -6,8 +6,6 @@
 #include <optional>
 
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
-#include "ui/widgets/transport.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
 
 namespace attoscope {
 

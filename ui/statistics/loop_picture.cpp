@@ -1,5 +1,3 @@
-#include "ui/statistics/loop_picture.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +5,9 @@
 
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
-#include "ui/widgets/transport.h"
+#include "ui/statistics/traffic.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 namespace {

@@ -11,7 +11,6 @@
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 

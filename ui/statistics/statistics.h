@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/ui_state.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -60,5 +63,32 @@ void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& resu
 
 /// Histogram of the signed errors of a and b in ulps; fills the rest of the panel.
 void draw_histogram(const Result& result);
+
+/// A slip, and the share of the RMS error that it leaves; NaN: its output is not known.
+struct Suspect {
+  const Slip* slip = nullptr;
+  double left = 1;
+  bool named = false;  ///< named in the verdict
+};
+
+/// Suspects of the worst head: the named one first, then by ascending share.
+std::vector<Suspect> suspects_of(const CallJudgement& call);
+
+/// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
+/// sentence.
+void draw_suspects(Session& session, const PanelInput& input);
+
+/// The suspects as CSV.
+std::string suspects_csv(const CallJudgement& call);
+
+/// Values on screen: visible rows and columns of the field, the rescale map or the scores.
+std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat);
+
+/// The traced row, tile by tile, and the number of moves of m over all rows.
+std::string recurrence_csv(const Result& result);
+
+/// Data of the panel at the lower right: histogram, errors over |O|, attribution, digests, schedules or traffic. Empty if not
+/// computed.
+std::string detail_csv(const NumbersView& view, const PanelInput& input);
 
 }  // namespace attoscope

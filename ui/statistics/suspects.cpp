@@ -1,6 +1,4 @@
 // The slips nearest to a loaded output, each with the share of the error that it leaves.
-#include "ui/statistics/suspects.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "imgui.h"
 #include "ui/frame/loaded_output.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

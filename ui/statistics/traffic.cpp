@@ -14,12 +14,10 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/loop_picture.h"
 #include "ui/statistics/panels.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 

@@ -9,7 +9,6 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/statistics/statistics.h"
-#include "ui/statistics/suspects.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

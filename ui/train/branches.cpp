@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/train/train_state.h"
+#include "ui/train/panels.h"
 
 namespace attoscope {
 

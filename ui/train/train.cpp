@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "implot.h"
-#include "ui/picture/still_panel.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"

@@ -10,7 +10,7 @@
 
 #include "imgui.h"
 #include "ui/frame/figure_panel.h"
-#include "ui/widgets/legend.h"
+#include "ui/widgets/plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {

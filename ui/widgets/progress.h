@@ -26,4 +26,16 @@ void draw_bar(ImVec2 at, float width, float thick, double share);
 /// `progress_width`.
 void draw_progress(const PanelInput& input, float height, Requests& requests);
 
+struct PanelInput;
+struct Result;
+
+/// True if the result is a first answer, with fewer rows than its question asks for.
+bool is_first_answer(const Result& result);
+
+/// True if the answer on screen has been outdated for more than 0.1 s.
+bool is_stale(const PanelInput& input);
+
+/// Dims the current window's drawing if `is_stale`.
+void dim_if_stale(const PanelInput& input);
+
 }  // namespace attoscope

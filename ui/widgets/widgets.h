@@ -134,4 +134,13 @@ bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low = false);
 /// A dashed horizontal or vertical line.
 void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap);
 
+enum class TransportIcon { first, previous, play, pause, next, last };
+
+/// A small button with an icon, highlighted while `on`.
+bool transport_button(const char* id, TransportIcon icon, bool on);
+/// A button to the next (or previous) place with this mark.
+bool mark_button(const char* id, bool forward, Colour mark);
+/// Width of such a button, in pixels.
+float transport_width();
+
 }  // namespace attoscope

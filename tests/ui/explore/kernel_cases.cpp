@@ -15,7 +15,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/kernel_rows.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/csv.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope::testing {

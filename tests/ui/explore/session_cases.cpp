@@ -10,9 +10,9 @@
 #include "kernels/compute.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
-#include "ui/commands/session_menu.h"
+#include "ui/commands/bars.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/widgets/stale.h"
+#include "ui/widgets/progress.h"
 
 namespace attoscope::testing {
 namespace {

@@ -17,13 +17,12 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
-#include "ui/statistics/csv.h"
 #include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/theme.h"
+#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
-#include "ui/words/units.h"
 
 namespace attoscope::testing {
 namespace {

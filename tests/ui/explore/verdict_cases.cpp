@@ -20,7 +20,7 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/suspects.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/judged_heads.h"
 
 namespace attoscope::testing {

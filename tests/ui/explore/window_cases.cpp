@@ -12,7 +12,7 @@
 #include "imgui_internal.h"
 #include "kernels/compute.h"
 #include "tests/ui/cases.h"
-#include "ui/layout.h"
+#include "ui/explore.h"
 
 namespace attoscope::testing {
 namespace {

@@ -19,7 +19,6 @@
 #include "ui/widgets/sum_rows.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
-#include "ui/words/units.h"
 
 namespace attoscope::testing {
 namespace {

@@ -17,7 +17,6 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
-#include "ui/train/train_state.h"
 #include "ui/train/words.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"

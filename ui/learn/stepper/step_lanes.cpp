@@ -6,7 +6,6 @@
 
 #include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
-#include "ui/widgets/transport.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

@@ -12,12 +12,10 @@
 #include "implot.h"
 #include "kernels/experiment/rules.h"
 #include "ui/learn/views/plots.h"
-#include "ui/statistics/loop_picture.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 

@@ -4,11 +4,9 @@
 
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
-#include "ui/picture/colour_bar.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
-#include "ui/picture/read_out.h"
-#include "ui/picture/toolbar.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
