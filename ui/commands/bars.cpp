@@ -11,9 +11,7 @@
 
 #include "kernels/experiment/result.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/words.h"
@@ -150,36 +148,36 @@ float draw_title() {
 
 }  // namespace
 
-void draw_top_bar(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
+void draw_top_bar(const Frame& frame) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
                                         colours().line);
-    const float left = draw_tabs(session.view, draw_title());
+    const float left = draw_tabs(frame.session.view, draw_title());
     const std::vector<Group> groups{
-        {session_button_width, 10, [&] { session_button(input, state, requests); }},
+        {session_button_width, 10, [&] { session_button(frame.input, frame.state, frame.requests); }},
         {98, 7,
          [&] {
            if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /."))
-             state.popups.palette.asked = true;
+             frame.state.popups.palette.asked = true;
          }},
-        {64, 6, [&] { presets_button(session, input, state); }},
-        {78, 5, [&] { figures_button(session.view, input, requests); }},
-        {62, 5, [&] { pins_button(session); }},
-        {84, 8, [&] { undo_buttons(session, state.history); }},
+        {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},
+        {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
+        {62, 5, [&] { pins_button(frame.session); }},
+        {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
         {46, 1,
          [&] {
            if (bar_button("save###save", 46,
                           "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
                           "mouse. F12."))
-             requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
+             frame.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
          }},
-        {66, 3, [&] { theme_button(session.view); }},
-        {104, 4, [&] { scale_buttons(session.view); }},
+        {66, 3, [&] { theme_button(frame.session.view); }},
+        {104, 4, [&] { scale_buttons(frame.session.view); }},
         {54, 9,
          [&] {
-           if (bar_button("keys###help", 54, "All keys. Key H.")) state.popups.help = !state.popups.help;
+           if (bar_button("keys###help", 54, "All keys. Key H.")) frame.state.popups.help = !frame.state.popups.help;
          }},
     };
     const float right = at.x + view->Size.x - px(4);

@@ -6,21 +6,13 @@
 #include <vector>
 
 #include "ui/frame/entries.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/session/session.h"
-#include "ui/widgets/theme.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
-struct PanelInput;
-struct Requests;
-struct UiState;
-
 /// The top bar.
-void draw_top_bar(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_top_bar(const Frame& frame);
 
 /// The status bar: device, numbers of the workspace on show, and a message.
 void draw_status_bar(const Session& session, const PanelInput& input, Requests& requests);
@@ -36,7 +28,7 @@ struct StatusNumber {
 std::vector<StatusNumber> status_numbers(const Session& session, const PanelInput& input);
 
 /// The command palette while it is open: commands are found by typing.
-void draw_palette(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_palette(const Frame& frame);
 
 /// A button with a menu: figures to draw, their settings, and the progress of the current one.
 void figures_button(View& view, const PanelInput& input, Requests& requests);
@@ -66,7 +58,7 @@ std::vector<const GalleryEntry*> found_entries(const GalleryState& state);
 void apply(const GalleryEntry& entry, const PanelInput& input, Session& session, UiState& state);
 
 /// The gallery while it is open; a click applies, Esc closes.
-void draw_gallery(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_gallery(const Frame& frame);
 
 /// The tabs of the top bar, in the order of `Workspace`.
 inline constexpr std::array workspaces{

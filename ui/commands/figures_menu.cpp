@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "imgui.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/setting.h"
 #include "ui/commands/bars.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
@@ -13,7 +12,8 @@
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
-#include "ui/picture/thumbnail.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -193,11 +193,11 @@ void apply(const GalleryEntry& entry, const PanelInput& input, Session& session,
   }
 }
 
-void draw_gallery(Session& session, const PanelInput& input, UiState& all, Requests& requests) {
-  GalleryState& state = all.popups.gallery;
+void draw_gallery(const Frame& frame) {
+  GalleryState& state = frame.state.popups.gallery;
   if (std::exchange(state.asked, false)) {
     state = {};
-    state.entries = gallery_entries(input);
+    state.entries = gallery_entries(frame.input);
     ImGui::OpenPopup("gallery");
   }
   const ImGuiViewport* view = ImGui::GetMainViewport();
@@ -210,17 +210,17 @@ void draw_gallery(Session& session, const PanelInput& input, UiState& all, Reque
   ImGui::PopStyleVar();
   if (!open) return;
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  requests.side.gallery.emplace();
-  for (const GalleryEntry& e : state.entries) requests.side.gallery->push_back(e.question);
+  frame.requests.side.gallery.emplace();
+  for (const GalleryEntry& e : state.entries) frame.requests.side.gallery->push_back(e.question);
   const bool entered = draw_search(state);
   ImGui::Dummy({0, px(4)});
   const std::vector<const GalleryEntry*> shown = found_entries(state);
   const GalleryEntry* chosen = entered && !shown.empty() ? shown.front() : nullptr;
   if (ImGui::BeginChild("cards", {0, 0}, ImGuiChildFlags_NavFlattened))
-    if (const GalleryEntry* const clicked = draw_cards(shown, input)) chosen = clicked;
+    if (const GalleryEntry* const clicked = draw_cards(shown, frame.input)) chosen = clicked;
   ImGui::EndChild();
   if (chosen != nullptr) {
-    apply(*chosen, input, session, all);
+    apply(*chosen, frame.input, frame.session, frame.state);
     ImGui::CloseCurrentPopup();
   }
   ImGui::EndPopup();

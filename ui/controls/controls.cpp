@@ -6,11 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "imgui.h"
 #include "kernels/experiment/rules.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -36,25 +33,25 @@ float air_between(float height) {
 
 }  // namespace
 
-void draw_controls(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
-  Experiment& e = session.experiment;
+void draw_controls(const Frame& frame) {
+  Experiment& e = frame.session.experiment;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + air_between(ImGui::GetContentRegionAvail().y)});
   section("INPUT");
-  edit_input(e.problem, input, state.popups.file, requests);
-  edit_kernel(e, input, state.popups.kernel, requests);
+  edit_input(e.problem, frame.input, frame.state.popups.file, frame.requests);
+  edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);
   explained_section("FORMAT D", "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
                     "x = (-1)^s 1.f 2^e, nearest, ties to even");
   Format format = e.format;
   if (edit_format("main format", format)) e = with_format(e, format);
   section("SHAPE");
-  edit_shape(session, input);
+  edit_shape(frame.session, frame.input);
   explained_section(
       "WHERE ROUNDING HAPPENS",
       "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in "
       "fp64. A preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest "
       "in fp32.",
       "error of a = a - golden");
-  edit_precision(e, input, state.typed_format);
+  edit_precision(e, frame.input, frame.state.typed_format);
   ImGui::PopStyleVar();
 }
 

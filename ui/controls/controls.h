@@ -3,23 +3,17 @@
 
 #include <string>
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/session/session.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
 
 struct CallJudgement;
-struct PanelInput;
 struct PathPrompt;
 struct ProbeEntry;
-struct Requests;
-struct UiState;
 
 /// The left panel.
-void draw_controls(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_controls(const Frame& frame);
 
 /// Input, mask, seed, head.
 bool edit_input(Problem& problem, const PanelInput& input, PathPrompt& prompt, Requests& requests);
@@ -101,6 +95,6 @@ void restore_pin(Session& session, int index);
 std::string compare_with_pin(Session& session, int index);
 
 /// The list of pins.
-void draw_pins(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_pins(const Frame& frame);
 
 }  // namespace attoscope

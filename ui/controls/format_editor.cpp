@@ -8,7 +8,7 @@
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
-#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

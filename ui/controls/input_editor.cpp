@@ -6,15 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

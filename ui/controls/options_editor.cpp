@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "imgui.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"

@@ -6,13 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/picture/thumbnail.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/session/settings.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
@@ -258,12 +255,12 @@ void draw_head(Session& session, const PanelInput& input, PinState& state, Reque
 
 }  // namespace
 
-void draw_pins(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
-  PinState& marks = state.pins;
-  const int count = static_cast<int>(session.pins.size());
+void draw_pins(const Frame& frame) {
+  PinState& marks = frame.state.pins;
+  const int count = static_cast<int>(frame.session.pins.size());
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) marks.complaint.clear();
   if (std::max(marks.first, marks.second) >= count) marks.first = marks.second = -1;
-  draw_head(session, input, marks, requests);
+  draw_head(frame.session, frame.input, marks, frame.requests);
   const bool both = marks.first >= 0 && marks.second >= 0;
   const float below = both ? std::min(px(300), ImGui::GetContentRegionAvail().y / 2) : 0;
   ListRequest request;
@@ -277,17 +274,18 @@ void draw_pins(Session& session, const PanelInput& input, UiState& state, Reques
   clipper.Begin(count, px(entry_height));
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-      Pin& pin = session.pins[static_cast<std::size_t>(i)];
-      draw_entry(i, pin, pin.experiment == session.experiment, marks, shade, request);
+      Pin& pin = frame.session.pins[static_cast<std::size_t>(i)];
+      draw_entry(i, pin, pin.experiment == frame.session.experiment, marks, shade, request);
     }
   ImGui::EndChild();
   if (marks.first >= 0 && marks.second >= 0) {
     ImGui::BeginChild("comparison");
-    draw_comparison(session.pins[static_cast<std::size_t>(marks.first)], session.pins[static_cast<std::size_t>(marks.second)]);
+    draw_comparison(frame.session.pins[static_cast<std::size_t>(marks.first)],
+                    frame.session.pins[static_cast<std::size_t>(marks.second)]);
     ImGui::EndChild();
   }
   ImGui::PopStyleVar();
-  handle(request, session, marks, requests);
+  handle(request, frame.session, marks, frame.requests);
 }
 
 }  // namespace attoscope

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 
-#include "imgui.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "imgui.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"

@@ -2,13 +2,10 @@
 #include <array>
 #include <string>
 
-#include "imgui.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/ui_state.h"
-#include "ui/session/session.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

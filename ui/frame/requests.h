@@ -16,7 +16,7 @@
 #include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
-#include "ui/session/figure_choice.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "imgui.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/widgets/widgets.h"
@@ -114,21 +113,21 @@ void draw_no_lessons(const ImVec2& size) {
   draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours().secondary, sentence, 0.5f);
 }
 
-void draw_lesson(Session& session, const PanelInput& input, UiState& state, Requests& requests, const ImVec2& size) {
-  const LessonPlace open = place_of(session.lesson, input.learn.lessons.get());
+void draw_lesson(const Frame& frame, const ImVec2& size) {
+  const LessonPlace open = place_of(frame.session.lesson, frame.input.learn.lessons.get());
   if (open.lesson == nullptr) return draw_no_lessons(size);
-  see_step(session.lesson, open);
-  LearnState& learn = state_for(state, input.learn.lessons, open.lesson->name);
+  see_step(frame.session.lesson, open);
+  LearnState& learn = state_for(frame.state, frame.input.learn.lessons, open.lesson->name);
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const bool has_list = !is_presenting(session) && size.x >= px(narrowest_with_list);
-  const bool on_page = input.learn.page_part > 0;
+  const bool has_list = !is_presenting(frame.session) && size.x >= px(narrowest_with_list);
+  const bool on_page = frame.input.learn.page_part > 0;
   const float left = has_list ? px(list_width) : 0, page_height = size.y - (on_page ? 0 : px(bar_height));
   if (left > 0) {
-    draw_list(session.lesson, open, *input.learn.lessons, size.y);
+    draw_list(frame.session.lesson, open, *frame.input.learn.lessons, size.y);
     ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours().line);
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
-  const float beyond = draw_page(session, open, input, learn, requests, {size.x - left, page_height});
+  const float beyond = draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
   ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
@@ -138,14 +137,14 @@ void draw_lesson(Session& session, const PanelInput& input, UiState& state, Requ
                      from.y + page_height + beyond,
                      ""};
   page.taller = beyond;
-  draw_step_bar(session, open, input, requests, page);
+  draw_step_bar(frame.session, open, frame.input, frame.requests, page);
 }
 
 }  // namespace
 
-void draw_learn(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
+void draw_learn(const Frame& frame) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
-  const float top = is_presenting(session) ? 0 : px(36), bottom = is_presenting(session) ? 0 : px(26);
+  const float top = is_presenting(frame.session) ? 0 : px(36), bottom = is_presenting(frame.session) ? 0 : px(26);
   const ImVec2 size{view->Size.x, std::max(px(80), view->Size.y - top - bottom)};
   ImGui::SetNextWindowPos({view->Pos.x, view->Pos.y + top});
   ImGui::SetNextWindowSize(size);
@@ -153,10 +152,10 @@ void draw_learn(Session& session, const PanelInput& input, UiState& state, Reque
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
   ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                            ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
-  if (is_presenting(session)) flags |= ImGuiWindowFlags_NoNav;  // arrows turn pages
+  if (is_presenting(frame.session)) flags |= ImGuiWindowFlags_NoNav;  // arrows turn pages
   const bool open = ImGui::Begin("Learn", nullptr, flags);
   ImGui::PopStyleVar(2);
-  if (open) draw_lesson(session, input, state, requests, size);
+  if (open) draw_lesson(frame, size);
   ImGui::End();
 }
 

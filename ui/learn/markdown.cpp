@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "imgui.h"
 #include "imgui_internal.h"
 #include "imgui_rich_md/backends/latex/rich_md_latex.h"
 #include "imgui_rich_md/rich_md.h"

@@ -5,12 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "imgui.h"
 #include "kernels/experiment/result.h"
 #include "kernels/questions/product_sum.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/sum_rows.h"
 #include "ui/widgets/widgets.h"
@@ -148,9 +145,9 @@ void draw_inside(Session& session, const PanelInput& input, CellSumState& state,
 
 bool has_cell_sum(const View& view) { return view.picture == PictureKind::output && view.cell_row >= 0 && view.cell_col >= 0; }
 
-void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, Requests& requests) {
-  View& view = session.view;
-  const Problem& p = session.experiment.problem;
+void draw_cell_sum(const Frame& frame) {
+  View& view = frame.session.view;
+  const Problem& p = frame.session.experiment.problem;
   if (!view.show_sum || !has_cell_sum(view) || view.cell_row >= p.n || view.cell_col >= value_columns(p)) return;
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   const float width = std::min(px(760), screen->Size.x - px(40));
@@ -163,7 +160,8 @@ void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, Requ
   const std::string title = fmt::format("The sum behind row {}, dim {}###The sum", view.cell_row, view.cell_col);
   const ImGuiWindowFlags flags = ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
                                  ImGuiWindowFlags_AlwaysAutoResize;
-  if (ImGui::Begin(title.c_str(), &view.show_sum, flags)) draw_inside(session, input, all.sum, requests);
+  if (ImGui::Begin(title.c_str(), &view.show_sum, flags))
+    draw_inside(frame.session, frame.input, frame.state.sum, frame.requests);
   ImGui::End();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(3);

@@ -7,11 +7,11 @@
 
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/kv_cache.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
-#include "ui/widgets/judged_heads.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
@@ -272,21 +272,21 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Req
 
 }  // namespace
 
-void draw_heads(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room) {
-  HeadsState& m = all.heads;
-  const std::string why = why_no_heads(session, input);
+void draw_heads(const Frame& frame, const Box& room) {
+  HeadsState& m = frame.state.heads;
+  const std::string why = why_no_heads(frame.session, frame.input);
   if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why);
-  const HeadsShow shown = shown_of(session, input);
-  if (shown == HeadsShow::kv_cache && !m.stopped) requests.side.kv = heads_of_file(kv_question(session.experiment));
-  if (shown == HeadsShow::outputs && !m.stopped) requests.side.heads = heads_of_file(session.experiment);
-  show_switch(session, input);
+  const HeadsShow shown = shown_of(frame.session, frame.input);
+  if (shown == HeadsShow::kv_cache && !m.stopped) frame.requests.side.kv = heads_of_file(kv_question(frame.session.experiment));
+  if (shown == HeadsShow::outputs && !m.stopped) frame.requests.side.heads = heads_of_file(frame.session.experiment);
+  show_switch(frame.session, frame.input);
   switch (shown) {
     case HeadsShow::outputs:
-      return draw_outputs(session, input, m, requests);
+      return draw_outputs(frame.session, frame.input, m, frame.requests);
     case HeadsShow::kv_cache:
-      return draw_kv(session, input, m, requests);
+      return draw_kv(frame.session, frame.input, m, frame.requests);
     case HeadsShow::verdict:
-      return draw_verdicts(session, input, m, requests);
+      return draw_verdicts(frame.session, frame.input, m, frame.requests);
   }
 }
 

@@ -6,13 +6,10 @@
 #include <cmath>
 
 #include "kernels/experiment/rules.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/profiles.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -384,20 +381,21 @@ std::string remark(const Output& o) {
 
 }  // namespace
 
-void draw_output(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room) {
-  View& view = session.view;
-  const std::shared_ptr<const Result> slip = compares_with_slip(view, input) ? slip_answer(view, input) : nullptr;
-  if (compares_with_slip(view, input) && !slip) requests.side.slip_output = SlipQuestion{nullptr, *compared_slip(view, input)};
-  if (compares(view)) refresh_values(all.second, slip ? slip : all.heat.result, view.second_field);
-  Output o{session, input, all};
+void draw_output(const Frame& frame, const Box& room) {
+  View& view = frame.session.view;
+  const std::shared_ptr<const Result> slip = compares_with_slip(view, frame.input) ? slip_answer(view, frame.input) : nullptr;
+  if (compares_with_slip(view, frame.input) && !slip)
+    frame.requests.side.slip_output = SlipQuestion{nullptr, *compared_slip(view, frame.input)};
+  if (compares(view)) refresh_values(frame.state.second, slip ? slip : frame.state.heat.result, view.second_field);
+  Output o{frame.session, frame.input, frame.state};
   o.one_bar = !compares(view) ||
               (same_unit(view.field, view.second_field) && text(view.field).is_signed == text(view.second_field).is_signed);
   o.whole = places(room.min, room.max,
                    {.side = view.profiles ? 96.0f : 48.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = o.one_bar ? 1 : 2});
-  if (all.heat.rows <= 0 || all.heat.cols <= 0)
-    return draw_instead(o.whole, input.answer.computing ? "computing the first picture" : "no answer yet");
+  if (frame.state.heat.rows <= 0 || frame.state.heat.cols <= 0)
+    return draw_instead(o.whole, frame.input.answer.computing ? "computing the first picture" : "no answer yet");
   if (const std::string why = why_no_field(o); !why.empty()) return draw_instead(o.whole, why);
-  o.rect = seen(view.zoom, all.heat.n, all.heat.cols);
+  o.rect = seen(view.zoom, frame.state.heat.n, frame.state.heat.cols);
   o.panes = panes(o);
   const Cell under = touched(o);
   if (view.comparison == Comparison::swipe) move_divider(o);
@@ -411,7 +409,7 @@ void draw_output(Session& session, const PanelInput& input, UiState& all, Reques
   draw_caption(o.whole, "head dimension", remark(o));
   read_cell(o, under);
   offer_sum(o);
-  requests.animate |= view.comparison == Comparison::flicker;
+  frame.requests.animate |= view.comparison == Comparison::flicker;
 }
 
 }  // namespace attoscope

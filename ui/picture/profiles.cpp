@@ -1,9 +1,8 @@
-#include "ui/picture/profiles.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
-#include "ui/frame/panel_input.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/pixel_image.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/rescale_values.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/progress.h"
@@ -144,45 +142,47 @@ std::string remark(const RescaleState& m, const Places& p, const CellRect& rect)
 
 }  // namespace
 
-void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room) {
-  RescaleState& m = all.rescale_map;
-  View& view = session.view;
+void draw_rescale_map(const Frame& frame, const Box& room) {
+  RescaleState& m = frame.state.rescale_map;
+  View& view = frame.session.view;
   const Places p = places(room.min, room.max, {.side = 0, .below = 0, .bars = 1});
   const bool counts = shows_counts(view.rescale_show);
-  const bool current = input.side.clipping && same_counts(input.side.clipping->experiment, session.experiment);
-  if (counts && !current && input.answer.result && !input.answer.computing && is_emulated(session.experiment.a.algorithm))
-    requests.side.clipping = session.experiment;
-  if (const std::string why = why_no_map(input, view); !why.empty()) return draw_instead(p, why);
-  refresh_map(m, input.answer.result, input.side.clipping, view.rescale_show);
+  const bool current =
+      frame.input.side.clipping && same_counts(frame.input.side.clipping->experiment, frame.session.experiment);
+  if (counts && !current && frame.input.answer.result && !frame.input.answer.computing &&
+      is_emulated(frame.session.experiment.a.algorithm))
+    frame.requests.side.clipping = frame.session.experiment;
+  if (const std::string why = why_no_map(frame.input, view); !why.empty()) return draw_instead(p, why);
+  refresh_map(m, frame.input.answer.result, frame.input.side.clipping, view.rescale_show);
   if (m.rows <= 0 || m.cols <= 0) return draw_instead(p, "no answer yet");
   CellRect rect = seen(view.rescale_look.zoom, m.n, m.across);
   const CellRect moved = navigated("picture", p, rect, m.n, m.across);
   if (!(moved == rect)) view.rescale_look.zoom = stored(rect = moved, m.n, m.across);
   const auto at = hovered(p, rect);
   const int row = at ? matrix_row_at(m, at->row) : -1, tile = at ? matrix_col_at(m, at->col) : -1;
-  if (at) click(session, m, map_row(m, row), tile);
+  if (at) click(frame.session, m, map_row(m, row), tile);
 
-  const Colouring how = colouring(false, view.rescale_show == RescaleShow::moved ? 1 : colour_range(all, view), view);
-  paint_map(input, m, p, rect, how);
+  const Colouring how = colouring(false, view.rescale_show == RescaleShow::moved ? 1 : colour_range(frame.state, view), view);
+  paint_map(frame.input, m, p, rect, how);
   if (view.show_tiles) {
     draw_row_lines(p, rect, tile_rows(mapped(m).a, m.n));
     draw_col_lines(p, rect, 1, 0);
   }
-  draw_progress(p, rect, input, view);
+  draw_progress(p, rect, frame.input, view);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_stale(input) || (counts && !current)) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
+  if (is_stale(frame.input) || (counts && !current)) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
   list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
   draw_row_axis(p, rect);
   draw_col_axis(p, rect);
-  draw_traced(p, rect, input.answer.result->trace.row);
+  draw_traced(p, rect, frame.input.answer.result->trace.row);
   if (view.rescale_show == RescaleShow::moved)
     draw_legend(p, mapped(m).problem.mask.kind != Mask::Kind::none);
   else
-    draw_scaled_bar(all, view, p, how);
+    draw_scaled_bar(frame.state, view, p, how);
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1);
-  draw_note(p.box(), ImGui::GetIO().MousePos, note(m, input.side.clipping.get(), tile, row));
+  draw_note(p.box(), ImGui::GetIO().MousePos, note(m, frame.input.side.clipping.get(), tile, row));
 }
 
 }  // namespace attoscope

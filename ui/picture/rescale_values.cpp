@@ -1,4 +1,3 @@
-#include "ui/picture/rescale_values.h"
 
 #include <algorithm>
 #include <cmath>

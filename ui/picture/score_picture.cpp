@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
-#include "ui/frame/panel_input.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/pixel_image.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/profiles.h"
-#include "ui/picture/rescale_values.h"
-#include "ui/picture/score_window.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
@@ -169,29 +165,29 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
 
 }  // namespace
 
-void draw_scores(Session& session, const PanelInput& input, UiState& all, Requests& requests, const Box& room) {
-  ScoreState& m = all.scores;
-  View& view = session.view;
+void draw_scores(const Frame& frame, const Box& room) {
+  ScoreState& m = frame.state.scores;
+  View& view = frame.session.view;
   const Places p =
       places(room.min, room.max, {.side = view.profiles ? 96.0f : 0.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = 1});
-  const bool emulated = is_emulated(session.experiment.a.algorithm);
-  if (emulated) refresh_scores(m, input.side.scores, view.score_show);
-  const Problem& problem = session.experiment.problem;
+  const bool emulated = is_emulated(frame.session.experiment.a.algorithm);
+  if (emulated) refresh_scores(m, frame.input.side.scores, view.score_show);
+  const Problem& problem = frame.session.experiment.problem;
   const int n = m.n > 0 ? m.n : problem.n, keys = m.n > 0 ? m.across : key_count(problem);
   CellRect rect = seen(view.score_look.zoom, n, keys);
-  const std::string why = why_no_scores(session, input);
+  const std::string why = why_no_scores(frame.session, frame.input);
   if (why.empty()) {
     const CellRect moved = navigated("picture", p, rect, n, keys);
     if (!(moved == rect)) view.score_look.zoom = stored(rect = moved, n, keys);
   }
-  if (emulated && input.answer.result && input.answer.result->experiment == session.experiment) {
+  if (emulated && frame.input.answer.result && frame.input.answer.result->experiment == frame.session.experiment) {
     const ScoreQuestion question =
-        score_question(session.experiment, seen(view.score_look.zoom, problem.n, key_count(problem)), traced_row(problem),
-                       input.side.scores ? &input.side.scores->question : nullptr);
-    if (!input.side.scores || !(input.side.scores->question == question)) requests.side.scores = question;
+        score_question(frame.session.experiment, seen(view.score_look.zoom, problem.n, key_count(problem)), traced_row(problem),
+                       frame.input.side.scores ? &frame.input.side.scores->question : nullptr);
+    if (!frame.input.side.scores || !(frame.input.side.scores->question == question)) frame.requests.side.scores = question;
   }
   if (!why.empty()) return draw_instead(p, why);
-  draw_window(session, input, all, p, rect);
+  draw_window(frame.session, frame.input, frame.state, p, rect);
 }
 
 }  // namespace attoscope

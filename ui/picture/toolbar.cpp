@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
@@ -46,8 +45,8 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
 /// Widths of the controls, and their distance, at UI scale 1.
 constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
                 curves_width = 72, whole_width = 46, apart = 5;
-/// Widths of the field combos: the first fits "b − golden", the second "three-pass − golden"; and of all other controls.
-constexpr float least_field_width = 124, field_width = 184, others_width = 655;
+/// Widths of the field combos: the first fits "b − golden", the second, in a roomy toolbar, "three-pass − golden".
+constexpr float least_field_width = 124, field_width = 184, roomy = 1020;
 
 /// Puts the next item beside the last one, or on a new line if it does not fit.
 void flow(float width) {
@@ -243,10 +242,8 @@ void profiles_toggle(View& view) {
                                                 "field of both methods. Key X.");
 }
 
-/// Controls of the content: kind, field, comparison.
-void draw_what(View& view, const PanelInput& input, const FieldChoice& fields) {
-  kind_switch(view, kind_width);
-  if (view.picture == PictureKind::heads) return;
+/// Controls of the kind of picture: its field, and the second one of a comparison.
+void content_controls(View& view, const PanelInput& input, const FieldChoice& fields) {
   flow(fields.width);
   if (view.picture == PictureKind::rescales) return rescale_combo(view);
   if (view.picture == PictureKind::scores) return score_combo(view);
@@ -258,13 +255,22 @@ void draw_what(View& view, const PanelInput& input, const FieldChoice& fields) {
   second_field_combo(view, input, fields);
 }
 
-void draw_how(const UiState& state, View& view) {
+}  // namespace
+
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
+  View& view = session.view;
+  kind_switch(view, kind_width);
+  if (view.picture == PictureKind::heads) return;
+  const MethodNames names = method_names(state.heat.result ? state.heat.result->experiment : session.experiment);
+  const float field = px(ImGui::GetContentRegionAvail().x < px(roomy) ? least_field_width : field_width);
+  content_controls(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
   if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
+    flow(px(scale_width));
     scale_button(view);
     flow(px(range_width));
     range_field(state, view);
-    flow(px(tiles_width));
   }
+  flow(px(tiles_width));
   tiles_toggle(view);
   if (view.picture != PictureKind::rescales) {
     flow(px(curves_width));
@@ -272,28 +278,6 @@ void draw_how(const UiState& state, View& view) {
   }
   flow(px(whole_width));
   whole_button(view);
-}
-
-}  // namespace
-
-void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
-  View& view = session.view;
-  const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
-  const MethodNames names = method_names(shown);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x,
-              field = std::clamp((room - px(others_width)) / 2, px(least_field_width), px(field_width));
-  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
-  if (view.picture == PictureKind::heads) return;
-  const auto next_line = [&, left = at.x] {  // of one height, whatever stands on it
-    ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
-  };
-  if (room >= px(others_width + 2 * least_field_width))
-    flow(px(scale_width));
-  else
-    next_line();
-  draw_how(state, view);
-  next_line();
 }
 
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "imgui.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -78,7 +77,7 @@ std::string sentence_of(const Grid& grid, int head, const JudgedHead* found) {
   return name + (found->rounded ? " is rounded." : " is wrong.") + row + " A click opens it, Ctrl+Z comes back.";
 }
 
-Colour fill_of(const Grid& grid, const JudgedHead* found) {
+Colour fill_of(const JudgedHead* found) {
   if (found == nullptr) return colours().panel;
   return found->incomparable ? colours().faint : verdict_colour(found->ratio);
 }
@@ -101,7 +100,7 @@ bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float gap = px(1);
   const ImVec2 from{at.x + gap, at.y + gap}, to{at.x + grid.width - gap, at.y + grid.height - gap};
-  const Colour fill = fill_of(grid, found);
+  const Colour fill = fill_of(found);
   list->AddRectFilled(from, to, fill);
   if (found == nullptr) list->AddRect(from, to, colours().line);
   if (head == grid.open || hovered) list->AddRect(at, {at.x + grid.width, at.y + grid.height}, colours().text, 0, 0, px(2));

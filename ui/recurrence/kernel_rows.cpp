@@ -1,11 +1,10 @@
-#include "ui/recurrence/kernel_rows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ui/recurrence/recurrence.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 

@@ -8,10 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/recurrence/kernel_rows.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
@@ -167,38 +164,39 @@ void draw_whose(const PanelInput& input, const Result& shown, const Parting& par
 
 }  // namespace
 
-float draw_recurrence(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
-  const std::shared_ptr<const Result> shown = recurrence_answer(input);
-  const bool of_b = shown != input.answer.result, loaded = input.answer.result && has_loaded(input.answer.result->experiment);
-  const FollowedRow* const followed = shown_followed(input);
-  if (loaded && followed == nullptr) requests.side.followed = followed_beside(session.experiment);
-  refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
-  const CallJudgement* const call = shown_verdict(input);
+float draw_recurrence(const Frame& frame) {
+  const std::shared_ptr<const Result> shown = recurrence_answer(frame.input);
+  const bool of_b = shown != frame.input.answer.result,
+             loaded = frame.input.answer.result && has_loaded(frame.input.answer.result->experiment);
+  const FollowedRow* const followed = shown_followed(frame.input);
+  if (loaded && followed == nullptr) frame.requests.side.followed = followed_beside(frame.session.experiment);
+  refresh_strip(frame.state.strip, shown, frame.session.view.hidden_curves, of_b);
+  const CallJudgement* const call = shown_verdict(frame.input);
   const Parting parting = call != nullptr && followed != nullptr ? parting_of(*call, *shown, followed->prefix) : Parting{};
-  state.strip.parts_at = parting.tile;
-  requests.animate |= advance(state.playback, session.view, shown.get(), ImGui::GetTime());
-  const bool awaited = loaded && followed == nullptr && follows_another(input.answer.result->experiment);
-  const std::string why = awaited ? "Its recurrence is being computed." : why_no_recurrence(input);
+  frame.state.strip.parts_at = parting.tile;
+  frame.requests.animate |= advance(frame.state.playback, frame.session.view, shown.get(), ImGui::GetTime());
+  const bool awaited = loaded && followed == nullptr && follows_another(frame.input.answer.result->experiment);
+  const std::string why = awaited ? "Its recurrence is being computed." : why_no_recurrence(frame.input);
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float scrubber = scrubber_height(all.x), foot = why.empty() ? scrubber + px(8) : 0;
-  const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot});
+  const ImVec2 room = beside_kernel_rows(frame.session, frame.input, frame.state, at, {all.x, all.y - foot});
   if (!why.empty()) {
     draw_why_none(why, shown.get(), at, room);
-    dim_if_stale(input);
+    dim_if_stale(frame.input);
     return room.x;
   }
   Palette theirs = colours();
   if (of_b) {
     std::swap(theirs.a, theirs.b);
-    if (followed_name(input.answer.result->experiment) == "flash2") theirs.a = colours().text;
+    if (followed_name(frame.input.answer.result->experiment) == "flash2") theirs.a = colours().text;
   }
   const WithColours as_theirs(theirs);
-  show_axes(state.strip, shown_tiles(*shown, session.view));
+  show_axes(frame.state.strip, shown_tiles(*shown, frame.session.view));
   ImGui::SetCursorScreenPos(at);
-  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, true);
-  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
-  if (loaded) draw_whose(input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
-  dim_if_stale(input);
+  draw_recurrence_plots(frame.session.view, frame.state.strip, strip_plots(frame.session.view), room, true);
+  draw_scrubber(frame.session.view, frame.state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
+  if (loaded) draw_whose(frame.input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
+  dim_if_stale(frame.input);
   return room.x;
 }
 

@@ -1,21 +1,18 @@
 /// The recurrence of the traced row: series over tiles, and the tile under the scrubber.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "imgui.h"
 #include "ui/frame/figure_panel.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
-
-struct PanelInput;
 
 /// Updates the series, and fits the axes to the curves that are not `hidden` (see View::hidden_curves). `of_b`: a and b are
 /// exchanged in `result`.
@@ -84,7 +81,7 @@ void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 
 void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines = 2);
 
 /// The bottom panel; returns the width of its plots together.
-float draw_recurrence(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+float draw_recurrence(const Frame& frame);
 
 struct Experiment;
 struct Result;
@@ -122,5 +119,23 @@ FigurePanel strip_panel(StripPlot plot, const StripState& state, const View& vie
 
 /// Histogram of the rows by their number of moves of m.
 FigurePanel row_move_panel(const StripState& state);
+
+/// Tiles of rows of a loaded output, updated once for a verdict.
+struct KernelRows {
+  std::shared_ptr<const HeadVerdict> found;
+  bool of_a = true;                ///< the loaded output is a
+  bool others_unknown = false;     ///< other heads of its call are wrong, or not judged yet
+  int tile = 1;                    ///< rows of a tile
+  double low = 1e-2, high = 10;    ///< ends of the axis
+  std::vector<double> row, share;  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
+  std::vector<double> bad;         ///< middles of tiles with a wrong row
+  std::vector<int> first_bad;      ///< first wrong row of each of these
+};
+
+/// Updates the tiles; false without a loaded output on screen or a verdict on it.
+bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
+
+/// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
+void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope

@@ -1,4 +1,3 @@
-#include "ui/statistics/panels.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/statistics/panels.h"
+#include "ui/statistics/statistics.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"

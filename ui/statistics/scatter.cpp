@@ -10,9 +10,7 @@
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/statistics/panels.h"
+#include "ui/frame/frame.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"

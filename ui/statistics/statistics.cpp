@@ -12,11 +12,8 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/shown_number.h"
 #include "ui/controls/controls.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/widgets/judged_heads.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
@@ -194,14 +191,14 @@ void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState
 }
 
 /// The answer above the table. Its height depends on the panel alone, so that the table does not move with outputs or verdicts.
-void draw_answer(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
+void draw_answer(const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool high = ImGui::GetContentRegionAvail().y >= px(590);
   const float height = px(high ? 140 : 123);
-  if (has_loaded(input.answer.result->experiment))
-    draw_answer_of_output(session, input, state.heads, height, requests);
+  if (has_loaded(frame.input.answer.result->experiment))
+    draw_answer_of_output(frame.session, frame.input, frame.state.heads, height, frame.requests);
   else
-    draw_answer_of_methods(session, input, high ? px(12) : 0);
+    draw_answer_of_methods(frame.session, frame.input, high ? px(12) : 0);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
@@ -350,38 +347,38 @@ void draw_table(const Result& r) {
   ImGui::EndChild();
 }
 
-void draw_detail(Detail shown, Session& session, const PanelInput& input, UiState& state, Requests& requests) {
+void draw_detail(Detail shown, const Frame& frame) {
   switch (shown) {
     case Detail::ulps:
-      return draw_histogram(*input.answer.result);
+      return draw_histogram(*frame.input.answer.result);
     case Detail::scatter:
-      return draw_scatter(state.scatter, input.answer.result, requests);
+      return draw_scatter(frame.state.scatter, frame.input.answer.result, frame.requests);
     case Detail::why:
-      return draw_why(session, input, requests);
+      return draw_why(frame.session, frame.input, frame.requests);
     case Detail::same_bits:
-      return draw_same_bits(session, input, requests);
+      return draw_same_bits(frame.session, frame.input, frame.requests);
     case Detail::traffic:
-      return draw_traffic(session, input, state.traffic);
+      return draw_traffic(frame.session, frame.input, frame.state.traffic);
   }
 }
 
 /// A detail in `height` pixels, with a save button.
-void draw_saved_detail(Detail shown, float height, Session& session, const PanelInput& input, UiState& state,
-                       Requests& requests) {
+void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_detail(shown, session, input, state, requests);
+  draw_detail(shown, frame);
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(shown);
-  const bool schedules = shown == Detail::same_bits && session.view.bits_show == BitsShow::schedules;
+  const bool schedules = shown == Detail::same_bits && frame.session.view.bits_show == BitsShow::schedules;
   const std::string name(schedules ? bits_show_names[1] : detail_names[detail]);
   const auto csv = [&] {
-    View view = session.view;
+    View view = frame.session.view;
     view.detail = shown;
-    return detail_csv(view, input);
+    return detail_csv(view, frame.input);
   };
-  const bool suspects = shown == Detail::why && is_a_loaded(input);
-  offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, session.view, requests);
+  const bool suspects = shown == Detail::why && is_a_loaded(frame.input);
+  offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
+               frame.requests);
 }
 
 /// Plot below the chosen one in a high panel.
@@ -392,7 +389,7 @@ std::optional<Detail> plot_under(Detail chosen) {
 }
 
 /// The panel below the table, and the buttons that choose it.
-void draw_lower(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
+void draw_lower(const Frame& frame) {
   static constexpr std::array<Choice, 5> choices{{
       {"ulps", "The frequency of each signed error, in ulps of the main format."},
       {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
@@ -402,14 +399,14 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, Reque
   }};
   if (ImGui::GetContentRegionAvail().y < px(72)) return;
   ImGui::Dummy({0, px(6)});
-  segmented("detail", choices, session.view.detail);
+  segmented("detail", choices, frame.session.view.detail);
   constexpr float plot_height = 310;
-  const Detail shown = session.view.detail;
+  const Detail shown = frame.session.view.detail;
   const std::optional<Detail> under = plot_under(shown);
   const float room = ImGui::GetContentRegionAvail().y;
   const bool both = under && room >= px(2 * plot_height);
-  draw_saved_detail(shown, both ? px(plot_height) : room, session, input, state, requests);
-  if (both) draw_saved_detail(*under, ImGui::GetContentRegionAvail().y, session, input, state, requests);
+  draw_saved_detail(shown, both ? px(plot_height) : room, frame);
+  if (both) draw_saved_detail(*under, ImGui::GetContentRegionAvail().y, frame);
 }
 
 }  // namespace
@@ -425,19 +422,19 @@ bool draw_headline(const PanelInput& input) {
   return clicked;
 }
 
-void draw_statistics(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
-  const Result* result = input.answer.result.get();
+void draw_statistics(const Frame& frame) {
+  const Result* result = frame.input.answer.result.get();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::Dummy({0, px(4)});
   if (result == nullptr) {
-    draw_no_answer(input);
+    draw_no_answer(frame.input);
   } else {
-    draw_answer(session, input, state, requests);
+    draw_answer(frame);
     draw_table(*result);
-    draw_lower(session, input, state, requests);
+    draw_lower(frame);
   }
   ImGui::PopStyleVar();
-  dim_if_stale(input);
+  dim_if_stale(frame.input);
 }
 
 }  // namespace attoscope

@@ -8,24 +8,22 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/frame/figure_panel.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
-#include "ui/widgets/theme.h"
+#include "ui/statistics/traffic.h"
 
 namespace attoscope {
 
 struct Experiment;
 struct MethodsApart;
-struct PanelInput;
-struct Requests;
 struct Result;
 struct ScatterState;
 struct TrafficState;
-struct UiState;
 
 /// The right panel.
-void draw_statistics(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_statistics(const Frame& frame);
 
 /// The panel's headline in one line, for when the panel is hidden by another. True if it was clicked.
 bool draw_headline(const PanelInput& input);
@@ -90,5 +88,23 @@ std::string recurrence_csv(const Result& result);
 /// Data of the panel at the lower right: histogram, errors over |O|, attribution, digests, schedules or traffic. Empty if not
 /// computed.
 std::string detail_csv(const NumbersView& view, const PanelInput& input);
+
+struct Attribution;
+
+/// Smallest share of elements in the histogram of ulps.
+inline constexpr double least_share = 1e-6;
+/// Histogram of signed errors: shares of the bins, each at its middle.
+FigurePanel ulps_panel(const Result& result);
+
+/// True if an element has a finite error above 0, so that there is a point to draw.
+bool has_points(const ScatterPoints& scatter);
+
+/// Change of the mean error in percent if each step were exact.
+FigurePanel why_panel(const Attribution& attribution);
+
+/// Bytes between HBM and the chip, one bar for each algorithm.
+FigurePanel bytes_panel(const TrafficOfAll& all);
+/// Roofline of a machine, with one point for each algorithm.
+FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine);
 
 }  // namespace attoscope

@@ -9,15 +9,11 @@
 #include <string_view>
 
 #include "kernels/experiment/table.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/sweep_answer.h"
-#include "ui/frame/ui_state.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/session/session.h"
-#include "ui/session/sweep_plan.h"
 #include "ui/sweep/series.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -85,6 +81,6 @@ void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, b
 SweepRequest next_request(const SweepProgress& progress);
 
 /// Everything between the bars.
-void draw_sweep(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_sweep(const Frame& frame);
 
 }  // namespace attoscope

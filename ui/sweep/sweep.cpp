@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ui/frame/frame.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/sweep/panels.h"
 #include "ui/sweep/words.h"
@@ -37,14 +38,14 @@ SweepLayout layout(bool two) {
 
 }  // namespace
 
-void draw_sweep(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
-  if (!state.sweep) state.sweep = std::make_shared<SweepState>();
-  SweepState& m = *state.sweep;
-  refresh(m.drawing, input.sweep.table, session.sweep);
-  if (!(m.zoomed == session.sweep.first)) m.zoomed = session.sweep.first, m.zoom_from = m.zoom_to = 0;
+void draw_sweep(const Frame& frame) {
+  if (!frame.state.sweep) frame.state.sweep = std::make_shared<SweepState>();
+  SweepState& m = *frame.state.sweep;
+  refresh(m.drawing, frame.input.sweep.table, frame.session.sweep);
+  if (!(m.zoomed == frame.session.sweep.first)) m.zoomed = frame.session.sweep.first, m.zoom_from = m.zoom_to = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const SweepScene scene{session, input, m, requests};
-  const SweepLayout at = layout(!session.sweep.second.key.empty());
+  const SweepScene scene{frame.session, frame.input, m, frame.requests};
+  const SweepLayout at = layout(!frame.session.sweep.second.key.empty());
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
   panel("Sweep picture", at.picture, still, [&] {

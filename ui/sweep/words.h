@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "ui/frame/sweep_answer.h"
-#include "ui/session/sweep_plan.h"
+#include "ui/session/session.h"
 #include "ui/sweep/series.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 

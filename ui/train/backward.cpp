@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "imgui.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"

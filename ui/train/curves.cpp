@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "imgui.h"
 #include "implot.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
@@ -42,7 +41,7 @@ void pick_measure(const char* id, const std::array<std::string_view, N>& names, 
 }
 
 /// A toggle on the line of the previous item.
-void beside(const char* text, bool& on, bool possible, const TrainScene& s, const std::string& what) {
+void beside(const char* text, bool& on, bool possible, const std::string& what) {
   ImGui::SameLine(0, px(8));
   ImGui::BeginDisabled(!possible);
   toggle(text, on);
@@ -72,10 +71,10 @@ void deviation_title(const TrainScene& s, const Box& box) {
   pick_measure("##measure", train_measure_names, look.measure, "The measure of the distance between two models' weights.");
   const int unit = reference_of(r, look.measure, look.tensor);
   const std::string unit_name = unit >= 0 ? r.pairs[static_cast<std::size_t>(unit)].pair.name : "";
-  beside("relative", look.relative, is_size(look.measure) && unit >= 0, s,
+  beside("relative", look.relative, is_size(look.measure) && unit >= 0,
          unit >= 0 ? "Divides every curve by '" + unit_name + "' at the same step, which is then 1."
                    : "There is nothing to divide by: the kind 'bands' trains references.");
-  beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
+  beside("log", look.log_y, is_size(look.measure), "A logarithmic axis.");
   ImGui::SameLine(0, px(8));
   ImGui::BeginDisabled(!(s.state.zoom1 > s.state.zoom0));
   if (push_button("all steps###all steps")) s.state.zoom0 = s.state.zoom1 = 0;
@@ -89,10 +88,10 @@ void runs_title(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(box.min);
   pick_measure("##of runs", run_measure_names, look.of_runs, "A number of each model by itself.");
   ImGui::PushID("runs");
-  beside("log", look.log_runs, true, s, "A logarithmic axis.");
+  beside("log", look.log_runs, true, "A logarithmic axis.");
   ImGui::PopID();
   if (is_of_heads(look.of_runs)) {
-    beside("worst head", look.worst, true, s,
+    beside("worst head", look.worst, true,
            "At every step the head with the largest magnitude, instead of the one chosen in the table of heads.");
     draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head));
   } else {
@@ -182,7 +181,7 @@ std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int ste
   return lines;
 }
 
-void list_all(const TrainScene& s, const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
+void list_all(const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
   const std::string popup = std::string("curves of ") + plot.id;
   ImGui::SetCursorScreenPos(at);
   if (push_button(fmt::format("+ {} …###all curves", plot.panel.series.size() - named).c_str(), false, {width, px(16)}))
@@ -210,7 +209,7 @@ void draw_legend_of(const TrainScene& s, const StepPlot& plot, ImVec2 at, float 
   if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
   if (!many) return;
   ImGui::PushID(plot.id);
-  list_all(s, plot, {at.x + width - more, at.y}, more, most_named);
+  list_all(plot, {at.x + width - more, at.y}, more, most_named);
   ImGui::PopID();
 }
 
@@ -224,7 +223,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   const std::vector<Series> pale = pale_curves(s.state, plot);
   PanelLook look = step_look(s.state, plot.id);
   look.hidden = plot.hidden, look.pale = pale;
-  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3); };
+  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3) + " " + curve.label; };
   look.above = [&] { draw_marks(s, plot.marks); };
   const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y});
   const bool empty = std::ranges::none_of(
@@ -239,7 +238,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
 }  // namespace
 
 PanelLook step_look(TrainPanelState& m, const char* id) {
-  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(68)};
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(132)};
 }
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {

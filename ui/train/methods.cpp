@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "imgui.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"

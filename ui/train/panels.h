@@ -10,12 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/train_answer.h"
-#include "ui/frame/ui_state.h"
 #include "ui/picture/picture_frame.h"
-#include "ui/session/session.h"
 #include "ui/train/series.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/theme.h"
@@ -133,6 +130,6 @@ TrainRequest::Act next_train_act(const TrainView& train);
 int kept_step(const TrainProgress& progress, const TrainLook& look);
 
 /// Plan, curves, picture of the weights and numbers, between the bars.
-void draw_train(Session& session, const PanelInput& input, UiState& state, Requests& requests);
+void draw_train(const Frame& frame);
 
 }  // namespace attoscope

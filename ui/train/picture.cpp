@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "imgui.h"
 #include "implot.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"

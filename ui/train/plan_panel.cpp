@@ -4,10 +4,9 @@
 #include <array>
 #include <vector>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/train/plan/plan_settings.h"
-#include "ui/session/train_look.h"
+#include "ui/session/session.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"

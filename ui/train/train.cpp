@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "implot.h"
+#include "ui/frame/frame.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/save_menu.h"
@@ -107,15 +108,15 @@ void draw_train_numbers(const TrainScene& s) {
   draw_train_explore(s);
 }
 
-void draw_train(Session& session, const PanelInput& input, UiState& state, Requests& requests) {
-  if (!state.train) state.train = std::make_shared<TrainPanelState>();
-  TrainPanelState& m = *state.train;
-  const bool anew = follow(m.branches, input.train.record);
-  refresh(m.drawing, input.train.record, session.train_look, input.train.seeds);
-  refresh_branches(m, session.train_look);
+void draw_train(const Frame& frame) {
+  if (!frame.state.train) frame.state.train = std::make_shared<TrainPanelState>();
+  TrainPanelState& m = *frame.state.train;
+  const bool anew = follow(m.branches, frame.input.train.record);
+  refresh(m.drawing, frame.input.train.record, frame.session.train_look, frame.input.train.seeds);
+  refresh_branches(m, frame.session.train_look);
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const TrainScene scene{session, input, m, requests};
+  const TrainScene scene{frame.session, frame.input, m, frame.requests};
   const TrainLayout at = layout();
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool numbers = at.narrow && m.shows_numbers;
@@ -135,7 +136,7 @@ void draw_train(Session& session, const PanelInput& input, UiState& state, Reque
       if (at.narrow) draw_tabs(scene);
       draw_train_numbers(scene);
     });
-  note_beginning(m, input.train, requests.train.act);
+  note_beginning(m, frame.input.train, frame.requests.train.act);
 }
 
 }  // namespace attoscope

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

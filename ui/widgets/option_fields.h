@@ -5,7 +5,6 @@
 #include <span>
 
 #include "kernels/experiment/setting.h"
-#include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "imgui.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "ui/frame/frame.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -26,7 +26,6 @@ void draw_bar(ImVec2 at, float width, float thick, double share);
 /// `progress_width`.
 void draw_progress(const PanelInput& input, float height, Requests& requests);
 
-struct PanelInput;
 struct Result;
 
 /// True if the result is a first answer, with fewer rows than its question asks for.
@@ -37,5 +36,16 @@ bool is_stale(const PanelInput& input);
 
 /// Dims the current window's drawing if `is_stale`.
 void dim_if_stale(const PanelInput& input);
+
+/// "4 of 8 heads wrong", "All 8 heads rounded", "12 of 270 heads judged, 2 wrong".
+std::string heads_words(const HeadVerdicts& heads);
+/// Colour of `heads_words`: once all are judged, green if all are rounded, else that of errors; before, that of text.
+Colour heads_tone(const HeadVerdicts& heads);
+
+/// True if judging of this output was stopped.
+bool judging_stopped(const HeadsState& heads, const Experiment& experiment);
+/// "stop" or "go on", while verdicts are missing.
+void judging_button(const HeadVerdicts& found, const Experiment& experiment, HeadsState& heads, float width,
+                    Requests& requests);
 
 }  // namespace attoscope

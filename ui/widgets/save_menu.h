@@ -7,7 +7,6 @@
 #include "imgui.h"
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 
-#include "imgui.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

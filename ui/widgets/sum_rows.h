@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/arithmetic/tensor_core_sum.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <vector>
 
-#include "imgui.h"
 #include "imgui_internal.h"
 
 namespace attoscope {

@@ -11,7 +11,7 @@
 #include "tests/ui/cases.h"
 #include "ui/commands/bars.h"
 #include "ui/frame/entries.h"
-#include "ui/picture/thumbnail.h"
+#include "ui/picture/heatmap_view.h"
 
 namespace attoscope::testing {
 namespace {

@@ -13,7 +13,6 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
-#include "ui/recurrence/kernel_rows.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/theme.h"

@@ -13,8 +13,6 @@
 #include "ui/frame/heads_answer.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/rescale_values.h"
-#include "ui/picture/score_window.h"
 
 namespace attoscope::testing {
 namespace {

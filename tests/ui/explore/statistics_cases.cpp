@@ -17,7 +17,6 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
-#include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/theme.h"

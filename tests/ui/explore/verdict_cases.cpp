@@ -21,7 +21,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
-#include "ui/widgets/judged_heads.h"
+#include "ui/widgets/progress.h"
 
 namespace attoscope::testing {
 namespace {

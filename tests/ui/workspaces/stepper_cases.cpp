@@ -11,7 +11,6 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
-#include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
 
 namespace attoscope::testing {

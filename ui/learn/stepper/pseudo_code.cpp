@@ -1,10 +1,9 @@
-#include "ui/learn/stepper/pseudo_code.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
+#include "ui/learn/stepper/stepper.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
 

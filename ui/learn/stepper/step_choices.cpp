@@ -5,11 +5,9 @@
 #include <array>
 #include <optional>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/presets.h"
-#include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

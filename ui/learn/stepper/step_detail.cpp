@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "imgui.h"
 #include "kernels/questions/stepper.h"
+#include "ui/frame/exercise.h"  // IWYU pragma: export
 #include "ui/learn/views/views.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -97,5 +100,18 @@ inline constexpr float step_lane_height = 24;
 std::string step_place(const Steps& row, int index);
 /// "1.708694", always as wide; "-∞" before any score.
 std::string state_number(double x);
+
+/// `pseudo_code` of the row's algorithm with what its method does with scales.
+std::vector<CodeLine> pseudo_code(const Steps& row);
+
+/// The line that runs, and the loop that it runs in.
+struct Running {
+  StepKind kind{};
+  int pass = 0;
+};
+/// The lines in a box, `running` lit; takes its room in the layout.
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width);
+/// The room that they need, at least.
+ImVec2 pseudo_code_size(std::span<const CodeLine> lines);
 
 }  // namespace attoscope

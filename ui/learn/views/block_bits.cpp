@@ -7,10 +7,9 @@
 #include <cmath>
 #include <exception>
 
-#include "imgui.h"
 #include "kernels/questions/stored_block.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "imgui.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"

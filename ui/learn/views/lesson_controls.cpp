@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "imgui.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/settings.h"
@@ -138,7 +137,7 @@ void forget(LessonScene& scene, Void is_void) {
   std::erase_if(scene.edits.changes, [&](const LessonParameter& p) { return is_void(p.key); });
 }
 
-void put_name(const LessonScene& scene, std::string_view text) {
+void put_name(std::string_view text) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, text);
   ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
@@ -154,7 +153,7 @@ void edit_number(LessonScene& scene, const Control& c) {
 void edit_choice(LessonScene& scene, const Control& c) {
   const auto found = std::ranges::find(c.choices, value_text(scene.experiment, c), &Choice::label);
   int chosen = found == c.choices.end() ? -1 : static_cast<int>(found - c.choices.begin());
-  put_name(scene, c.key);
+  put_name(c.key);
   if (!segmented(std::string(c.key).c_str(), c.choices, chosen)) return;
   if (c.key == "format") forget(scene, [](std::string_view key) { return key == "mantissa_bits" || key == "exponent_bits"; });
   change(scene, c.key, std::string(c.choices[static_cast<std::size_t>(chosen)].label));
@@ -169,7 +168,7 @@ std::string word_of(const Control& c, const std::string& value) {
 }
 
 void edit_menu(LessonScene& scene, const Control& c) {
-  put_name(scene, c.title == nullptr ? c.key : std::string_view(c.title));
+  put_name(c.title == nullptr ? c.key : std::string_view(c.title));
   const WithField f(Face::mono);
   const std::string now = word_of(c, value_text(scene.experiment, c));
   if (!begin_combo(("##" + std::string(c.key)).c_str(), now, ImGui::GetContentRegionAvail().x))
@@ -187,7 +186,7 @@ void edit_flag(LessonScene& scene, const Control& c) {
 
 /// A list of the named rounding policies: `policy` is a's, `baseline` b's.
 void edit_named_policy(LessonScene& scene, bool of_a) {
-  put_name(scene, of_a ? "policy" : "baseline");
+  put_name(of_a ? "policy" : "baseline");
   const WithField f(Face::mono);
   Method method = of_a ? scene.experiment.a : scene.experiment.b;
   ImGui::PushID(of_a ? "policy" : "baseline");

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "imgui.h"
 #include "implot.h"
 #include "kernels/experiment/rules.h"
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
@@ -79,7 +78,7 @@ struct Ticks {
 std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value) {
   for (std::size_t i = 0; i < now.size(); ++i)
     ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
-                     stroke(now[i].colour, 2));
+                     stroke(traffic_colour(now[i]), 2));
   const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
@@ -88,8 +87,8 @@ std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& n
   std::vector<EndLabel> names;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (x >= from.x && x <= from.x + size.x)
-      list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), now[i].colour);
-    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, now[i].colour});
+      list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), traffic_colour(now[i]));
+    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, traffic_colour(now[i])});
   }
   return names;
 }

@@ -5,9 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "imgui.h"
 #include "implot.h"
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -45,7 +44,7 @@ struct Stairs {
   double from, to;
 };
 
-void draw_steps_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
+void draw_steps_of(const Stairs& s, ImVec2 size) {
   const double low = std::min(s.from, round(s.format, s.from)), high = std::max(s.to, round(s.format, s.to));
   if (!begin_plot({"##staircase", s.from, s.to, low, high, false, {}, {}, {}, {}}, size)) return;
   draw_line("##x", {{s.from, s.to}, {s.from, s.to}}, stroke(colours().golden, 1.2f));
@@ -54,7 +53,7 @@ void draw_steps_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
   end_plot();
 }
 
-void draw_error_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
+void draw_error_of(const Stairs& s, ImVec2 size) {
   const double half = std::max(ulp(s.format, s.from), ulp(s.format, s.to)) / 2 * 1.15;
   if (!begin_plot({"##rounding error", s.from, s.to, -half, half, false, {}, {}, {}, {}}, size)) return;
   draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(colours().golden, 1.2f));
@@ -83,7 +82,7 @@ std::string said(const Stairs& s) {
 constexpr int least_score = -110, most_score = 110;
 
 /// The limits of the formats as dashed lines, those that the score passes in the colour of what is bad. Returns their names.
-std::vector<EndLabel> draw_limits(const LessonScene& scene, const std::vector<Format>& formats, double score) {
+std::vector<EndLabel> draw_limits(const std::vector<Format>& formats, double score) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   std::vector<EndLabel> names;
   for (const Format& f : formats)
@@ -130,9 +129,9 @@ std::string draw_staircase(LessonScene& scene, float height) {
     return refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
   draw_said(scene, colours().secondary, said(s));
   draw_plot_head(scene, "round(" + name(f) + ", x) and x", "over x");
-  draw_steps_of(scene, s, {scene.width, std::floor(height * 0.62f)});
+  draw_steps_of(s, {scene.width, std::floor(height * 0.62f)});
   draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
-  draw_error_of(scene, s, {scene.width, std::floor(height * 0.38f)});
+  draw_error_of(s, {scene.width, std::floor(height * 0.38f)});
   return "";
 }
 
@@ -156,7 +155,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}},
                   {scene.width - names, height}))
     return "";
-  const std::vector<EndLabel> limits = draw_limits(scene, formats, score);
+  const std::vector<EndLabel> limits = draw_limits(formats, score);
   draw_line("##e", {{x0, x1}, {std::exp(x0), std::exp(x1)}}, stroke(colours().golden, 2));
   const ImVec2 at = ImPlot::PlotToPixels(score, std::exp(static_cast<double>(score)));
   const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();

@@ -7,7 +7,7 @@
 
 #include "kernels/train/measures.h"
 #include "kernels/train/plan/parameters.h"
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -71,7 +71,7 @@ void draw_picture(const LessonScene& scene, SweepPlotState& state, float height)
 void draw_answer(LessonScene& scene, const LessonQuestion& question, float height) {
   const LessonAnswerPtr answer = ask(scene, question);
   if (!answer || !answer->problem.empty() || answer->table.axes.empty() || answer->table.cells.empty()) {
-    draw_instead(scene, {scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
+    draw_instead({scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
     return;
   }
   auto& state = own_state<SweepPlotState>(scene);
@@ -83,7 +83,7 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
   draw_plot_head(scene, answer->table.measure, "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);
-  d.extremes.known == 0 ? draw_instead(scene, {scene.width, height}, sentence) : draw_picture(scene, state, height);
+  d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
                                               faded(colours().panel, 0.35f));

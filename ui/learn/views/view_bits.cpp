@@ -6,10 +6,9 @@
 #include <cmath>
 #include <optional>
 
-#include "imgui.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
-#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

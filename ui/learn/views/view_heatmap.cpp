@@ -38,7 +38,7 @@ void switch_field(LessonScene& scene, Field shown) {
 }
 
 /// The cell under the mouse, its crosshair and what it holds.
-void read_cell(const LessonScene& scene, const HeatState& heat, const Places& p, const CellRect& rect) {
+void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   const auto at = hovered(p, rect);
   if (!at) return;
   const Cell cell{matrix_row_at(heat, at->row), matrix_col_at(heat, at->col)};
@@ -67,7 +67,7 @@ void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
   dim_if_earlier(scene, *heat.result, p.min, p.max);
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
-  read_cell(scene, heat, p, rect);
+  read_cell(heat, p, rect);
   ImGui::SetCursorScreenPos({from.x, to.y});
   ImGui::Dummy({0, 0});
 }

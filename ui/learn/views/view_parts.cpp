@@ -134,7 +134,7 @@ void draw_verdict(const Verdict& v, float width) {
         fitted(Face::label, v.sentence, width));
 }
 
-void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view sentence) {
+void draw_instead(ImVec2 size, std::string_view sentence) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   Places room;
   room.min = at;
@@ -172,7 +172,7 @@ void draw_card(const LessonScene& scene, const std::function<void(float width)>&
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size) {
   const LessonAnswerPtr answer = ask(scene, {.experiment = scene.experiment});
   if (answer && answer->result) return answer->result;
-  draw_instead(scene, size, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
+  draw_instead(size, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
   return nullptr;
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
@@ -145,7 +144,7 @@ std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::share
   of_result.answer.result = result;
   const std::string why = why_no_recurrence(of_result);
   if (!why.empty()) {
-    draw_instead(scene, size, why);
+    draw_instead(size, why);
     return "";
   }
   const View before = view;

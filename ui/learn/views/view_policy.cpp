@@ -6,7 +6,6 @@
 #include "kernels/experiment/result.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
-#include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"

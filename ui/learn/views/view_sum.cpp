@@ -6,7 +6,6 @@
 #include <cmath>
 #include <exception>
 
-#include "imgui.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"

@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ui/frame/frame.h"
 #include "ui/frame/lesson.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
