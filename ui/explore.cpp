@@ -26,7 +26,7 @@ Box rest_of_panel() {
 }
 
 /// A save button for each plot of the strip, and one at its foot for all.
-void keep_strip(View& view, const Result& result, const Box& strip, float plots_width, Requests& requests) {
+void offer_strip_exports(View& view, const Result& result, const Box& strip, float plots_width, Requests& requests) {
   constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
                                                                {Plot::rescales, "rescales"},
                                                                {Plot::row_sum, "row sum"},
@@ -54,7 +54,8 @@ void ask_for_verdicts(const Session& session, const PanelInput& input, const UiS
 }
 
 /// A save button for the verdicts on all heads, or for the KV cache table.
-void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Box& all, Requests& requests) {
+void offer_heads_export(Session& session, const PanelInput& input, const HeadsState& heads, const Box& all,
+                        Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
   if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
     return offer_export(
@@ -96,7 +97,8 @@ void draw_heatmap(const Frame& frame) {
   draw_probe_sentence(frame.session, frame.input, frame.state);
   draw_picture(frame, rest_of_panel());
   note_ranges(frame.state, view);
-  if (view.picture == PictureKind::heads) return keep_heads(frame.session, frame.input, frame.state.heads, all, frame.requests);
+  if (view.picture == PictureKind::heads)
+    return offer_heads_export(frame.session, frame.input, frame.state.heads, all, frame.requests);
   if (!frame.input.answer.result) return;
   const auto csv = [&] { return picture_csv(view, frame.input, frame.state.heat); };
   offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, view.picture == PictureKind::output}, view,
@@ -108,7 +110,8 @@ void draw_strip(const Frame& frame) {
   const Box all = rest_of_panel();
   const float plots_width = draw_recurrence(frame);
   const std::shared_ptr<const Result> followed = recurrence_answer(frame.input);
-  if (followed && !followed->trace.tiles.empty()) keep_strip(frame.session.view, *followed, all, plots_width, frame.requests);
+  if (followed && !followed->trace.tiles.empty())
+    offer_strip_exports(frame.session.view, *followed, all, plots_width, frame.requests);
   frame.requests.wanted.trace = true;
 }
 

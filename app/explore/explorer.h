@@ -122,7 +122,7 @@ class Explorer {
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested
   MainAnswer answer_;                            ///< after all members that its threads use
   SideAnswers side_;
-  LessonDesk lessons_;
+  LessonAnswerer lessons_;
 };
 
 }  // namespace attoscope

@@ -25,7 +25,7 @@ void explained_section(const char* title, std::string_view what, std::string_vie
 }
 
 /// Extra space between lines of a panel of this height: up to 4 px in a high one, -1 px where that lets all lines fit.
-float air_between(float height) {
+float spare_spacing(float height) {
   constexpr float lines = 28, all_lines = 900, high = 960;
   if (height >= px(high)) return std::floor(std::min((height - px(high)) / lines, px(4)));
   return height < px(all_lines) && height >= px(all_lines - lines) ? -std::ceil(px(1)) : 0;
@@ -35,7 +35,7 @@ float air_between(float height) {
 
 void draw_controls(const Frame& frame) {
   Experiment& e = frame.session.experiment;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + air_between(ImGui::GetContentRegionAvail().y)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + spare_spacing(ImGui::GetContentRegionAvail().y)});
   section("INPUT");
   edit_input(e.problem, frame.input, frame.state.popups.file, frame.requests);
   edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);

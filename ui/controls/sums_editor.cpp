@@ -75,7 +75,7 @@ std::string evidence_text(const Experiment& e, const Method& m, std::span<const 
 }
 
 /// Short description of an accumulator, without the remark that the list shows beside it.
-std::string_view what_of(Accumulator a) {
+std::string_view meaning_of(Accumulator a) {
   if (a == Accumulator::fma) return "one chain, rounded as the steps say";
   if (a == Accumulator::f64) return "in fp64, rounded to fp32 at the end";
   const std::string_view what = tensor_core_texts[static_cast<std::size_t>(gpu_of(a))].what;
@@ -118,7 +118,7 @@ bool accumulator_line(const Target& t, Accumulator a, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   bool changed = choose_accumulator(t, a, std::string(name(a)).c_str(), {width - f16, 0});
   const float right = at.x + width - f16 - px(10);
-  draw_text({at.x + px(64), at.y}, Face::small, colours().secondary, what_of(a));
+  draw_text({at.x + px(64), at.y}, Face::small, colours().secondary, meaning_of(a));
   draw_text({right, at.y}, Face::small, colours().moved, evidence_text(t.e, with_accumulator(t.m, t.products, a), t.products),
             1);
   if (!is_tensor_core(a)) return changed;

@@ -154,7 +154,7 @@ void draw_block(Page& page, const LessonBlock& block) {
 }
 
 /// True if the block belongs to the column of views: views but questions, which are part of the text.
-bool stands_beside(const LessonBlock& block) {
+bool is_in_side_column(const LessonBlock& block) {
   return !block.view.empty() && !is_question(block.view.front().kind) && block.view.front().problem.empty();
 }
 
@@ -211,7 +211,7 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
   state.problems.clear();
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
   const float column = std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants))));
-  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside) &&
+  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, is_in_side_column) &&
                      text_fits(page, blocks, column - 2 * px(narrow_margin));
   const float text_width = split ? column : size.x;
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
@@ -219,7 +219,7 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
   float beyond = draw_column(page, PageColumn::text, x, {text_width, size.y}, [&] {
     draw_title(page);
     for (const LessonBlock& block : blocks)
-      if (!split || !stands_beside(block)) draw_block(page, block);
+      if (!split || !is_in_side_column(block)) draw_block(page, block);
   });
   if (split) {
     const ImVec2 top = ImGui::GetWindowPos();
@@ -228,7 +228,7 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
     ImGui::SetCursorPosY(y);
     const float views_beyond = draw_column(page, PageColumn::views, x + text_width, {size.x - text_width, size.y}, [&] {
       for (const LessonBlock& block : blocks)
-        if (stands_beside(block)) draw_block(page, block);
+        if (is_in_side_column(block)) draw_block(page, block);
     });
     beyond = std::max(beyond, views_beyond);
   }

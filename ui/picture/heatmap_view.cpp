@@ -161,7 +161,7 @@ int matrix_row(const Result& result, int row) {
   return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
 }
 
-Looked looked(View& view) {
+PictureSettings picture_settings(View& view) {
   if (view.picture == PictureKind::output || view.picture == PictureKind::heads)
     return {view.zoom, view.range_pinned, view.range};
   Look& look = view.picture == PictureKind::rescales ? view.rescale_look : view.score_look;
@@ -230,7 +230,7 @@ double followed_range(const UiState& state, const View& view) {
 
 double colour_range(const UiState& state, const View& view) {
   View copy = view;
-  const Looked look = looked(copy);
+  const PictureSettings look = picture_settings(copy);
   if (look.range_pinned) return look.range > 0 && std::isfinite(look.range) ? look.range : 1;
   return followed_range(state, view);
 }
@@ -248,14 +248,14 @@ void note_ranges(UiState& state, const View& view) {
 }
 
 void toggle_pinned_range(const UiState& state, View& view) {
-  const Looked look = looked(view);
+  const PictureSettings look = picture_settings(view);
   if (!look.range_pinned) look.range = colour_range(state, view);
   look.range_pinned = !look.range_pinned;
 }
 
 void fit_range(UiState& state, View& view) {
   state.ranges.of.reset();
-  const Looked look = looked(view);
+  const PictureSettings look = picture_settings(view);
   if (look.range_pinned) look.range = automatic_range(largest_shown(state, view));
 }
 

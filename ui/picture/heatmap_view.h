@@ -46,12 +46,12 @@ std::string sampling_text(const CellPicture& picture, const CellRect& rect, doub
 int matrix_row(const Result& result, int row);
 
 /// Zoom and colour range of the picture on show, for editing.
-struct Looked {
+struct PictureSettings {
   CellRect& zoom;
   bool& range_pinned;
   double& range;
 };
-Looked looked(View& view);
+PictureSettings picture_settings(View& view);
 /// The picture on show.
 const CellPicture& shown_picture(const UiState& state, const View& view);
 
@@ -102,10 +102,10 @@ RunningMax running_max(const Result& result, int tile, int held_row);
 bool same_counts(const Experiment& x, const Experiment& y);
 
 /// Counts of P in a tile and a row; -1 if the row was not counted or the counts are of another experiment.
-struct ClippedHere {
+struct ClippedCounts {
   int saturated = -1, underflowed = -1;
 };
-ClippedHere clipped_here(const Clipping* clipping, const Experiment& experiment, int tile, int row);
+ClippedCounts clipped_here(const Clipping* clipping, const Experiment& experiment, int tile, int row);
 
 /// Row of Q at a row of the map's matrix.
 int map_row(const RescaleState& state, int matrix_row);

@@ -20,10 +20,10 @@ std::string decimal(double x) {
 }
 
 /// Error of a cell, and the same in ulps.
-struct Off {
+struct CellError {
   std::string by, ulps;
 };
-Off off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
+CellError off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
   const double off = field_value(r, error, cell.row, cell.col), in_ulps = std::abs(field_value(r, ulps, cell.row, cell.col));
   if (off == 0) return {"exact", ""};
   return {signed_scientific(off, 4),
@@ -48,7 +48,7 @@ struct Line {
   std::string name;
   Colour colour;
   double value;
-  Off off{};  ///< empty for golden
+  CellError off{};  ///< empty for golden
 };
 
 /// Columns of a read-out, from its left edge. wide: value, bits, error, ulps in one line. tall: bits and ulps in a second line.

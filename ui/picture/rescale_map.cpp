@@ -62,7 +62,7 @@ std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int 
                                    at.moved() ? "= α before rounding" : "")});
     }
   }
-  const ClippedHere here = clipped_here(clipping, e, tile, row);
+  const ClippedCounts here = clipped_here(clipping, e, tile, row);
   if (here.saturated >= 0) {
     lines.push_back({here.saturated > 0 ? colours().bad : colours().secondary, fmt::format("{} P saturated", here.saturated)});
     lines.push_back({colours().secondary, fmt::format("{} P underflowed", here.underflowed)});

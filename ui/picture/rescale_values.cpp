@@ -76,7 +76,7 @@ bool same_counts(const Experiment& x, const Experiment& y) {
   return same_row == y;
 }
 
-ClippedHere clipped_here(const Clipping* c, const Experiment& experiment, int tile, int row) {
+ClippedCounts clipped_here(const Clipping* c, const Experiment& experiment, int tile, int row) {
   if (c == nullptr || c->tiles <= tile || !same_counts(c->experiment, experiment)) return {};
   const std::vector<int> rows = computed_rows(experiment.problem);
   const auto at = std::lower_bound(rows.begin(), rows.end(), row);

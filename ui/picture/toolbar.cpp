@@ -184,7 +184,7 @@ void score_combo(View& view) {
 }
 
 void range_field(const UiState& state, View& view) {
-  const Looked look = looked(view);
+  const PictureSettings look = picture_settings(view);
   std::string text = "±" + scientific(colour_range(state, view), 2);
   {
     const WithField f(Face::mono_small);
@@ -223,7 +223,7 @@ void tiles_toggle(View& view) {
 }
 
 void whole_button(View& view) {
-  const Looked look = looked(view);
+  const PictureSettings look = picture_settings(view);
   ImGui::BeginDisabled(look.zoom == CellRect{});
   if (push_button("whole###reset zoom", false, {px(whole_width), 0})) look.zoom = {};
   ImGui::EndDisabled();
@@ -310,7 +310,7 @@ void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colo
 }  // namespace
 
 void draw_range_lock(View& view, const UiState& state, const Places& p, const Colouring& how) {
-  const bool pinned = looked(view).range_pinned;
+  const bool pinned = picture_settings(view).range_pinned;
   const double largest = largest_shown(state, view);
   if (static_cast<float>(automatic_range(largest)) != how.range && largest > 0)
     draw_mark({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, largest, colours().text);

@@ -137,7 +137,7 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
 
 /// Whose recurrence it is, and where the output's row parts from it, over the first plots' top: what stands below does not
 /// move.
-void draw_whose(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width) {
+void draw_followed_name(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width) {
   const CallJudgement* const call = shown_verdict(input);
   const std::string_view name = followed_name(input.answer.result->experiment);
   const bool is_meant = name == "flash2";
@@ -195,7 +195,7 @@ float draw_recurrence(const Frame& frame) {
   ImGui::SetCursorScreenPos(at);
   draw_recurrence_plots(frame.session.view, frame.state.strip, strip_plots(frame.session.view), room, true);
   draw_scrubber(frame.session.view, frame.state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
-  if (loaded) draw_whose(frame.input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
+  if (loaded) draw_followed_name(frame.input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
   dim_if_stale(frame.input);
   return room.x;
 }

@@ -20,12 +20,12 @@ namespace {
 constexpr float row_height = 23, field_height = 21;
 
 /// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
-struct Asked {
+struct TrainingContext {
   PanelInput input;
   Experiment experiment;
 };
-Asked asked() {
-  Asked a;
+TrainingContext asked() {
+  TrainingContext a;
   a.input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
   return a;
 }
@@ -126,7 +126,7 @@ void edit_train_methods(const TrainScene& s, float width) {
   const std::array<MethodColumn, 2> columns{
       MethodColumn{"a", s.plan().a, colours().a, from.x + width - 2 * column - gap, column},
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
-  Asked a = asked();
+  TrainingContext a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
   method_rows(s, columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);

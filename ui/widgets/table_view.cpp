@@ -76,7 +76,8 @@ void draw_heading(const ColumnHeading& heading, bool words, int column) {
   } else {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool sorted = (ImGui::TableGetColumnFlags(column) & ImGuiTableColumnFlags_IsSorted) != 0;
-    const float width = ImGui::GetContentRegionAvail().x - (sorted ? 0.65f * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x : 0);
+    const float width =
+        ImGui::GetContentRegionAvail().x - (sorted ? 0.65f * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x : 0);
     ImGui::TableHeader(("###" + heading.key).c_str());
     draw_text({at.x + width, at.y}, Face::small, colours().secondary, fitted(Face::small, title_of(heading), width), 1);
   }
@@ -183,7 +184,8 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
   clipper.Begin(static_cast<int>(order.size()));
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, height)) clicked = row;
+      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, height))
+        clicked = row;
   ImGui::EndTable();
   return clicked;
 }

@@ -95,7 +95,7 @@ ImVec2 pseudo_code_size(std::span<const CodeLine> lines) {
   return {widest + px(number_width + 3 * padding), count * px(line_step) + 2 * px(padding)};
 }
 
-void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width) {
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(lines).y};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().background, px(4));

@@ -62,7 +62,7 @@ RowBox row_box(const RecurrenceViewState& state, const std::vector<double>& S, I
 
 /// The state of a score in the current pass.
 enum class ReadState { waits, taken, in_hand };
-ReadState read_state(const Stepped& s, int key) {
+ReadState read_state(const StepperData& s, int key) {
   const RowStep& step = s.step();
   if (step.kind == StepKind::finish) return ReadState::taken;
   if (key >= step.keys.first && key < step.keys.end) return ReadState::in_hand;
@@ -72,7 +72,7 @@ ReadState read_state(const Stepped& s, int key) {
 /// "3.5", as short as it can be in the room.
 std::string score_text(double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : scientific(x); }
 
-void draw_bars(const Stepped& s, const RowBox& box) {
+void draw_bars(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> S = scores_of(s.row());
   const float gap = std::min(px(5), box.cell * 0.12f), zero = box.y(0);
@@ -91,7 +91,7 @@ void draw_bars(const Stepped& s, const RowBox& box) {
 }
 
 /// The scores as numbers: all of them where they fit, else the one in hand.
-void draw_numbers(const Stepped& s, const RowBox& box) {
+void draw_numbers(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> S = scores_of(s.row());
   const Keys keys = s.step().keys;
@@ -111,7 +111,7 @@ void draw_numbers(const Stepped& s, const RowBox& box) {
 }
 
 /// m after every score that was read, and dots where it moved.
-void draw_max(const Stepped& s, const RowBox& box) {
+void draw_max(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   double m = -std::numeric_limits<double>::infinity();
   for (int i = 1; i <= s.index(); ++i) {
@@ -129,7 +129,7 @@ void draw_max(const Stepped& s, const RowBox& box) {
 }
 
 /// Borders of the tiles, and a frame around what is on chip.
-void draw_tiles(const Stepped& s, const RowBox& box, float bottom) {
+void draw_tiles(const StepperData& s, const RowBox& box, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Steps& row = s.row();
   const int n = static_cast<int>(row.S.size()), tile = row.question.block_k;
@@ -142,7 +142,7 @@ void draw_tiles(const Stepped& s, const RowBox& box, float bottom) {
 }
 
 /// The last P of every key that the steps so far have made; NaN where there is none yet.
-std::vector<double> weights_so_far(const Stepped& s) {
+std::vector<double> weights_so_far(const StepperData& s) {
   std::vector<double> P(s.row().S.size(), std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i <= s.index(); ++i) {
     const RowStep& step = s.row().steps[static_cast<std::size_t>(i)];
@@ -152,7 +152,7 @@ std::vector<double> weights_so_far(const Stepped& s) {
   return P;
 }
 
-void draw_weights(const Stepped& s, const RowBox& box, float bottom) {
+void draw_weights(const StepperData& s, const RowBox& box, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> P = weights_so_far(s);
   const float top = bottom - px(weight_height), floor = bottom - px(15), gap = std::min(px(5), box.cell * 0.12f);
@@ -237,7 +237,7 @@ void edit_score(LessonScene& scene, RecurrenceViewState& state, const RowBox& bo
 
 }  // namespace
 
-std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped) {
+std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped) {
   std::string problem;
   const float room = ImGui::GetContentRegionAvail().y / px(1) - below -
                      step_lane_height * static_cast<float>(stepped.rows.size()) -

@@ -21,7 +21,7 @@ void head(ImVec2 at, std::string_view text) { draw_text(at, Face::section, colou
 
 // --- formula and state ------------------------------------------------------------------------------------------------
 
-float draw_formula(const Stepped& s, ImVec2 at, float width) {
+float draw_formula(const StepperData& s, ImVec2 at, float width) {
   head(at, "WITH THE NUMBERS PUT IN");
   float y = at.y + px(18);
   const std::vector<std::string> lines = step_formula(s.row(), s.index());
@@ -43,7 +43,7 @@ struct StateLine {
   Colour colour;
 };
 
-std::vector<StateLine> state_lines(const Stepped& s) {
+std::vector<StateLine> state_lines(const StepperData& s) {
   const RowStep &now = s.step(), &before = s.before();
   std::vector<StateLine> lines{
       {"m", before.state.m, now.state.m, now.exact.m,
@@ -59,7 +59,7 @@ std::string error_of(const StateLine& line) {
   return error == 0 ? "0" : signed_scientific(error, 2);
 }
 
-float draw_state(const Stepped& s, ImVec2 at, float width) {
+float draw_state(const StepperData& s, ImVec2 at, float width) {
   const float number = text_width(Face::mono_small, "-0.000000e-0"), right = at.x + width;
   const float error = right, exact = error - text_width(Face::mono_small, "+0.0e-00") - px(16), after = exact - number - px(8);
   const float before = after - number - px(8);
@@ -161,7 +161,7 @@ void draw_rounding(const DrawnRounding& rounding, ImVec2 at, float width) {
   draw_text({at.x + width, at.y}, Face::mono_small, colours().text, "→ " + state_number(made.after), 1);
 }
 
-float draw_lost(const Stepped& s, ImVec2 at, float width) {
+float draw_lost(const StepperData& s, ImVec2 at, float width) {
   const RowStep& step = s.step();
   const auto rounds = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds; });
   const auto lost = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds && m.before != m.after; });
@@ -170,12 +170,12 @@ float draw_lost(const Stepped& s, ImVec2 at, float width) {
   draw_text({at.x + width, at.y}, Face::small, same ? colours().good : colours().bad,
             same ? "the kernel's own run has these bits" : "the kernel's own run has other bits", 1);
   float y = at.y + px(18);
-  const std::string said =
+  const std::string summary =
       rounds == 0 ? "Nothing is rounded in this step."
       : lost == 0
           ? fmt::format("{} {}.", rounds, rounds == 1 ? "rounding that changed nothing" : "roundings that changed nothing")
           : "";
-  if (!said.empty()) draw_text({at.x, y}, Face::label, colours().secondary, said);
+  if (!summary.empty()) draw_text({at.x, y}, Face::label, colours().secondary, summary);
   for (const RoundedNumber* made : worst_roundings(step)) {
     draw_rounding(drawn_rounding(*made, s.row()), {at.x, y}, width);
     y += px(lost_line);
@@ -188,7 +188,7 @@ float draw_lost(const Stepped& s, ImVec2 at, float width) {
 
 }  // namespace
 
-void draw_step_detail(LessonScene& scene, const Stepped& stepped) {
+void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::vector<CodeLine> lines = pseudo_code(stepped.row());
   const ImVec2 code = pseudo_code_size(lines);
@@ -196,7 +196,7 @@ void draw_step_detail(LessonScene& scene, const Stepped& stepped) {
   const float code_width = beside ? std::max(code.x, std::floor(scene.width * 0.42f)) : scene.width;
   head(at, "CODE");
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
-  draw_pseudo_code(lines, Running{stepped.step().kind, stepped.step().pass}, code_width);
+  draw_pseudo_code(lines, RunningLine{stepped.step().kind, stepped.step().pass}, code_width);
   explain(
       "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is "
       "the sum of the weights, and O₂ the mean position that they attend to.");

@@ -66,7 +66,7 @@ void draw_header(ImVec2 at, const LaneColumns& c) {
   head(c.l, Face::mono_small, "l");
 }
 
-void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const LaneColumns& c) {
+void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const LaneColumns& c) {
   const Steps& row = s.rows[static_cast<std::size_t>(a)];
   const RowStep& step = row.steps[static_cast<std::size_t>(s.at[static_cast<std::size_t>(a)])];
   const bool followed = a == s.followed;
@@ -96,7 +96,7 @@ void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const Lan
 
 }  // namespace
 
-void draw_step_lanes(LessonScene& scene, const Stepped& stepped) {
+void draw_step_lanes(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const LaneColumns columns = lane_columns(at.x, scene.width);
   draw_header(at, columns);
@@ -107,7 +107,7 @@ void draw_step_lanes(LessonScene& scene, const Stepped& stepped) {
   ImGui::Dummy({scene.width, px(18) + px(step_lane_height) * static_cast<float>(stepped.rows.size())});
 }
 
-bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped, int tick) {
+bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped, int tick) {
   struct Button {
     const char* id;
     TransportIcon icon;

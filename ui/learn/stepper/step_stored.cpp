@@ -129,7 +129,7 @@ Applied output_applied(const Steps& row) {
           factored ? "O = s_v (P·V) / l" : "O = P·(s_v V) / l"};
 }
 
-Applied applied(const Stepped& s) {
+Applied applied(const StepperData& s) {
   switch (s.step().kind) {
     case StepKind::start:
     case StepKind::scores:
@@ -167,7 +167,7 @@ std::string storage_text(const Scalings& s) {
 
 }  // namespace
 
-std::vector<StoredLine> stored_lines(const Stepped& s) {
+std::vector<StoredLine> stored_lines(const StepperData& s) {
   const Steps& row = s.row();
   const RowStep& step = s.step();
   const StepStorage& stored = row.storage;
@@ -198,7 +198,7 @@ std::vector<StoredLine> stored_lines(const Stepped& s) {
   }
 }
 
-float draw_stored(const Stepped& s, ImVec2 at, float width) {
+float draw_stored(const StepperData& s, ImVec2 at, float width) {
   const float column = (width - px(name_width)) / 4, height = px(stored_height);
   const auto column_x = [&](int i) { return at.x + px(name_width) + column * static_cast<float>(i); };
   const bool ends = s.step().kind == StepKind::finish;

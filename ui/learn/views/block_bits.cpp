@@ -233,7 +233,7 @@ std::string draw_block_bits(LessonScene& scene) {
     choose_outlier(scene);
   }
   if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
-  draw_said(scene, colours().secondary, sentence(q, block));
+  draw_view_summary(scene, colours().secondary, sentence(q, block));
   draw_scale(scene, q, block);
   draw_elements(scene, q, block);
   ImGui::PopStyleVar();

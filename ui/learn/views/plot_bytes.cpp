@@ -37,20 +37,20 @@ struct LoopState {
 };
 
 /// The x axis of the curves, in powers of two.
-struct Over {
+struct SizeAxis {
   std::string_view name;
   int first, last;  ///< exponents
   const char* title;
 };
-constexpr std::array<Over, 2> overs{{{"n", 6, 16, "N, tokens"}, {"M", 10, 20, "M, elements on chip"}}};
+constexpr std::array<SizeAxis, 2> overs{{{"n", 6, 16, "N, tokens"}, {"M", 10, 20, "M, elements on chip"}}};
 
 /// The experiment where the axis is at `value`. M, where it is given, sets the tiles as FlashAttention's rule does.
-Experiment at(Experiment e, const Over& over, int value, int M) {
+Experiment at(Experiment e, const SizeAxis& over, int value, int M) {
   (over.name == "n" ? e.problem.n : M) = value;
   return M > 0 ? with_tiles(e, tiles_for_memory(M, e.problem.d)) : e;
 }
 
-void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
+void refresh(BytesState& state, const Experiment& e, const SizeAxis& over, int M) {
   const int fixed_M = over.name == "M" ? 0 : M;  // along M itself the curves are the same for every M
   if (state.over == over.name && state.M == fixed_M && state.experiment == e) return;
   state = {e, over.name, fixed_M, {}, {}};
@@ -111,7 +111,7 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficO
   draw_end_labels(names, at.x + size.x + px(8), px(88), at.y, at.y + size.y);
 }
 
-std::string said(const Over& over, int value, const TrafficOfAll& all) {
+std::string summary(const SizeAxis& over, int value, const TrafficOfAll& all) {
   return fmt::format("At {} = {}: Algorithm 0 moves {}, FA-1 {}, FA-2 {}: {} of Algorithm 0's.", over.name == "n" ? "N" : "M",
                      value, bytes_text(all[0].bytes), bytes_text(all[1].bytes), bytes_text(all[2].bytes),
                      times(all[2].bytes / all[0].bytes));
@@ -127,7 +127,7 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   std::string problem = unknown_word("over", {wanted}, std::array{overs[0].name, overs[1].name});
   int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
   if (!problem.empty()) return problem;
-  const Over& over = *std::ranges::find(overs, wanted, &Over::name);
+  const SizeAxis& over = *std::ranges::find(overs, wanted, &SizeAxis::name);
   if (!is_on_page(scene) && (wanted == "M" || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
     if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, M)) change(scene, "memory", std::to_string(M));
@@ -137,7 +137,7 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   const int value = wanted == "M" ? M : scene.experiment.problem.n;
   refresh(state, scene.experiment, over, M);
   const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M));
-  draw_said(scene, colours().secondary, said(over, value, now));
+  draw_view_summary(scene, colours().secondary, summary(over, value, now));
   draw_plot_head(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
   draw_plot(scene, state, now, value, height);
   ImGui::Dummy({0, px(4)});
@@ -153,7 +153,7 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   if (!problem.empty()) return problem;
   refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
   int at = shown_step(scene, wanted, static_cast<int>(state.picture.steps.size()) - 1);
-  draw_said(scene, colours().secondary, loop_sentence(state.picture, at));
+  draw_view_summary(scene, colours().secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   draw_loop_picture(state.picture, at, from, {scene.width, height});
   ImGui::SetCursorScreenPos(from);

@@ -39,12 +39,12 @@ void draw_line(const char* id, const Points& p, const ImPlotSpec& spec) {
 // --- the staircase ----------------------------------------------------------------------------------------------------
 
 /// The format and the range of the staircase.
-struct Stairs {
+struct Staircase {
   Format format;
   double from, to;
 };
 
-void draw_steps_of(const Stairs& s, ImVec2 size) {
+void draw_steps_of(const Staircase& s, ImVec2 size) {
   const double low = std::min(s.from, round(s.format, s.from)), high = std::max(s.to, round(s.format, s.to));
   if (!begin_plot({"##staircase", s.from, s.to, low, high, false, {}, {}, {}, {}}, size)) return;
   draw_line("##x", {{s.from, s.to}, {s.from, s.to}}, stroke(colours().golden, 1.2f));
@@ -53,7 +53,7 @@ void draw_steps_of(const Stairs& s, ImVec2 size) {
   end_plot();
 }
 
-void draw_error_of(const Stairs& s, ImVec2 size) {
+void draw_error_of(const Staircase& s, ImVec2 size) {
   const double half = std::max(ulp(s.format, s.from), ulp(s.format, s.to)) / 2 * 1.15;
   if (!begin_plot({"##rounding error", s.from, s.to, -half, half, false, {}, {}, {}, {}}, size)) return;
   draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(colours().golden, 1.2f));
@@ -69,7 +69,7 @@ void draw_error_of(const Stairs& s, ImVec2 size) {
   end_plot();
 }
 
-std::string said(const Stairs& s) {
+std::string summary(const Staircase& s) {
   const double fine = std::min(ulp(s.format, s.from), ulp(s.format, s.to)),
                coarse = std::max(ulp(s.format, s.from), ulp(s.format, s.to));
   return fmt::format("{} from {} to {}: its numbers are {}{} apart; no error exceeds half of that.", name(s.format),
@@ -97,7 +97,7 @@ std::vector<EndLabel> draw_limits(const std::vector<Format>& formats, double sco
   return names;
 }
 
-std::string said(const std::vector<Format>& formats, int score) {
+std::string summary(const std::vector<Format>& formats, int score) {
   const double y = std::exp(static_cast<double>(score));
   std::string text = fmt::format("exp({}) = {}", score, scientific(y, 4));
   for (std::size_t i = 0; i < formats.size(); ++i) {
@@ -123,11 +123,11 @@ std::string draw_staircase(LessonScene& scene, float height) {
   std::string problem;
   const Format& f = scene.experiment.format;
   const double eps = epsilon(f);
-  const Stairs s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
+  const Staircase s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
   if (!problem.empty()) return problem;
   if (!(s.from < s.to) || !std::isfinite(s.to - s.from))
     return refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
-  draw_said(scene, colours().secondary, said(s));
+  draw_view_summary(scene, colours().secondary, summary(s));
   draw_plot_head(scene, "round(" + name(f) + ", x) and x", "over x");
   draw_steps_of(s, {scene.width, std::floor(height * 0.62f)});
   draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
@@ -149,7 +149,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
     explain("A score, and its exponential in each format. With the maximum subtracted no score is above 0.",
             "round(format, exp(x))");
   }
-  draw_said(scene, colours().secondary, said(formats, score));
+  draw_view_summary(scene, colours().secondary, summary(formats, score));
   draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
   const float names = px(96);
   if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}},

@@ -77,9 +77,9 @@ void draw_heaps(const HeapsState& state, const HeapsRoom& room) {
 std::string draw_heaps_plot(LessonScene& scene, float height) {
   auto& state = own_state<HeapsState>(scene);
   refresh_heaps(state, scene.experiment.problem);
-  draw_said(scene, colours().secondary,
-            fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
-                        scientific(state.distance, 3)));
+  draw_view_summary(scene, colours().secondary,
+                    fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
+                                scientific(state.distance, 3)));
   draw_plot_head(scene, fmt::format("weights from seed {} above, from seed {} below", state.seed, state.seed + 1),
                  "sorted values are joined");
   const ImVec2 from = ImGui::GetCursorScreenPos();

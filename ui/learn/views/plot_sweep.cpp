@@ -39,7 +39,7 @@ std::string three_digits(double x) {
 }
 
 /// A sentence with the least and the greatest mean, and their places.
-std::string said(const SweepTable& t, const SweepExtremes& e) {
+std::string summary(const SweepTable& t, const SweepExtremes& e) {
   if (e.known == 0) return "No point has a finite value: every number is NaN or infinite.";
   const auto where = [&](std::size_t cell) {
     const std::string second = t.axes.size() > 1 ? ", " + t.axes[1].key + " " + t.axes[1].names[cell % t.across()] : "";
@@ -78,8 +78,8 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   const SweepDrawing& d = state.sweep.drawing;
   refresh(state.sweep.drawing, {answer, &answer->table}, axes_of(answer->table));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const std::string sentence = said(*d.table, d.extremes);
-  draw_said(scene, colours().secondary, sentence);
+  const std::string sentence = summary(*d.table, d.extremes);
+  draw_view_summary(scene, colours().secondary, sentence);
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
   draw_plot_head(scene, answer->table.measure, "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);

@@ -228,7 +228,7 @@ std::string draw_bits_view(LessonScene& scene) {
   bool changed = !is_on_page(scene) && edit_value(scene, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back(stored_in(f, x));
-  draw_said(scene, colours().secondary, sentence(all, x));
+  draw_view_summary(scene, colours().secondary, sentence(all, x));
   const double asked = x;
   for (const Stored& s : all) {
     changed |= draw_number(scene, s, x);

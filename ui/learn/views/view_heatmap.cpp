@@ -91,7 +91,7 @@ std::string draw_heatmap_view(LessonScene& scene) {
   const Verdict v = verdict(*result);
   const std::string numbers =
       "mean |error|  a " + scientific(result->a_error.mean_abs) + "  b " + scientific(result->b_error.mean_abs);
-  scene.state.said = v.headline + ": " + numbers;
+  scene.state.summary = v.headline + ": " + numbers;
   draw_verdict(v, scene.width);
   label(Face::mono, colours().secondary, numbers);
   draw_picture(scene, heat, height);

@@ -113,8 +113,8 @@ void change_to(LessonScene& scene, const Experiment& edited) {
   for (const Difference& d : differences(scene.experiment, edited)) change(scene, lesson_key(d.path), d.y);
 }
 
-void draw_said(LessonScene& scene, Colour colour, std::string_view text) {
-  scene.state.said = text;
+void draw_view_summary(LessonScene& scene, Colour colour, std::string_view text) {
+  scene.state.summary = text;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float lines = scene.width < px(680) ? 2 : 1;
   ImGui::SetCursorScreenPos({at.x, at.y + px(3)});

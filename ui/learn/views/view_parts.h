@@ -47,7 +47,7 @@ std::optional<std::string> typed_value(LessonScene& scene, const std::string& ke
 void change_to(LessonScene& scene, const Experiment& edited);
 
 /// A view's sentence about itself, in one line, or two if the view is narrow: the height is the same for every text.
-void draw_said(LessonScene& scene, Colour colour, std::string_view text);
+void draw_view_summary(LessonScene& scene, Colour colour, std::string_view text);
 
 /// The verdict: its headline in the largest face that fits `width`, its sentence below.
 void draw_verdict(const Verdict& verdict, float width);

@@ -53,11 +53,11 @@ std::string said_of_rescales(const Result& r) {
 
 /// The row's plots under a sentence.
 std::string draw_row_kind(LessonScene& scene, float height, std::initializer_list<StripPlot> plots,
-                          std::string (*said)(const Result&)) {
+                          std::string (*summary)(const Result&)) {
   const auto result = answered(scene, {scene.width, height + px(32)});
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_said(scene, colours().secondary, said(*result));
+  draw_view_summary(scene, colours().secondary, summary(*result));
   const std::string problem =
       draw_row_plots(scene, own_state<RowPlots>(scene), result, {plots.begin(), plots.size()}, {scene.width, height});
   dim_if_earlier(scene, *result, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});

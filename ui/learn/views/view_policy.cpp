@@ -71,7 +71,7 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const Verdict v = verdict(*result);
-  scene.state.said = v.headline + ", " + v.sentence;
+  scene.state.summary = v.headline + ", " + v.sentence;
   draw_verdict(v, width);
   ImGui::Dummy({0, px(4)});
   draw_numbers(*result, width);

@@ -18,7 +18,7 @@ namespace attoscope {
 struct LessonViewState {
   std::shared_ptr<void> own;              ///< the state of its kind, made by `own_state`
   std::string complaint;                  ///< the reason if the typed text is no number
-  std::string said;                       ///< the line that the view says about itself, with its numbers
+  std::string summary;                    ///< the line that the view says about itself, with its numbers
   std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
 
   std::vector<LessonParameter> changes;  ///< the changes that `experiment` contains
