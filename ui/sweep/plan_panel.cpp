@@ -58,7 +58,7 @@ void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied
 }
 
 /// Every value as a chip, in at most three lines; a click removes the value.
-void draw_chips(const SweepScene& s, const std::vector<std::string>& values, VariedParameter& varied, float width) {
+void draw_chips(const std::vector<std::string>& values, VariedParameter& varied, float width) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float height = px(20), gap = px(4), more = px(56);
   ImVec2 at = from;
@@ -113,7 +113,7 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
       ImGui::EndDisabled();
     }
     complain(s.sweep().progress.wrong_values[index], width);
-    if (!values.empty()) draw_chips(s, values, varied, width);
+    if (!values.empty()) draw_chips(values, varied, width);
   }
   ImGui::PopID();
 }

@@ -168,8 +168,7 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
 void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   constexpr std::array rows{"backward", "delta from"};
-  method_rows(s, columns, rows,
-              [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c); });
+  method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c); });
   const float width = columns[1].left + columns[1].width - from.x;
   bool& open = s.state.shows_gradient;
   if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false, {width, px(field_height)}))

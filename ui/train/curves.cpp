@@ -198,7 +198,7 @@ void list_all(const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
 }
 
 /// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
-void draw_legend_of(const TrainScene& s, const StepPlot& plot, ImVec2 at, float width) {
+void draw_legend_of(const StepPlot& plot, ImVec2 at, float width) {
   constexpr std::size_t most_named = 7;
   const bool many = plot.panel.series.size() > most_named + 1;
   const float more = px(64);
@@ -215,7 +215,7 @@ void draw_legend_of(const TrainScene& s, const StepPlot& plot, ImVec2 at, float 
 
 /// Legend and plot below the title; the mouse reads and picks a step.
 void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
-  draw_legend_of(s, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+  draw_legend_of(plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
   const ImVec2 at{box.min.x, box.min.y + px(title_height + legend_height + 6)};
   ImGui::SetCursorScreenPos(at);
   plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;

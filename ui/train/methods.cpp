@@ -101,7 +101,7 @@ void method_row(ImVec2 at, float height, const char* name) {
   draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, name);
 }
 
-void method_rows(const TrainScene& s, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
+void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
   for (std::size_t row = 0; row < names.size(); ++row, at.y += px(row_height)) {
@@ -128,7 +128,7 @@ void edit_train_methods(const TrainScene& s, float width) {
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
   TrainingContext a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
-  method_rows(s, columns, rows, [&](std::size_t row, const MethodColumn& c) {
+  method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
       edit_forward(c.method, [&] { return edit_algorithm(c.method.method, a.experiment, a.input, c.colour, c.width); });

@@ -88,7 +88,7 @@ void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>
 /// Draws the name of a row; its columns follow at the same y.
 void method_row(ImVec2 at, float height, const char* name);
 /// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
-void method_rows(const TrainScene& scene, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
+void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit);
 /// The part of the plan that `TrainProgress::wrong` is about.
 enum class PlanPart { kind, methods, model, recipe, text };

@@ -169,7 +169,7 @@ void draw_title(const TrainScene& s, const Box& box) {
 }
 
 /// The number under the mouse.
-void read_out(const TrainScene& s, const Box& map, const std::string& where, double value) {
+void read_out(const Box& map, const std::string& where, double value) {
   draw_note(map, ImGui::GetIO().MousePos,
             std::array{NoteLine{colours().text, where}, NoteLine{colours().secondary, "|ΔW| " + scientific(value, 4)}});
 }
@@ -193,7 +193,7 @@ void point_at_steps(const TrainScene& s, const PanelMouse& mouse, const PairReco
   const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
   const double share = std::clamp(1 - mouse.y, 0.0, 0.9999);
   if (!values.empty())
-    read_out(s, {mouse.from, mouse.to}, fmt::format("step {}, ", point->step) + row_text(s, share),
+    read_out({mouse.from, mouse.to}, fmt::format("step {}, ", point->step) + row_text(s, share),
              static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
 }
 
@@ -202,7 +202,7 @@ void point_at_cell(const TrainScene& s, const PanelMouse& mouse) {
   if (!mouse.over || p.values.empty()) return;
   const int row = std::clamp(static_cast<int>((1 - mouse.y) * p.rows), 0, p.rows - 1),
             col = std::clamp(static_cast<int>(mouse.x), 0, p.cols - 1);
-  read_out(s, {mouse.from, mouse.to}, fmt::format("row {}, column {}", row, col),
+  read_out({mouse.from, mouse.to}, fmt::format("row {}, column {}", row, col),
            static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
 }
 
