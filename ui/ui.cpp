@@ -1,7 +1,5 @@
 #include "ui/ui.h"
 
-#include <algorithm>
-
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/explore.h"
@@ -22,8 +20,8 @@ namespace {
 
 /// Full-screen background window; it holds the dock space of Explore.
 void draw_background(const Frame& frame) {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};
+  const Box area = between_bars();
+  const ImVec2 at = area.min, size{area.max.x - at.x, area.max.y - at.y};
   ImGui::SetNextWindowPos(at);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});

@@ -146,48 +146,6 @@ float draw_title() {
   return x + extent.x + px(24);
 }
 
-}  // namespace
-
-void draw_top_bar(const Frame& frame) {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
-    const ImVec2 at = ImGui::GetWindowPos();
-    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
-                                        colours().line);
-    const float left = draw_tabs(frame.session.view, draw_title());
-    const std::vector<Group> groups{
-        {session_button_width, 10, [&] { session_button(frame.input, frame.state, frame.requests); }},
-        {98, 7,
-         [&] {
-           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /."))
-             frame.state.popups.palette.asked = true;
-         }},
-        {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},
-        {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
-        {62, 5, [&] { pins_button(frame.session); }},
-        {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
-        {46, 1,
-         [&] {
-           if (bar_button("save###save", 46,
-                          "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
-                          "mouse. F12."))
-             frame.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
-         }},
-        {66, 3, [&] { theme_button(frame.session.view); }},
-        {104, 4, [&] { scale_buttons(frame.session.view); }},
-        {54, 9,
-         [&] {
-           if (bar_button("keys###help", 54, "All keys. Key H.")) frame.state.popups.help = !frame.state.popups.help;
-         }},
-    };
-    const float right = at.x + view->Size.x - px(4);
-    draw_groups(groups, right, right - left - px(16), at.y + px(4));
-  }
-  ImGui::End();
-}
-
-namespace {
-
 /// Items of the status bar from the left. Each has a minimal width, so that nothing moves when a text changes.
 class StatusItems {
  public:
@@ -195,8 +153,7 @@ class StatusItems {
 
   void add(Face face, Colour colour, const std::string& text, float least, const char* what) {
     const float width = std::max(least, text_width(face, text));
-    ImGui::SetCursorScreenPos({x_, at_.y});
-    ImGui::Dummy({width, height_});
+    take_room({x_, at_.y}, {width, height_});
     explain(what);
     draw_text({x_, at_.y + (height_ - line_height(face)) / 2}, face, colour, text);
     x_ += width + px(22);
@@ -265,6 +222,44 @@ const std::string& shown_device(const Session& session, const PanelInput& input)
 }
 
 }  // namespace
+
+void draw_top_bar(const Frame& frame) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
+    const ImVec2 at = ImGui::GetWindowPos();
+    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
+                                        colours().line);
+    const float left = draw_tabs(frame.session.view, draw_title());
+    const std::vector<Group> groups{
+        {session_button_width, 10, [&] { session_button(frame.input, frame.state, frame.requests); }},
+        {98, 7,
+         [&] {
+           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /."))
+             frame.state.popups.palette.asked = true;
+         }},
+        {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},
+        {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
+        {62, 5, [&] { pins_button(frame.session); }},
+        {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
+        {46, 1,
+         [&] {
+           if (bar_button("save###save", 46,
+                          "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
+                          "mouse. F12."))
+             frame.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
+         }},
+        {66, 3, [&] { theme_button(frame.session.view); }},
+        {104, 4, [&] { scale_buttons(frame.session.view); }},
+        {54, 9,
+         [&] {
+           if (bar_button("keys###help", 54, "All keys. Key H.")) frame.state.popups.help = !frame.state.popups.help;
+         }},
+    };
+    const float right = at.x + view->Size.x - px(4);
+    draw_groups(groups, right, right - left - px(16), at.y + px(4));
+  }
+  ImGui::End();
+}
 
 std::vector<StatusNumber> status_numbers(const Session& session, const PanelInput& input) {
   switch (session.view.workspace) {

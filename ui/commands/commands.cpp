@@ -234,55 +234,6 @@ std::vector<Command> assignments(std::string_view query, const Frame& target) {
   return best;
 }
 
-}  // namespace
-
-std::vector<Command> commands(const Frame& target) {
-  std::vector<Command> all;
-  for (const Key& key : keys())
-    if (key.act != nullptr)
-      all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](const Frame& t) { act(t); }, ""});
-  all.push_back(
-      {"reset layout", "panels as wide and as high as by default", "", [](const Frame& t) { t.session.view.panels = {}; }, ""});
-  all.push_back({"UI scale 100 %", "size of text and controls", "", [](const Frame& t) { t.session.view.ui_scale = 1; }, ""});
-  add_offers(target, all);
-  add_policies(target.session.experiment.a, "a", all);
-  add_policies(target.session.experiment.b, "b", all);
-  add_kernels("a", with_kernel, all);
-  add_kernels("b", with_kernel_as_b, all);
-  add_sums(target.session.experiment, &Experiment::a, "a", all);
-  add_sums(target.session.experiment, &Experiment::b, "b", all);
-  add_settings(setting_texts(target.session), all);
-  return all;
-}
-
-double fitness(std::string_view query, const Command& command) {
-  const std::string name = lower(command.name), what = lower(command.what);
-  double sum = 0;
-  for (const std::string& typed : words_of(query)) {
-    const std::string word = lower(typed);
-    const double in_name = word_fitness(word, name), in_what = 0.6 * word_fitness(word, what);
-    if (in_name < 0 && in_what < 0) return -1;
-    sum += std::max(in_name, in_what);
-  }
-  return sum - (command.behind >= 0 ? command.behind : 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60)));
-}
-
-std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const Frame& target, std::size_t most) {
-  std::vector<Command> best = assignments(query, target);
-  const std::optional<Assignment> asked = assignment(query);
-  const std::string wanted = asked ? asked->what + " " + asked->value : std::string(query);
-  const bool anything = words_of(wanted).empty();
-  std::vector<std::pair<double, std::size_t>> ranked;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (const double fit = fitness(wanted, all[i]); fit >= 0 || anything) ranked.emplace_back(fit, i);
-  if (!anything) std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, std::size_t>::first);
-  for (const auto& [fit, i] : ranked)
-    if (best.size() < most) best.push_back(all[i]);
-  return best;
-}
-
-namespace {
-
 void add_workspaces(std::vector<Command>& all) {
   for (std::size_t i = 0; i < workspaces.size(); ++i)
     all.push_back({"workspace: " + std::string(workspaces[i].label), "go to tab: " + std::string(workspaces[i].what), "",
@@ -377,6 +328,51 @@ void add_plans_and_figures(const PanelInput& input, std::vector<Command>& all) {
 }
 
 }  // namespace
+
+std::vector<Command> commands(const Frame& target) {
+  std::vector<Command> all;
+  for (const Key& key : keys())
+    if (key.act != nullptr)
+      all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](const Frame& t) { act(t); }, ""});
+  all.push_back(
+      {"reset layout", "panels as wide and as high as by default", "", [](const Frame& t) { t.session.view.panels = {}; }, ""});
+  all.push_back({"UI scale 100 %", "size of text and controls", "", [](const Frame& t) { t.session.view.ui_scale = 1; }, ""});
+  add_offers(target, all);
+  add_policies(target.session.experiment.a, "a", all);
+  add_policies(target.session.experiment.b, "b", all);
+  add_kernels("a", with_kernel, all);
+  add_kernels("b", with_kernel_as_b, all);
+  add_sums(target.session.experiment, &Experiment::a, "a", all);
+  add_sums(target.session.experiment, &Experiment::b, "b", all);
+  add_settings(setting_texts(target.session), all);
+  return all;
+}
+
+double fitness(std::string_view query, const Command& command) {
+  const std::string name = lower(command.name), what = lower(command.what);
+  double sum = 0;
+  for (const std::string& typed : words_of(query)) {
+    const std::string word = lower(typed);
+    const double in_name = word_fitness(word, name), in_what = 0.6 * word_fitness(word, what);
+    if (in_name < 0 && in_what < 0) return -1;
+    sum += std::max(in_name, in_what);
+  }
+  return sum - (command.behind >= 0 ? command.behind : 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60)));
+}
+
+std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const Frame& target, std::size_t most) {
+  std::vector<Command> best = assignments(query, target);
+  const std::optional<Assignment> asked = assignment(query);
+  const std::string wanted = asked ? asked->what + " " + asked->value : std::string(query);
+  const bool anything = words_of(wanted).empty();
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (const double fit = fitness(wanted, all[i]); fit >= 0 || anything) ranked.emplace_back(fit, i);
+  if (!anything) std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, std::size_t>::first);
+  for (const auto& [fit, i] : ranked)
+    if (best.size() < most) best.push_back(all[i]);
+  return best;
+}
 
 void add_offers(const Frame& target, std::vector<Command>& all) {
   add_workspaces(all);

@@ -116,12 +116,7 @@ void figures_button(View& view, const PanelInput& input, Requests& requests) {
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {screen->Size.x, screen->Size.y - px(36 + 26 + 8)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup("figures");
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  if (!open) return;
+  if (!begin_panel_popup("figures")) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   edit_figure_settings(view.named_figure);
   ImGui::PopStyleVar();

@@ -203,12 +203,7 @@ void draw_gallery(const Frame& frame) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({view->GetCenter().x, view->Pos.y + px(44)}, ImGuiCond_Always, {0.5f, 0});
   ImGui::SetNextWindowSize({std::min(px(gallery_width), view->Size.x - px(32)), view->Size.y - px(44 + 34)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup("gallery", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  if (!open) return;
+  if (!begin_panel_popup("gallery", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
   frame.requests.side.gallery.emplace();
   for (const GalleryEntry& e : state.entries) frame.requests.side.gallery->push_back(e.question);

@@ -199,12 +199,6 @@ constexpr std::array aliases{
     Key{"←", "", ImGuiKey_LeftArrow, step_before, true, KeyScope::presenting},
 };
 
-}  // namespace
-
-std::span<const Key> keys() { return table; }
-
-namespace {
-
 /// Modifiers held when the key went down, even if both happened within one frame.
 int modifiers_of(ImGuiKey key) {
   const ImVector<ImGuiInputEvent>& events = ImGui::GetCurrentContext()->InputEventsTrail;
@@ -229,39 +223,6 @@ bool pressed(const Key& key) {
   return held == (key.chord & ImGuiMod_Mask_);
 }
 
-}  // namespace
-
-/// True if the key acts on what is on screen.
-bool acts_on(const Session& session, KeyScope scope) {
-  switch (scope) {
-    case KeyScope::explore:
-      return session.view.workspace == Workspace::explore;
-    case KeyScope::train:
-      return session.view.workspace == Workspace::train;
-    case KeyScope::learn:
-      return session.view.workspace == Workspace::learn;
-    case KeyScope::presenting:
-      return is_presenting(session);
-    case KeyScope::everywhere:
-      break;
-  }
-  return true;
-}
-
-void handle_keys(const Frame& target) {
-  const ImGuiIO& io = ImGui::GetIO();
-  if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
-  for (int i = 0; i < field_key_count && acts_on(target.session, KeyScope::explore); ++i) {
-    const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
-    if (pressed({"", "", key})) field_keys[static_cast<std::size_t>(i)](target);
-  }
-  for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
-    for (const Key& key : list)
-      if (key.act != nullptr && acts_on(target.session, key.scope) && pressed(key)) key.act(target);
-}
-
-namespace {
-
 /// One column of the help: keys [from, to).
 void help_column(std::size_t from, std::size_t to) {
   ImGui::BeginGroup();
@@ -274,34 +235,6 @@ void help_column(std::size_t from, std::size_t to) {
   }
   ImGui::EndGroup();
 }
-
-}  // namespace
-
-void draw_help(bool& open) {
-  if (!open) return;
-  const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
-  ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(20), px(16)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
-  ImGui::Begin("Help", &open,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
-  ImGui::PopStyleVar(2);
-  label(Face::headline, colours().text, "Keys");
-  label(Face::label, colours().secondary, "Every control shows an explanation when the mouse rests on it.");
-  ImGui::Dummy({0, px(4)});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
-  const std::size_t half = (table.size() + 1) / 2;
-  help_column(0, half);
-  ImGui::SameLine(0, px(32));
-  help_column(half, table.size());
-  ImGui::PopStyleVar();
-  ImGui::Dummy({0, px(4)});
-  if (push_button("close")) open = false;
-  ImGui::End();
-}
-
-namespace {
 
 constexpr float highest_bar = 40;
 
@@ -335,6 +268,61 @@ ImGuiWindow* focused_panel() {
 }
 
 }  // namespace
+
+std::span<const Key> keys() { return table; }
+
+/// True if the key acts on what is on screen.
+bool acts_on(const Session& session, KeyScope scope) {
+  switch (scope) {
+    case KeyScope::explore:
+      return session.view.workspace == Workspace::explore;
+    case KeyScope::train:
+      return session.view.workspace == Workspace::train;
+    case KeyScope::learn:
+      return session.view.workspace == Workspace::learn;
+    case KeyScope::presenting:
+      return is_presenting(session);
+    case KeyScope::everywhere:
+      break;
+  }
+  return true;
+}
+
+void handle_keys(const Frame& target) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
+  for (int i = 0; i < field_key_count && acts_on(target.session, KeyScope::explore); ++i) {
+    const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
+    if (pressed({"", "", key})) field_keys[static_cast<std::size_t>(i)](target);
+  }
+  for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
+    for (const Key& key : list)
+      if (key.act != nullptr && acts_on(target.session, key.scope) && pressed(key)) key.act(target);
+}
+
+void draw_help(bool& open) {
+  if (!open) return;
+  const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
+  ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(20), px(16)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
+  ImGui::Begin("Help", &open,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar(2);
+  label(Face::headline, colours().text, "Keys");
+  label(Face::label, colours().secondary, "Every control shows an explanation when the mouse rests on it.");
+  ImGui::Dummy({0, px(4)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
+  const std::size_t half = (table.size() + 1) / 2;
+  help_column(0, half);
+  ImGui::SameLine(0, px(32));
+  help_column(half, table.size());
+  ImGui::PopStyleVar();
+  ImGui::Dummy({0, px(4)});
+  if (push_button("close")) open = false;
+  ImGui::End();
+}
 
 void focus_panel(int by) {
   const std::vector<ImGuiWindow*> all = panels();

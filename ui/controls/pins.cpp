@@ -40,51 +40,6 @@ Experiment without_values(Experiment e) {
   return e;
 }
 
-}  // namespace
-
-Pin make_pin(const Result& result) {
-  return {.name = name_of(result.experiment),
-          .experiment = without_values(result.experiment),
-          .a_mean = or_not_finite(result.a_error.mean_abs),
-          .b_mean = or_not_finite(result.b_error.mean_abs),
-          .a_max = or_not_finite(result.a_error.max_abs),
-          .b_max = or_not_finite(result.b_error.max_abs),
-          .digest = result.digests.a,
-          .thumbnail = thumbnail_of(result)};
-}
-
-void keep_pin(Session& session, const PanelInput& input, PinState& state) {
-  state.complaint.clear();
-  const auto same = std::ranges::find(session.pins, session.experiment, &Pin::experiment);
-  if (!input.answer.result || !(input.answer.result->experiment == session.experiment) || is_first_answer(*input.answer.result))
-    state.complaint = "Nothing to pin yet: the experiment is still being computed.";
-  else if (same != session.pins.end())
-    state.complaint = "This experiment is pinned already, as “" + same->name + "”.";
-  else if (session.pins.size() >= max_pins)
-    state.complaint = "There are " + std::to_string(max_pins) + " pins is the most that are kept: delete one first.";
-  else
-    session.pins.push_back(make_pin(*input.answer.result));
-}
-
-void restore_pin(Session& session, int index) {
-  if (index < 0 || index >= static_cast<int>(session.pins.size())) return;
-  session.experiment = session.pins[static_cast<std::size_t>(index)].experiment;
-  look_at_all(session.view);
-}
-
-std::string compare_with_pin(Session& session, int index) {
-  if (index < 0 || index >= static_cast<int>(session.pins.size())) return {};
-  const Pin& pin = session.pins[static_cast<std::size_t>(index)];
-  for (const Difference& d : differences(session.experiment, pin.experiment))
-    if (d.path.starts_with("problem.") || d.path == "format" || d.path == "a.precision.input")
-      return "Not the same question: " + d.path + " is " + d.x + " here and " + d.y + " in the pin.";
-  session.experiment.b = pin.experiment.a;
-  if (pin.experiment.a.algorithm == Algorithm::loaded) session.experiment.loaded = pin.experiment.loaded;
-  return {};
-}
-
-namespace {
-
 constexpr float entry_height = 64, picture_scale = 2;
 
 /// The error in as many digits as fit; with fewer than three there is no room for both words.
@@ -188,8 +143,7 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailS
                   marked, {px(28), px(20)}))
     mark(state, i);
   explain("Marks this pin for a comparison; two marked pins are shown side by side below.");
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
-  ImGui::Dummy({width, 0});
+  take_room({at.x, at.y + height}, {width, 0});
   ImGui::PopID();
 }
 
@@ -254,6 +208,47 @@ void draw_head(Session& session, const PanelInput& input, PinState& state, Reque
 }
 
 }  // namespace
+
+Pin make_pin(const Result& result) {
+  return {.name = name_of(result.experiment),
+          .experiment = without_values(result.experiment),
+          .a_mean = or_not_finite(result.a_error.mean_abs),
+          .b_mean = or_not_finite(result.b_error.mean_abs),
+          .a_max = or_not_finite(result.a_error.max_abs),
+          .b_max = or_not_finite(result.b_error.max_abs),
+          .digest = result.digests.a,
+          .thumbnail = thumbnail_of(result)};
+}
+
+void keep_pin(Session& session, const PanelInput& input, PinState& state) {
+  state.complaint.clear();
+  const auto same = std::ranges::find(session.pins, session.experiment, &Pin::experiment);
+  if (!input.answer.result || !(input.answer.result->experiment == session.experiment) || is_first_answer(*input.answer.result))
+    state.complaint = "Nothing to pin yet: the experiment is still being computed.";
+  else if (same != session.pins.end())
+    state.complaint = "This experiment is pinned already, as “" + same->name + "”.";
+  else if (session.pins.size() >= max_pins)
+    state.complaint = "There are " + std::to_string(max_pins) + " pins is the most that are kept: delete one first.";
+  else
+    session.pins.push_back(make_pin(*input.answer.result));
+}
+
+void restore_pin(Session& session, int index) {
+  if (index < 0 || index >= static_cast<int>(session.pins.size())) return;
+  session.experiment = session.pins[static_cast<std::size_t>(index)].experiment;
+  look_at_all(session.view);
+}
+
+std::string compare_with_pin(Session& session, int index) {
+  if (index < 0 || index >= static_cast<int>(session.pins.size())) return {};
+  const Pin& pin = session.pins[static_cast<std::size_t>(index)];
+  for (const Difference& d : differences(session.experiment, pin.experiment))
+    if (d.path.starts_with("problem.") || d.path == "format" || d.path == "a.precision.input")
+      return "Not the same question: " + d.path + " is " + d.x + " here and " + d.y + " in the pin.";
+  session.experiment.b = pin.experiment.a;
+  if (pin.experiment.a.algorithm == Algorithm::loaded) session.experiment.loaded = pin.experiment.loaded;
+  return {};
+}
 
 void draw_pins(const Frame& frame) {
   PinState& marks = frame.state.pins;

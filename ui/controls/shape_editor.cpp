@@ -132,29 +132,6 @@ bool square_and_swap(Experiment& e, bool& square) {
   return changed;
 }
 
-}  // namespace
-
-bool edit_shape(Session& session, const PanelInput& input) {
-  Experiment& e = session.experiment;
-  bool& square = session.view.square_tiles;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  bool changed = edit_sizes(e.problem);
-  changed |= edit_tiles(e, square);
-  ImGui::PopStyleVar();
-  const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
-  changed |= square_and_swap(e, square);
-  ImGui::SameLine();
-  changed |= edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
-  changed |= rows_combo(e.problem, half);
-  ImGui::SameLine();
-  changed |= edit_device(session.device, input, room - gap - half);
-  ImGui::PopStyleVar();
-  return changed;
-}
-
-namespace {
-
 constexpr int most_elements = 1 << 30;
 constexpr std::array<int, 4> kibibytes{48, 99, 163, 227};
 constexpr std::array<Choice, 4> sizes{{
@@ -211,27 +188,6 @@ bool edit_helper(Experiment& e, View& view) {
   ImGui::CloseCurrentPopup();
   return true;
 }
-
-}  // namespace
-
-bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
-  const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
-  const std::string text =
-      fitted(Face::label, fmt::format("M {}: {} × {}", view.on_chip_elements, t.block_q, t.block_k), width - px(12));
-  if (push_button((text + "###tiles for M").c_str(), false, {width, 0})) ImGui::OpenPopup("tiles for M");
-  explain(
-      "FlashAttention's rule for tiles that fit into on-chip memory of M elements. Click to set M, in elements or KB, and to "
-      "give the tiles to a or to both.",
-      "Bc = ceil(M / 4d), Br = min(Bc, d)");
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup("tiles for M");
-  const bool changed = open && edit_helper(e, view);
-  if (open) ImGui::EndPopup();
-  ImGui::PopStyleColor();
-  return changed;
-}
-
-namespace {
 
 bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
 
@@ -294,6 +250,42 @@ bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
 }
 
 }  // namespace
+
+bool edit_shape(Session& session, const PanelInput& input) {
+  Experiment& e = session.experiment;
+  bool& square = session.view.square_tiles;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  bool changed = edit_sizes(e.problem);
+  changed |= edit_tiles(e, square);
+  ImGui::PopStyleVar();
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
+  changed |= square_and_swap(e, square);
+  ImGui::SameLine();
+  changed |= edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
+  changed |= rows_combo(e.problem, half);
+  ImGui::SameLine();
+  changed |= edit_device(session.device, input, room - gap - half);
+  ImGui::PopStyleVar();
+  return changed;
+}
+
+bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
+  const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
+  const std::string text =
+      fitted(Face::label, fmt::format("M {}: {} × {}", view.on_chip_elements, t.block_q, t.block_k), width - px(12));
+  if (push_button((text + "###tiles for M").c_str(), false, {width, 0})) ImGui::OpenPopup("tiles for M");
+  explain(
+      "FlashAttention's rule for tiles that fit into on-chip memory of M elements. Click to set M, in elements or KB, and to "
+      "give the tiles to a or to both.",
+      "Bc = ceil(M / 4d), Br = min(Bc, d)");
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
+  const bool open = ImGui::BeginPopup("tiles for M");
+  const bool changed = open && edit_helper(e, view);
+  if (open) ImGui::EndPopup();
+  ImGui::PopStyleColor();
+  return changed;
+}
 
 bool edit_device(std::string& device, const PanelInput& input, float width) {
   const std::vector<DeviceEntry> choices = choices_of(input.choices.devices);

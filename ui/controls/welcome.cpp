@@ -53,6 +53,21 @@ void open_first_lesson(Session& session) {
   session.lesson.step = 0;
 }
 
+/// True if `asked` is the probe's question, whatever row is traced and whatever digest its files have.
+bool same_question(const Experiment& probe, const Experiment& asked) {
+  Experiment x = probe;
+  x.problem.traced_row = asked.problem.traced_row;
+  x.problem.input.digest = asked.problem.input.digest;
+  return x == asked;
+}
+
+const ProbeEntry* asked_probe(const Session& session, const PanelInput& input) {
+  if (!input.choices.probes) return nullptr;
+  const auto at = std::ranges::find_if(*input.choices.probes,
+                                       [&](const ProbeEntry& p) { return same_question(p.experiment, session.experiment); });
+  return at == input.choices.probes->end() ? nullptr : &*at;
+}
+
 }  // namespace
 
 void draw_welcome(Session& session) {
@@ -77,25 +92,6 @@ void draw_welcome(Session& session) {
   explain("Hides this line for good; find … brings it back as \"welcome\".");
   ImGui::SetCursorScreenPos({at.x, at.y + height + px(4)});
 }
-
-namespace {
-
-/// True if `asked` is the probe's question, whatever row is traced and whatever digest its files have.
-bool same_question(const Experiment& probe, const Experiment& asked) {
-  Experiment x = probe;
-  x.problem.traced_row = asked.problem.traced_row;
-  x.problem.input.digest = asked.problem.input.digest;
-  return x == asked;
-}
-
-const ProbeEntry* asked_probe(const Session& session, const PanelInput& input) {
-  if (!input.choices.probes) return nullptr;
-  const auto at = std::ranges::find_if(*input.choices.probes,
-                                       [&](const ProbeEntry& p) { return same_question(p.experiment, session.experiment); });
-  return at == input.choices.probes->end() ? nullptr : &*at;
-}
-
-}  // namespace
 
 void ask_probe(Session& session, UiState& state, const ProbeEntry& probe) {
   session.experiment = probe.experiment;
@@ -143,8 +139,7 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
     const WithFace f(Face::small);
     list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours().secondary, probe->sentence.c_str(), nullptr, inner);
   } else {
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({inner, height});
+    take_room(at, {inner, height});
     explain(probe->sentence);
   }
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});

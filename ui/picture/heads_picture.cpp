@@ -270,6 +270,14 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Req
       open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
 }
 
+/// The share of its cell that the bar of an error fills.
+float share_of(const HeadsState& heads, double error) {
+  if (std::isnan(error) || std::isinf(error)) return 1;
+  if (!(error > 0)) return 0;
+  const double low = heads.kv_least / 2, range = std::log(heads.kv_most / low);
+  return static_cast<float>(std::clamp(std::log(error / low) / range, 0.0, 1.0));
+}
+
 }  // namespace
 
 void draw_heads(const Frame& frame, const Box& room) {
@@ -289,18 +297,6 @@ void draw_heads(const Frame& frame, const Box& room) {
       return draw_verdicts(frame.session, frame.input, m, frame.requests);
   }
 }
-
-namespace {
-
-/// The share of its cell that the bar of an error fills.
-float share_of(const HeadsState& heads, double error) {
-  if (std::isnan(error) || std::isinf(error)) return 1;
-  if (!(error > 0)) return 0;
-  const double low = heads.kv_least / 2, range = std::log(heads.kv_most / low);
-  return static_cast<float>(std::clamp(std::log(error / low) / range, 0.0, 1.0));
-}
-
-}  // namespace
 
 void measure_kv(HeadsState& heads) {
   heads.kv_least = heads.kv_most = 0;

@@ -48,6 +48,19 @@ void scale_axis(double& low, double& high, double about, double factor, double l
   high = low + length;
 }
 
+PictureShown shown_of(const View& v) {
+  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show};
+}
+
+bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
+
+/// Colour range while it is not pinned.
+double followed_range(const UiState& state, const View& view) {
+  return is_held(state.ranges, view) ? state.ranges.first : automatic_range(largest_shown(state, view));
+}
+
+constexpr std::int8_t not_finite = -128;
+
 }  // namespace
 
 CellRect zoomed(const CellRect& rect, double row, double col, double row_factor, double col_factor, int rows, int cols) {
@@ -213,21 +226,6 @@ double largest_shown(const UiState& state, const View& view) {
   return static_cast<double>(largest);
 }
 
-namespace {
-
-PictureShown shown_of(const View& v) {
-  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show};
-}
-
-bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
-
-/// Colour range while it is not pinned.
-double followed_range(const UiState& state, const View& view) {
-  return is_held(state.ranges, view) ? state.ranges.first : automatic_range(largest_shown(state, view));
-}
-
-}  // namespace
-
 double colour_range(const UiState& state, const View& view) {
   View copy = view;
   const PictureSettings look = picture_settings(copy);
@@ -263,12 +261,6 @@ Colouring colouring(bool diverging, double range, const View& view) {
   const auto end = static_cast<float>(std::clamp(range, 1e-37, 3e38));
   return {.diverging = diverging, .log = view.scale == ValueScale::log, .range = end, .knee = end / 300, .theme = view.theme};
 }
-
-namespace {
-
-constexpr std::int8_t not_finite = -128;
-
-}  // namespace
 
 std::vector<std::int8_t> thumbnail_of(const Result& result) {
   const std::vector<float> values = field_values(result, Field::a_error);

@@ -12,6 +12,12 @@
 
 namespace attoscope {
 
+Box between_bars() {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)};
+  return {from, {view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))}};
+}
+
 Places places(ImVec2 from, ImVec2 to, const Margins& m) {
   Places p;
   const float bar = std::floor(px(12)), labels = std::floor(px(60));
@@ -70,6 +76,19 @@ int clicks() {
   return ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left];
 }
 
+void trace_clicked(Session& session, CellPicture& picture, int row, int tile) {
+  const int count = clicks();
+  if (count == 1) {
+    picture.earlier_traced_row = session.experiment.problem.traced_row;
+    picture.earlier_scrubbed_tile = session.view.scrubbed_tile;
+    session.experiment.problem.traced_row = row;
+    session.view.scrubbed_tile = tile;
+  } else if (count == 2) {
+    session.experiment.problem.traced_row = picture.earlier_traced_row;
+    session.view.scrubbed_tile = picture.earlier_scrubbed_tile;
+  }
+}
+
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect) {
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
   return refresh_image(picture, rect, std::max(1, static_cast<int>(std::lround(p.width() * scale.x))),
@@ -90,6 +109,30 @@ void draw_grid_line(ImVec2 from, ImVec2 to, ImVec2 beside) {
   list->AddLine(from, to, faded(colours().panel, 0.5f));
   list->AddLine({from.x + beside.x, from.y + beside.y}, {to.x + beside.x, to.y + beside.y}, faded(colours().text, 0.45f));
 }
+
+/// Values to label, the most important first; drawing skips those too close to an earlier one.
+std::vector<double> tick_values(const Colouring& c) {
+  std::vector<double> ticks{c.range};
+  const auto both = [&](double x) {
+    ticks.push_back(x);
+    if (c.diverging) ticks.push_back(-x);
+  };
+  if (c.diverging) ticks.push_back(-c.range);
+  ticks.push_back(0);
+  if (!c.log) {
+    for (const double t : {0.5, 0.25, 0.75}) both(t * c.range);
+    return ticks;
+  }
+  const int top = static_cast<int>(std::floor(std::log10(static_cast<double>(c.range)) - 1e-9));
+  for (int e = top; e > top - 3; --e) both(std::pow(10.0, e));
+  return ticks;
+}
+
+struct Marker {
+  bool present;
+  float value;
+  const char* name;
+};
 
 }  // namespace
 
@@ -199,8 +242,7 @@ void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& pi
 
 void draw_instead(const Places& p, const std::string& sentence) {
   ImGui::GetWindowDrawList()->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
-  ImGui::SetCursorScreenPos(p.min);
-  ImGui::Dummy({p.width(), p.height()});
+  take_room(p.min, {p.width(), p.height()});
   const float width = std::min(px(460), p.width() - px(24));
   const float lines = std::ceil(text_width(Face::label, sentence) / width);
   if (lines <= 1) {
@@ -262,34 +304,6 @@ void draw_edges(const Box& box, bool top) {
   list->AddLine({box.min.x, box.min.y}, {box.min.x, box.max.y}, colours().line);
   if (top) list->AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colours().line);
 }
-
-namespace {
-
-/// Values to label, the most important first; drawing skips those too close to an earlier one.
-std::vector<double> tick_values(const Colouring& c) {
-  std::vector<double> ticks{c.range};
-  const auto both = [&](double x) {
-    ticks.push_back(x);
-    if (c.diverging) ticks.push_back(-x);
-  };
-  if (c.diverging) ticks.push_back(-c.range);
-  ticks.push_back(0);
-  if (!c.log) {
-    for (const double t : {0.5, 0.25, 0.75}) both(t * c.range);
-    return ticks;
-  }
-  const int top = static_cast<int>(std::floor(std::log10(static_cast<double>(c.range)) - 1e-9));
-  for (int e = top; e > top - 3; --e) both(std::pow(10.0, e));
-  return ticks;
-}
-
-struct Marker {
-  bool present;
-  float value;
-  const char* name;
-};
-
-}  // namespace
 
 void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& state) {
   constexpr float inf = std::numeric_limits<float>::infinity();

@@ -17,6 +17,8 @@ namespace attoscope {
 struct Box {
   ImVec2 min, max;
 };
+/// The window without the bars at its top and bottom.
+Box between_bars();
 
 void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state);
 
@@ -54,6 +56,9 @@ std::optional<Point> hovered(const Places& p, const CellRect& rect);
 CellRect navigated(const char* label, const Places& p, const CellRect& rect, int rows, int cols);
 /// Number of clicks completed on the last item in this frame; 0: none, or a drag.
 int clicks();
+
+/// A click on the last item traces the row and scrubs to the tile; a double click changes neither.
+void trace_clicked(Session& session, CellPicture& picture, int row, int tile);
 
 /// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);

@@ -70,20 +70,6 @@ std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int 
   return lines;
 }
 
-/// A click traces the row and scrubs to the tile; a double click changes neither.
-void click(Session& session, RescaleState& m, int row, int tile) {
-  const int count = clicks();
-  if (count == 1) {
-    m.earlier_traced_row = session.experiment.problem.traced_row;
-    m.earlier_scrubbed_tile = session.view.scrubbed_tile;
-    session.experiment.problem.traced_row = row;
-    session.view.scrubbed_tile = tile;
-  } else if (count == 2) {
-    session.experiment.problem.traced_row = m.earlier_traced_row;
-    session.view.scrubbed_tile = m.earlier_scrubbed_tile;
-  }
-}
-
 /// Colour of tiles where m did not move; differs from moved and masked.
 Colour stayed_colour() { return mixed(colours().panel, colours().text, 0.22f); }
 
@@ -160,7 +146,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   if (!(moved == rect)) view.rescale_look.zoom = stored(rect = moved, m.n, m.across);
   const auto at = hovered(p, rect);
   const int row = at ? matrix_row_at(m, at->row) : -1, tile = at ? matrix_col_at(m, at->col) : -1;
-  if (at) click(frame.session, m, map_row(m, row), tile);
+  if (at) trace_clicked(frame.session, m, map_row(m, row), tile);
 
   const Colouring how = colouring(false, view.rescale_show == RescaleShow::moved ? 1 : colour_range(frame.state, view), view);
   paint_map(frame.input, m, p, rect, how);

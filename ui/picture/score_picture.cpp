@@ -71,20 +71,6 @@ std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell) {
   return lines;
 }
 
-/// A click traces the row and scrubs to the key's tile; a double click changes neither.
-void click(Session& session, ScoreState& m, const ScoreCell& cell) {
-  const int count = clicks();
-  if (count == 1) {
-    m.earlier_traced_row = session.experiment.problem.traced_row;
-    m.earlier_scrubbed_tile = session.view.scrubbed_tile;
-    session.experiment.problem.traced_row = cell.row;
-    session.view.scrubbed_tile = tile_of(m.window->question.experiment, cell.key);
-  } else if (count == 2) {
-    session.experiment.problem.traced_row = m.earlier_traced_row;
-    session.view.scrubbed_tile = m.earlier_scrubbed_tile;
-  }
-}
-
 /// Marks the keys that the traced row has consumed.
 void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
   const int index = input.answer.result ? scrubbed(*input.answer.result, view) : -1;
@@ -137,7 +123,7 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   const Experiment& e = w.question.experiment;
   const auto at = hovered(p, rect);
   const auto cell = at ? std::optional(cell_at(w, *at)) : std::nullopt;
-  if (cell && cell->row >= 0) click(session, m, *cell);
+  if (cell && cell->row >= 0) trace_clicked(session, m, cell->row, tile_of(m.window->question.experiment, cell->key));
   const Colouring how = colouring(view.score_show != ScoreShow::P, colour_range(all, view), view);
   if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
   ImDrawList* list = ImGui::GetWindowDrawList();

@@ -255,33 +255,6 @@ void content_controls(View& view, const PanelInput& input, const FieldChoice& fi
   second_field_combo(view, input, fields);
 }
 
-}  // namespace
-
-void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
-  View& view = session.view;
-  kind_switch(view, kind_width);
-  if (view.picture == PictureKind::heads) return;
-  const MethodNames names = method_names(state.heat.result ? state.heat.result->experiment : session.experiment);
-  const float field = px(ImGui::GetContentRegionAvail().x < px(roomy) ? least_field_width : field_width);
-  content_controls(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
-  if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
-    flow(px(scale_width));
-    scale_button(view);
-    flow(px(range_width));
-    range_field(state, view);
-  }
-  flow(px(tiles_width));
-  tiles_toggle(view);
-  if (view.picture != PictureKind::rescales) {
-    flow(px(curves_width));
-    profiles_toggle(view);
-  }
-  flow(px(whole_width));
-  whole_button(view);
-}
-
-namespace {
-
 /// A padlock with its centre at `c`, open or closed.
 void draw_padlock(ImVec2 c, bool closed, Colour colour) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -308,6 +281,29 @@ void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colo
 }
 
 }  // namespace
+
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
+  View& view = session.view;
+  kind_switch(view, kind_width);
+  if (view.picture == PictureKind::heads) return;
+  const MethodNames names = method_names(state.heat.result ? state.heat.result->experiment : session.experiment);
+  const float field = px(ImGui::GetContentRegionAvail().x < px(roomy) ? least_field_width : field_width);
+  content_controls(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
+  if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
+    flow(px(scale_width));
+    scale_button(view);
+    flow(px(range_width));
+    range_field(state, view);
+  }
+  flow(px(tiles_width));
+  tiles_toggle(view);
+  if (view.picture != PictureKind::rescales) {
+    flow(px(curves_width));
+    profiles_toggle(view);
+  }
+  flow(px(whole_width));
+  whole_button(view);
+}
 
 void draw_range_lock(View& view, const UiState& state, const Places& p, const Colouring& how) {
   const bool pinned = picture_settings(view).range_pinned;

@@ -188,9 +188,8 @@ int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int o
     const Grid grid = grid_of(heads, info, open, room);
     draw_head_numbers(grid, first);
     clicked = draw_layers(grid, first);
-    ImGui::SetCursorScreenPos(first);
-    ImGui::Dummy({grid.names + static_cast<float>(grid.across) * grid.width,
-                  grid.head + static_cast<float>(info.layers.size()) * grid.height});
+    take_room(first, {grid.names + static_cast<float>(grid.across) * grid.width,
+                      grid.head + static_cast<float>(info.layers.size()) * grid.height});
   }
   ImGui::EndChild();
   draw_verdict_legend({at.x, at.y + all.y - px(legend_height) + px(8)}, all.x);

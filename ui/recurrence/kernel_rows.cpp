@@ -96,8 +96,7 @@ bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
 
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size) {
   const float head = px(18), names = px(21);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({size.x, head});
+  take_room(at, {size.x, head});
   explain(
       "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed). Marked tiles have a "
       "wrong "

@@ -47,24 +47,6 @@ constexpr double seconds_a_tile = 0.25;
 
 bool at_the_last(const View& view, const Result& r) { return scrubbed(r, view) + 1 >= static_cast<int>(r.trace.tiles.size()); }
 
-}  // namespace
-
-void play_or_pause(Playback& playback, View& view, const Result* result, double now) {
-  const bool starts = !playback.playing && result != nullptr && result->trace.tiles.size() > 1;
-  playback = {starts, now + seconds_a_tile};
-  if (starts && at_the_last(view, *result)) scrub_to(view, *result, 0);
-}
-
-bool advance(Playback& playback, View& view, const Result* result, double now) {
-  if (!playback.playing) return false;
-  if (now - playback.next_step > 1) playback.next_step = now;  // no frame was drawn for a while
-  for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, result, 1);
-  playback.playing = result != nullptr && !at_the_last(view, *result);
-  return playback.playing;
-}
-
-namespace {
-
 /// Reason why a of an answer has no recurrence; empty if it has one.
 std::string why_none(const Result& r) {
   if (const std::string_view reason = info(r.experiment.a.algorithm).no_recurrence; !reason.empty()) return std::string(reason);
@@ -75,16 +57,6 @@ std::string why_none(const Result& r) {
     return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
   return {};
 }
-
-}  // namespace
-
-std::string why_no_recurrence(const PanelInput& input) {
-  const std::shared_ptr<const Result> shown = recurrence_answer(input);
-  if (!shown) return input.answer.computing ? "computing" : "no answer yet";
-  return why_none(*shown);
-}
-
-namespace {
 
 /// Names the tile in which the row of a wrong output parts from the followed row.
 std::string parting_words(const CallJudgement& call, const Result& followed, const Parting& parting) {
@@ -156,13 +128,42 @@ void draw_followed_name(const PanelInput& input, const Result& shown, const Part
   ImGui::EndGroup();
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(size);
+  take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
           ", which your kernel is meant to be: a loaded output has none. " + words);
 }
 
+constexpr double least_tiles = 1;
+
+/// The largest number of a step's format; infinite if the step is not rounded.
+double limit_of(const Experiment& e, Step step) {
+  const Rounding& r = e.a.precision[step];
+  return r.kind == Rounding::Kind::exact ? std::numeric_limits<double>::infinity() : largest<double>(format_of(r, e.format));
+}
+
+bool is_within(double x, double limit) { return std::isfinite(x) && std::abs(x) < limit; }
+
 }  // namespace
+
+void play_or_pause(Playback& playback, View& view, const Result* result, double now) {
+  const bool starts = !playback.playing && result != nullptr && result->trace.tiles.size() > 1;
+  playback = {starts, now + seconds_a_tile};
+  if (starts && at_the_last(view, *result)) scrub_to(view, *result, 0);
+}
+
+bool advance(Playback& playback, View& view, const Result* result, double now) {
+  if (!playback.playing) return false;
+  if (now - playback.next_step > 1) playback.next_step = now;  // no frame was drawn for a while
+  for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, result, 1);
+  playback.playing = result != nullptr && !at_the_last(view, *result);
+  return playback.playing;
+}
+
+std::string why_no_recurrence(const PanelInput& input) {
+  const std::shared_ptr<const Result> shown = recurrence_answer(input);
+  if (!shown) return input.answer.computing ? "computing" : "no answer yet";
+  return why_none(*shown);
+}
 
 float draw_recurrence(const Frame& frame) {
   const std::shared_ptr<const Result> shown = recurrence_answer(frame.input);
@@ -199,20 +200,6 @@ float draw_recurrence(const Frame& frame) {
   dim_if_stale(frame.input);
   return room.x;
 }
-
-namespace {
-
-constexpr double least_tiles = 1;
-
-/// The largest number of a step's format; infinite if the step is not rounded.
-double limit_of(const Experiment& e, Step step) {
-  const Rounding& r = e.a.precision[step];
-  return r.kind == Rounding::Kind::exact ? std::numeric_limits<double>::infinity() : largest<double>(format_of(r, e.format));
-}
-
-bool is_within(double x, double limit) { return std::isfinite(x) && std::abs(x) < limit; }
-
-}  // namespace
 
 TileRange all_tiles(const Result& r) { return {-0.5, std::max(1, r.rescales.tiles) - 0.5}; }
 

@@ -141,8 +141,7 @@ void draw_worked(const Result& result, int index, ImVec2 at, float width, int li
   if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours().secondary, step.error, 1);
   const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));
   draw_pieces(step.sums, {at.x, next}, width, lines - used);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
+  take_room(at, {std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
   explain("The step of the recurrence at this tile of the traced row, with its numbers.",
           joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
 }

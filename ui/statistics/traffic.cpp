@@ -196,14 +196,6 @@ void draw_on_chip(const Experiment& e, int M, Room room) {
   explain_on_chip(c, e, fits);
 }
 
-}  // namespace
-
-double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine) {
-  return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
-}
-
-namespace {
-
 /// Operands of the byte counts: sizes, bytes of a number in the main format, rows that are read.
 struct Counted {
   double n, n_k, d, d_v, size;
@@ -313,6 +305,10 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t) {
 }
 
 }  // namespace
+
+double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine) {
+  return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
+}
 
 TrafficOfAll traffic_of_all(const Result& r) { return traffic_of_all(r.experiment, r.traffic); }
 TrafficOfAll traffic_of_all(const Experiment& e) { return traffic_of_all(e, traffic(e)); }

@@ -50,51 +50,6 @@ void draw_shares(Session& session, const Attribution& all) {
     session.experiment.a = made_exact(session.experiment.a, all.steps[*clicked].source);
 }
 
-}  // namespace
-
-bool answers(const Experiment& known, const Experiment& asked) {
-  Experiment traced = asked;
-  if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
-  return known == traced;
-}
-
-void draw_why(Session& session, const PanelInput& input, Requests& requests) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float title = px(26), width = ImGui::GetContentRegionAvail().x;
-  ImGui::Dummy({width, title});
-  const Algorithm a = session.experiment.a.algorithm;
-  if (a == Algorithm::loaded) {
-    explain(
-        "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
-        "one.",
-        "RMS(O - with the mistake) / RMS(O - golden)");
-    draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mistakes, and the error that each leaves");
-    return draw_suspects(session, input);
-  }
-  explain(
-      "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
-      "step makes it exact.",
-      "(mean |error| if exact - mean |error|) / mean |error|");
-  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mean error if one step were exact");
-  if (!is_emulated(a)) return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
-  if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_shares(session, *input.side.why);
-  label(Face::label, colours().secondary, "making each step exact in turn ...");
-  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.why = session.experiment;
-}
-
-std::vector<Suspect> suspects_of(const CallJudgement& call) {
-  std::vector<Suspect> all;
-  const std::optional<Slip>& named = call.worst_row().slip;
-  const auto is_named = [&](const Slip& slip) { return named && slip.text == named->text; };
-  for (const RankedSlip& ranked : call.suspects) all.push_back({&ranked.slip, ranked.left, is_named(ranked.slip)});
-  const auto first = std::ranges::find_if(all, &Suspect::named);
-  if (first != all.end()) std::rotate(all.begin(), first, first + 1);
-  if (named && first == all.end()) all.insert(all.begin(), {&*named, std::nan(""), true});
-  return all;
-}
-
-namespace {
-
 /// "leaves 3 %"; "explains it" without an output of the slip.
 std::string left_words(const Suspect& s) {
   if (std::isnan(s.left)) return "explains it";
@@ -149,6 +104,47 @@ void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, c
 }
 
 }  // namespace
+
+bool answers(const Experiment& known, const Experiment& asked) {
+  Experiment traced = asked;
+  if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
+  return known == traced;
+}
+
+void draw_why(Session& session, const PanelInput& input, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float title = px(26), width = ImGui::GetContentRegionAvail().x;
+  ImGui::Dummy({width, title});
+  const Algorithm a = session.experiment.a.algorithm;
+  if (a == Algorithm::loaded) {
+    explain(
+        "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
+        "one.",
+        "RMS(O - with the mistake) / RMS(O - golden)");
+    draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mistakes, and the error that each leaves");
+    return draw_suspects(session, input);
+  }
+  explain(
+      "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
+      "step makes it exact.",
+      "(mean |error| if exact - mean |error|) / mean |error|");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mean error if one step were exact");
+  if (!is_emulated(a)) return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
+  if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_shares(session, *input.side.why);
+  label(Face::label, colours().secondary, "making each step exact in turn ...");
+  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.why = session.experiment;
+}
+
+std::vector<Suspect> suspects_of(const CallJudgement& call) {
+  std::vector<Suspect> all;
+  const std::optional<Slip>& named = call.worst_row().slip;
+  const auto is_named = [&](const Slip& slip) { return named && slip.text == named->text; };
+  for (const RankedSlip& ranked : call.suspects) all.push_back({&ranked.slip, ranked.left, is_named(ranked.slip)});
+  const auto first = std::ranges::find_if(all, &Suspect::named);
+  if (first != all.end()) std::rotate(all.begin(), first, first + 1);
+  if (named && first == all.end()) all.insert(all.begin(), {&*named, std::nan(""), true});
+  return all;
+}
 
 void draw_suspects(Session& session, const PanelInput& input) {
   const float width = ImGui::GetContentRegionAvail().x;

@@ -52,33 +52,6 @@ void draw_empty(const SweepScene& s, const Box& box) {
   draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, colours().faint, text, 0.5f);
 }
 
-}  // namespace
-
-void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
-  const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
-  if (!over || cell == nullptr) return;
-  s.state.pointing = place;
-  if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
-  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell));
-}
-
-void draw_sweep_picture(const SweepScene& s) {
-  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-  const Box box{{at.x, at.y + px(8)}, {at.x + room.x, at.y + room.y}};
-  if (room.x < px(120) || room.y < px(80)) return;
-  const SweepDrawing& d = s.state.drawing;
-  const bool shows_names = d.table && has_categories(*d.table);
-  if (!d.table || (d.extremes.known == 0 && !(shows_names && s.sweep().progress.done > 0))) return draw_empty(s, box);
-  if (d.table->axes.size() > 1 && s.plan().heat_map)
-    draw_sweep_heat_map(s, box);
-  else
-    draw_sweep_lines(s, box);
-  if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(colours().panel, 0.5f));
-  offer_export({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.requests);
-}
-
-namespace {
-
 /// Place of point i of line k on screen.
 ImVec2 on_screen(const FigurePanel& p, std::size_t k, std::size_t i) {
   const double x = p.series[k].x[i] + category_shift(p, k), y = p.series[k].y[i];
@@ -134,6 +107,29 @@ std::string caption_of(const SweepDrawing& d) {
 }
 
 }  // namespace
+
+void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
+  const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
+  if (!over || cell == nullptr) return;
+  s.state.pointing = place;
+  if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
+  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell));
+}
+
+void draw_sweep_picture(const SweepScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  const Box box{{at.x, at.y + px(8)}, {at.x + room.x, at.y + room.y}};
+  if (room.x < px(120) || room.y < px(80)) return;
+  const SweepDrawing& d = s.state.drawing;
+  const bool shows_names = d.table && has_categories(*d.table);
+  if (!d.table || (d.extremes.known == 0 && !(shows_names && s.sweep().progress.done > 0))) return draw_empty(s, box);
+  if (d.table->axes.size() > 1 && s.plan().heat_map)
+    draw_sweep_heat_map(s, box);
+  else
+    draw_sweep_lines(s, box);
+  if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(colours().panel, 0.5f));
+  offer_export({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.requests);
+}
 
 void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const SweepDrawing& d = s.state.drawing;

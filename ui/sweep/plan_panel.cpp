@@ -217,31 +217,6 @@ void edit_seeds(const SweepScene& s, float width) {
   wrapped(Face::small, colours().secondary, none, width);
 }
 
-}  // namespace
-
-void draw_sweep_plan(const SweepScene& s) {
-  SweepPlan& plan = s.plan();
-  const float width = ImGui::GetContentRegionAvail().x;
-  ready_plans_button(s, width);
-  section("VARY");
-  edit_varied(s, 0, plan.first, width);
-  edit_second(s, width);
-  section("OVER SEEDS");
-  edit_seeds(s, width);
-  complain(s.sweep().progress.wrong, width);
-  label(Face::mono_small, colours().secondary, count_text(s.sweep().progress, plan.seeds));
-  section("MEASURE");
-  edit_measure(s, width);
-  section("DRAW");
-  edit_drawing(s, width);
-  section("FIXED");
-  wrapped(Face::small, colours().secondary, fixed_text(s.session.experiment, plan), width);
-  if (push_button("edit in Explore###edit experiment", false, {width, 0})) s.session.view.workspace = Workspace::explore;
-  explain("The experiment that is varied is the one in Explore; edit it there.");
-}
-
-namespace {
-
 bool fits(const SweepParameter& p, const std::string& search) {
   return in_small_letters(p.key + " " + p.title + " " + p.what + " " + p.group).find(in_small_letters(search)) !=
          std::string::npos;
@@ -282,6 +257,27 @@ bool choose(const SweepParameter& p, VariedParameter& varied) {
 }
 
 }  // namespace
+
+void draw_sweep_plan(const SweepScene& s) {
+  SweepPlan& plan = s.plan();
+  const float width = ImGui::GetContentRegionAvail().x;
+  ready_plans_button(s, width);
+  section("VARY");
+  edit_varied(s, 0, plan.first, width);
+  edit_second(s, width);
+  section("OVER SEEDS");
+  edit_seeds(s, width);
+  complain(s.sweep().progress.wrong, width);
+  label(Face::mono_small, colours().secondary, count_text(s.sweep().progress, plan.seeds));
+  section("MEASURE");
+  edit_measure(s, width);
+  section("DRAW");
+  edit_drawing(s, width);
+  section("FIXED");
+  wrapped(Face::small, colours().secondary, fixed_text(s.session.experiment, plan), width);
+  if (push_button("edit in Explore###edit experiment", false, {width, 0})) s.session.view.workspace = Workspace::explore;
+  explain("The experiment that is varied is the one in Explore; edit it there.");
+}
 
 bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& varied, bool may_be_none, float width) {
   const WithField f(Face::mono);

@@ -24,9 +24,7 @@ struct SweepLayout {
 };
 
 SweepLayout layout(bool two) {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)},
-      to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const auto& [from, to] = between_bars();
   const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
   if (width < px(1160)) {
     const float below = std::floor(to.y - std::clamp(0.34f * (to.y - from.y), px(96), px(240)));
@@ -35,31 +33,6 @@ SweepLayout layout(bool two) {
   const float right = std::floor(to.x - std::clamp(0.25f * width, px(two ? 404 : 348), px(460)));
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
-
-}  // namespace
-
-void draw_sweep(const Frame& frame) {
-  if (!frame.state.sweep) frame.state.sweep = std::make_shared<SweepState>();
-  SweepState& m = *frame.state.sweep;
-  refresh(m.drawing, frame.input.sweep.table, frame.session.sweep);
-  if (!(m.zoomed == frame.session.sweep.first)) m.zoomed = frame.session.sweep.first, m.zoom_from = m.zoom_to = 0;
-  m.pointed = std::exchange(m.pointing, std::nullopt);
-  const SweepScene scene{frame.session, frame.input, m, frame.requests};
-  const SweepLayout at = layout(!frame.session.sweep.second.key.empty());
-  constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
-  panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
-  panel("Sweep picture", at.picture, still, [&] {
-    draw_edges(at.picture, false);
-    draw_sweep_head(scene);
-    draw_sweep_picture(scene);
-  });
-  panel("Sweep rows", at.rows, still, [&] {
-    draw_edges(at.rows, at.rows.min.x == at.picture.min.x);
-    draw_sweep_rows(scene);
-  });
-}
-
-namespace {
 
 using State = SweepProgress::State;
 
@@ -117,34 +90,6 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
               fitted(Face::mono_small, fmt::format("{} failed", p.failed), at.x + width - end));
 }
 
-}  // namespace
-
-SweepRequest next_request(const SweepProgress& p) {
-  const bool wrong = !p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty();
-  if (p.state == State::running) return SweepRequest::pause;
-  return p.state == State::done || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
-}
-
-void draw_sweep_head(const SweepScene& s) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
-  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
-  const std::string& remark = s.sweep().progress.remark;
-  draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? colours().secondary : colours().bad,
-            fitted(Face::label, remark.empty() ? words.sentence : remark, width));
-  ImGui::InvisibleButton("words", {width, px(44)});
-  explain(words.headline, remark.empty() ? words.sentence : remark);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(48)});
-  draw_buttons(s);
-  const float left = px(2 * button_width + 8 + 16);
-  draw_bar(s, {at.x + left, at.y + px(48)}, width - left);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(48 + control_height + 4)});
-  ImGui::Dummy({0, 0});
-}
-
-namespace {
-
 TableCell number_cell(const SweepCell& cell, double number) { return cell.count > 0 ? TableCell(number) : TableCell(); }
 
 /// The means and their spread; a column of errors where there are some.
@@ -169,6 +114,50 @@ Table rows_table(const SweepTable& t) {
 }
 
 }  // namespace
+
+void draw_sweep(const Frame& frame) {
+  if (!frame.state.sweep) frame.state.sweep = std::make_shared<SweepState>();
+  SweepState& m = *frame.state.sweep;
+  refresh(m.drawing, frame.input.sweep.table, frame.session.sweep);
+  if (!(m.zoomed == frame.session.sweep.first)) m.zoomed = frame.session.sweep.first, m.zoom_from = m.zoom_to = 0;
+  m.pointed = std::exchange(m.pointing, std::nullopt);
+  const SweepScene scene{frame.session, frame.input, m, frame.requests};
+  const SweepLayout at = layout(!frame.session.sweep.second.key.empty());
+  constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
+  panel("Sweep picture", at.picture, still, [&] {
+    draw_edges(at.picture, false);
+    draw_sweep_head(scene);
+    draw_sweep_picture(scene);
+  });
+  panel("Sweep rows", at.rows, still, [&] {
+    draw_edges(at.rows, at.rows.min.x == at.picture.min.x);
+    draw_sweep_rows(scene);
+  });
+}
+
+SweepRequest next_request(const SweepProgress& p) {
+  const bool wrong = !p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty();
+  if (p.state == State::running) return SweepRequest::pause;
+  return p.state == State::done || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
+}
+
+void draw_sweep_head(const SweepScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
+  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
+  const std::string& remark = s.sweep().progress.remark;
+  draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? colours().secondary : colours().bad,
+            fitted(Face::label, remark.empty() ? words.sentence : remark, width));
+  ImGui::InvisibleButton("words", {width, px(44)});
+  explain(words.headline, remark.empty() ? words.sentence : remark);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(48)});
+  draw_buttons(s);
+  const float left = px(2 * button_width + 8 + 16);
+  draw_bar(s, {at.x + left, at.y + px(48)}, width - left);
+  take_room({at.x, at.y + px(48 + control_height + 4)}, {0, 0});
+}
 
 void draw_sweep_rows(const SweepScene& s) {
   const float width = ImGui::GetContentRegionAvail().x;

@@ -110,6 +110,14 @@ std::string input_text(const Input& input) {
   return shown_file(input.file) + fmt::format(" head {}", input.index);
 }
 
+/// The values separated by commas, or by semicolons if one has a comma.
+std::string listed(const std::vector<std::string>& values) {
+  const bool semicolons = std::ranges::any_of(values, [](const std::string& v) { return v.find(',') != std::string::npos; });
+  std::string text;
+  for (const std::string& v : values) text += (text.empty() ? "" : semicolons ? ";" : ",") + v;
+  return semicolons && values.size() == 1 ? text + ";" : text;
+}
+
 }  // namespace
 
 std::string progress_text(const SweepProgress& p) {
@@ -154,18 +162,6 @@ std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
 }
-
-namespace {
-
-/// The values separated by commas, or by semicolons if one has a comma.
-std::string listed(const std::vector<std::string>& values) {
-  const bool semicolons = std::ranges::any_of(values, [](const std::string& v) { return v.find(',') != std::string::npos; });
-  std::string text;
-  for (const std::string& v : values) text += (text.empty() ? "" : semicolons ? ";" : ",") + v;
-  return semicolons && values.size() == 1 ? text + ";" : text;
-}
-
-}  // namespace
 
 ValueForm form_of(std::string_view values) {
   const std::size_t last = values.rfind(':');

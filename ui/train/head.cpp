@@ -202,8 +202,7 @@ void draw_train_head(const TrainScene& s) {
   kept_buttons(s, unit);
   checkpoint_button(s, unit);
   draw_progress_line(s, {at.x, at.y + px(50 + control_height + 8)}, width);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(50 + control_height + 8 + 18 + 6)});
-  ImGui::Dummy({0, 0});
+  take_room({at.x, at.y + px(50 + control_height + 8 + 18 + 6)}, {0, 0});
 }
 
 void draw_train_invitation(const TrainScene& s, const Box& box) {

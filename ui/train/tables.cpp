@@ -46,7 +46,7 @@ std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, co
 }
 
 /// A line with a name and a number.
-void draw_number(const TrainScene& s, const char* name, const std::string& number, const char* what, float width) {
+void draw_number(const char* name, const std::string& number, const char* what, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(name, {width, px(row_height)});
   explain(what);
@@ -115,6 +115,50 @@ Table heads_table(const TrainRecord& r, int step) {
   return table;
 }
 
+/// A menu of the trained models.
+void pick_run(const TrainScene& s, float width) {
+  const TrainRecord& r = *s.record();
+  const auto shown = std::min(r.runs.size() - 1, static_cast<std::size_t>(s.look().run));
+  const WithField f(Face::label, 22);
+  if (!begin_combo("##run", r.runs[shown].run.name, width)) return explain("The model whose Q, K, V are opened.");
+  for (std::size_t i = 0; i < r.runs.size(); ++i) {
+    if (ImGui::Selectable((r.runs[i].run.name + "###run " + std::to_string(i)).c_str(), i == shown))
+      s.look().run = static_cast<int>(i);
+    explain("The model with this name.");
+  }
+  ImGui::EndCombo();
+}
+
+/// The head of a table: `first`, then the names of numbers, then `last`.
+template <class Numbers>
+std::string head_of(std::string first, const Numbers& numbers, std::string_view last = "") {
+  for (const auto& [key, member] : numbers) first.append(",").append(key);
+  return first.append(last);
+}
+
+constexpr std::span weight_columns = std::span(weight_numbers).first<shown_weight_numbers>();
+
+void add_numbers(CsvText& table, const WeightDeviation& d) {
+  for (const auto& [key, member] : weight_columns) table.add(in_full(d.*member));
+}
+
+std::string health_head() { return head_of("run,step,layer,head,delta_bias,query_norm", head_counts); }
+
+void add_health(CsvText& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
+  const int heads = r.plan.model.heads;
+  for (int i = 0; i < static_cast<int>(health.heads.size()); ++i) {
+    const HeadHealth& h = health.heads[static_cast<std::size_t>(i)];
+    table.add(run.run.name)
+        .add(health.step)
+        .add(i / heads)
+        .add(i % heads)
+        .add(in_full(h.delta_bias()))
+        .add(in_full(h.query_norm));
+    for (const auto& [key, member] : head_counts) table.add(h.statistics.*member);
+    table.end_line();
+  }
+}
+
 }  // namespace
 
 void draw_train_suspects(const TrainScene& s, float height) {
@@ -168,13 +212,13 @@ void draw_train_replay(const TrainScene& s) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
-  draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–",
+  draw_number("of this step", count > 0 ? scientific(newest, 3) : "–",
               "The distance between one step by a and one step by b from the same state.", width);
-  draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
+  draw_number("mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
               "Over the measured steps so far.", width);
-  draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–",
+  draw_number("added up", count > 0 ? scientific(sum, 3) : "–",
               "The sum if all measured steps had one direction: an upper bound of their direct effects.", width);
-  draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
+  draw_number("added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
               "The sum if the measured steps had random directions: the root of the sum of squares.", width);
   ImGui::PopStyleVar();
 }
@@ -247,24 +291,6 @@ void draw_train_heads(const TrainScene& s, float height) {
   }
 }
 
-namespace {
-
-/// A menu of the trained models.
-void pick_run(const TrainScene& s, float width) {
-  const TrainRecord& r = *s.record();
-  const auto shown = std::min(r.runs.size() - 1, static_cast<std::size_t>(s.look().run));
-  const WithField f(Face::label, 22);
-  if (!begin_combo("##run", r.runs[shown].run.name, width)) return explain("The model whose Q, K, V are opened.");
-  for (std::size_t i = 0; i < r.runs.size(); ++i) {
-    if (ImGui::Selectable((r.runs[i].run.name + "###run " + std::to_string(i)).c_str(), i == shown))
-      s.look().run = static_cast<int>(i);
-    explain("The model with this name.");
-  }
-  ImGui::EndCombo();
-}
-
-}  // namespace
-
 void draw_train_explore(const TrainScene& s) {
   const TrainRecord& r = *s.record();
   if (r.runs.empty()) return;
@@ -294,40 +320,6 @@ void draw_train_explore(const TrainScene& s) {
       "The input of this head in the batch after the selected step: rounded inputs and a causal mask, with the methods of the "
       "training. States in between are trained again from the last kept one, with the same bits.");
 }
-
-namespace {
-
-/// The head of a table: `first`, then the names of numbers, then `last`.
-template <class Numbers>
-std::string head_of(std::string first, const Numbers& numbers, std::string_view last = "") {
-  for (const auto& [key, member] : numbers) first.append(",").append(key);
-  return first.append(last);
-}
-
-constexpr std::span weight_columns = std::span(weight_numbers).first<shown_weight_numbers>();
-
-void add_numbers(CsvText& table, const WeightDeviation& d) {
-  for (const auto& [key, member] : weight_columns) table.add(in_full(d.*member));
-}
-
-std::string health_head() { return head_of("run,step,layer,head,delta_bias,query_norm", head_counts); }
-
-void add_health(CsvText& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
-  const int heads = r.plan.model.heads;
-  for (int i = 0; i < static_cast<int>(health.heads.size()); ++i) {
-    const HeadHealth& h = health.heads[static_cast<std::size_t>(i)];
-    table.add(run.run.name)
-        .add(health.step)
-        .add(i / heads)
-        .add(i % heads)
-        .add(in_full(h.delta_bias()))
-        .add(in_full(h.query_norm));
-    for (const auto& [key, member] : head_counts) table.add(h.statistics.*member);
-    table.end_line();
-  }
-}
-
-}  // namespace
 
 std::string deviation_csv(const TrainRecord& r) {
   CsvText table(head_of("pair,step,tensor", weight_columns, ",loss_difference"));

@@ -22,9 +22,7 @@ struct TrainLayout {
 };
 
 TrainLayout layout() {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)},
-      to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const auto& [from, to] = between_bars();
   const float width = to.x - from.x;
   if (width < px(1160)) {
     const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
@@ -50,8 +48,7 @@ void draw_pictures(const TrainScene& s) {
     draw_train_picture(s, picture);
     ImPlot::EndAlignedPlots();
   }
-  ImGui::SetCursorScreenPos({at.x, all.max.y});
-  ImGui::Dummy({0, 0});
+  take_room({at.x, all.max.y}, {0, 0});
 }
 
 void draw_tabs(const TrainScene& s) {

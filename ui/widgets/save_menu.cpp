@@ -102,12 +102,7 @@ void draw_menu(const Exportable& plot, View& view, Requests& requests) {
 void offer_export(const Exportable& plot, View& view, Requests& requests) {
   const std::string menu = "keep " + plot.name;
   if (save_button(plot.name.c_str(), plot.min, plot.max, plot.low)) ImGui::OpenPopup(menu.c_str());
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup(menu.c_str());
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  if (!open) return;
+  if (!begin_panel_popup(menu.c_str())) return;
   draw_menu(plot, view, requests);
   ImGui::EndPopup();
 }

@@ -61,36 +61,6 @@ void set_columns(SumTable& table, int columns) {
   table.bottom = last;
 }
 
-}  // namespace
-
-int SumRow::first() const { return static_cast<int>(std::bit_width(magnitude)) - 1 + unit; }
-int SumRow::last() const { return std::countr_zero(magnitude) + unit; }
-
-char SumRow::digit(int power) const {
-  if (magnitude == 0 || power > first() || power < unit) return ' ';
-  if (power < last() && power < kept_from) return ' ';
-  return (magnitude >> (power - unit) & 1) != 0 ? '1' : '0';
-}
-
-SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns) {
-  SumTable table;
-  for (const TensorCoreTerm& t : block.terms()) {
-    table.rows.push_back(row_of_term(block, t, places));
-    table.lost += lost(block, t);
-  }
-  table.terms = table.rows.size();
-  table.rows.push_back(row_of_sum(rule, block));
-  const Format result = result_format(rule.rounding);
-  if (block.added)
-    table.rows.push_back(row_of_number(rule.carry == CarryPlace::after_the_halves ? "c of all" : "c", *block.added, fp32));
-  table.rows.push_back(row_of_number("result", std::isfinite(block.result) ? block.result : 0.0F, result));
-  table.rows.back().value = block.result;
-  set_columns(table, columns);
-  return table;
-}
-
-namespace {
-
 constexpr float label_width = 172;
 
 /// Columns of bits on screen.
@@ -125,6 +95,32 @@ void draw_head(const TensorCoreBlock& block, const SumTable& table, const Grid& 
 }
 
 }  // namespace
+
+int SumRow::first() const { return static_cast<int>(std::bit_width(magnitude)) - 1 + unit; }
+int SumRow::last() const { return std::countr_zero(magnitude) + unit; }
+
+char SumRow::digit(int power) const {
+  if (magnitude == 0 || power > first() || power < unit) return ' ';
+  if (power < last() && power < kept_from) return ' ';
+  return (magnitude >> (power - unit) & 1) != 0 ? '1' : '0';
+}
+
+SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns) {
+  SumTable table;
+  for (const TensorCoreTerm& t : block.terms()) {
+    table.rows.push_back(row_of_term(block, t, places));
+    table.lost += lost(block, t);
+  }
+  table.terms = table.rows.size();
+  table.rows.push_back(row_of_sum(rule, block));
+  const Format result = result_format(rule.rounding);
+  if (block.added)
+    table.rows.push_back(row_of_number(rule.carry == CarryPlace::after_the_halves ? "c of all" : "c", *block.added, fp32));
+  table.rows.push_back(row_of_number("result", std::isfinite(block.result) ? block.result : 0.0F, result));
+  table.rows.back().value = block.result;
+  set_columns(table, columns);
+  return table;
+}
 
 int sum_columns(float width) { return std::max(8, static_cast<int>((width - px(label_width)) / px(9)) - 1); }
 

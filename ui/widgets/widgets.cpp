@@ -40,6 +40,63 @@ FaceText face_text(Face face) {
 
 ImVec4 vec(Colour c) { return ImGui::ColorConvertU32ToFloat4(c); }
 
+int drawn_controls = 0;
+
+/// Edges of buttons side by side: equal widths, or, if a text would not fit, equal margins around the texts.
+std::vector<float> edges_of(std::span<const Choice> choices, float width) {
+  std::vector<float> texts, edges{0};
+  for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
+  const float count = static_cast<float>(texts.size()), sum = std::accumulate(texts.begin(), texts.end(), 0.0f);
+  const bool equal = std::ranges::all_of(texts, [&](float t) { return t + px(8) <= width / count; });
+  for (const float t : texts) edges.push_back(edges.back() + (equal ? width / count : t + (width - sum) / count));
+  return edges;
+}
+
+/// Position of `value` on a track, 0 .. 1.
+float share_of(const Slider& spec, int value) {
+  const double from = spec.from, to = spec.to, v = value;
+  if (to <= from) return 1;
+  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from) : (v - from) / (to - from);
+  return static_cast<float>(std::clamp(t, 0.0, 1.0));
+}
+
+void draw_track(ImVec2 at, ImVec2 size, float share) {
+  const float radius = px(6), x0 = at.x + radius, x1 = at.x + size.x - radius, x = x0 + (x1 - x0) * share,
+              y = at.y + size.y / 2;
+  const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto shade = [](Colour c) { return ImGui::GetColorU32(c); };
+  list->AddRectFilled({x0, y - px(1.5f)}, {x1, y + px(1.5f)}, shade(colours().line), px(1.5f));
+  list->AddRectFilled({x0, y - px(1.5f)}, {x, y + px(1.5f)}, shade(colours().accent), px(1.5f));
+  list->AddCircleFilled({x, y}, hot ? radius * 1.12f : radius * 0.95f,
+                        shade(hot ? colours().text : mixed(colours().text, colours().accent, 0.15f)));
+}
+
+/// A triangle or a chevron that points right (`way` 1) or left (-1), centred at `c`.
+void draw_chevron(ImDrawList* list, ImVec2 c, float way, Colour colour) {
+  const float half = px(4.5f);
+  const ImVec2 points[3] = {
+      {c.x - way * half / 2, c.y - half}, {c.x + way * half / 2, c.y}, {c.x - way * half / 2, c.y + half}};
+  list->AddPolyline(points, 3, colour, 0, px(1.6f));
+}
+
+void draw_icon(TransportIcon icon, ImVec2 c, Colour colour) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float half = px(5);
+  if (icon == TransportIcon::play) {
+    list->AddTriangleFilled({c.x - half * 0.7f, c.y - half}, {c.x - half * 0.7f, c.y + half}, {c.x + half, c.y}, colour);
+  } else if (icon == TransportIcon::pause) {
+    for (const float x : {c.x - half * 0.8f, c.x + half * 0.2f})
+      list->AddRectFilled({x, c.y - half}, {x + half * 0.6f, c.y + half}, colour);
+  } else {
+    const bool back = icon == TransportIcon::first || icon == TransportIcon::previous,
+               end = icon == TransportIcon::first || icon == TransportIcon::last;
+    const float way = back ? -1.0f : 1.0f;
+    draw_chevron(list, {c.x - (end ? way * px(1.5f) : 0), c.y}, way, colour);
+    if (end) list->AddLine({c.x + way * px(4), c.y - half}, {c.x + way * px(4), c.y + half}, colour, px(1.6f));
+  }
+}
+
 }  // namespace
 
 float px(float length) { return length * ImGui::GetStyle().FontScaleMain; }
@@ -78,6 +135,11 @@ std::string fitted(Face face, std::string_view text, float width) {
     if (!shorter.empty() && static_cast<unsigned char>(shorter.back()) >= 0xC0) shorter.pop_back();
   }
   return shorter + "…";
+}
+
+void take_room(ImVec2 from, ImVec2 size) {
+  ImGui::SetCursorScreenPos(from);
+  ImGui::Dummy(size);
 }
 
 void label(Face face, Colour colour, std::string_view text) {
@@ -163,12 +225,6 @@ void explain(std::string_view what, std::string_view formula) {
   ImGui::EndTooltip();
 }
 
-namespace {
-
-int drawn_controls = 0;
-
-}  // namespace
-
 int controls_drawn() { return drawn_controls; }
 
 bool push_button(const char* text, bool on, ImVec2 size) {
@@ -200,20 +256,6 @@ bool quiet_button(const char* text, float width) {
   ImGui::PopStyleColor(2);
   return pressed;
 }
-
-namespace {
-
-/// Edges of buttons side by side: equal widths, or, if a text would not fit, equal margins around the texts.
-std::vector<float> edges_of(std::span<const Choice> choices, float width) {
-  std::vector<float> texts, edges{0};
-  for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
-  const float count = static_cast<float>(texts.size()), sum = std::accumulate(texts.begin(), texts.end(), 0.0f);
-  const bool equal = std::ranges::all_of(texts, [&](float t) { return t + px(8) <= width / count; });
-  for (const float t : texts) edges.push_back(edges.back() + (equal ? width / count : t + (width - sum) / count));
-  return edges;
-}
-
-}  // namespace
 
 bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width) {
   if (width == 0) width = ImGui::GetContentRegionAvail().x;
@@ -257,30 +299,6 @@ bool toggle(const char* text, bool& on, float width) {
             on ? colours().text : colours().secondary, text);
   return pressed;
 }
-
-namespace {
-
-/// Position of `value` on a track, 0 .. 1.
-float share_of(const Slider& spec, int value) {
-  const double from = spec.from, to = spec.to, v = value;
-  if (to <= from) return 1;
-  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from) : (v - from) / (to - from);
-  return static_cast<float>(std::clamp(t, 0.0, 1.0));
-}
-
-void draw_track(ImVec2 at, ImVec2 size, float share) {
-  const float radius = px(6), x0 = at.x + radius, x1 = at.x + size.x - radius, x = x0 + (x1 - x0) * share,
-              y = at.y + size.y / 2;
-  const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const auto shade = [](Colour c) { return ImGui::GetColorU32(c); };
-  list->AddRectFilled({x0, y - px(1.5f)}, {x1, y + px(1.5f)}, shade(colours().line), px(1.5f));
-  list->AddRectFilled({x0, y - px(1.5f)}, {x, y + px(1.5f)}, shade(colours().accent), px(1.5f));
-  list->AddCircleFilled({x, y}, hot ? radius * 1.12f : radius * 0.95f,
-                        shade(hot ? colours().text : mixed(colours().text, colours().accent, 0.15f)));
-}
-
-}  // namespace
 
 bool track(const Slider& spec, int& value, ImVec2 size) {
   ++drawn_controls;
@@ -333,6 +351,15 @@ WithField::WithField(Face face, float height) : face_(face) {
 }
 WithField::~WithField() { ImGui::PopStyleVar(); }
 
+bool begin_panel_popup(const char* id, ImGuiWindowFlags flags) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
+  const bool open = ImGui::BeginPopup(id, flags);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  return open;
+}
+
 bool begin_combo(const char* text, const std::string& preview, float width) {
   ImGui::SetNextItemWidth(width);
   if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
@@ -368,35 +395,6 @@ void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float 
     list->AddLine({from.x + u.x * t, from.y + u.y * t}, {from.x + u.x * end, from.y + u.y * end}, colour, px(1.2f));
   }
 }
-
-namespace {
-
-/// A triangle or a chevron that points right (`way` 1) or left (-1), centred at `c`.
-void draw_chevron(ImDrawList* list, ImVec2 c, float way, Colour colour) {
-  const float half = px(4.5f);
-  const ImVec2 points[3] = {
-      {c.x - way * half / 2, c.y - half}, {c.x + way * half / 2, c.y}, {c.x - way * half / 2, c.y + half}};
-  list->AddPolyline(points, 3, colour, 0, px(1.6f));
-}
-
-void draw_icon(TransportIcon icon, ImVec2 c, Colour colour) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float half = px(5);
-  if (icon == TransportIcon::play) {
-    list->AddTriangleFilled({c.x - half * 0.7f, c.y - half}, {c.x - half * 0.7f, c.y + half}, {c.x + half, c.y}, colour);
-  } else if (icon == TransportIcon::pause) {
-    for (const float x : {c.x - half * 0.8f, c.x + half * 0.2f})
-      list->AddRectFilled({x, c.y - half}, {x + half * 0.6f, c.y + half}, colour);
-  } else {
-    const bool back = icon == TransportIcon::first || icon == TransportIcon::previous,
-               end = icon == TransportIcon::first || icon == TransportIcon::last;
-    const float way = back ? -1.0f : 1.0f;
-    draw_chevron(list, {c.x - (end ? way * px(1.5f) : 0), c.y}, way, colour);
-    if (end) list->AddLine({c.x + way * px(4), c.y - half}, {c.x + way * px(4), c.y + half}, colour, px(1.6f));
-  }
-}
-
-}  // namespace
 
 float transport_width() { return px(26); }
 

@@ -41,6 +41,9 @@ float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, floa
 /// The text, shortened with "…" to fit `width`.
 std::string fitted(Face face, std::string_view text, float width);
 
+/// Takes a room in the layout that was drawn into at places of the caller's own.
+void take_room(ImVec2 from, ImVec2 size);
+
 /// Text in the layout.
 void label(Face face, Colour colour, std::string_view text);
 /// Section heading: small capitals with space above.
@@ -123,6 +126,9 @@ class WithField {
  private:
   WithFace face_;
 };
+
+/// A popup in the colour and with the padding of a panel; call ImGui::EndPopup() if it returns true.
+bool begin_panel_popup(const char* id, ImGuiWindowFlags flags = 0);
 
 /// A combo of `width`; call ImGui::EndCombo() if it returns true.
 bool begin_combo(const char* label, const std::string& preview, float width);

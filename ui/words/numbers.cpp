@@ -53,6 +53,12 @@ std::string binary(std::uint64_t value, int digits) {
   return text;
 }
 
+std::string with_unit(double x, std::initializer_list<const char*> units) {
+  const char* const* unit = units.begin();
+  for (; x >= 999.5 && unit + 1 != units.end(); ++unit) x /= 1000;
+  return three_digits(x) + " " + *unit;
+}
+
 }  // namespace
 
 BitText bits_of(const Format& f, double x) {
@@ -112,16 +118,6 @@ double rounded_up(double x, int digits) {
   const double unit = std::pow(10.0, std::floor(std::log10(x)) - (digits - 1));
   return std::ceil(x / unit * (1 - 1e-12)) * unit;
 }
-
-namespace {
-
-std::string with_unit(double x, std::initializer_list<const char*> units) {
-  const char* const* unit = units.begin();
-  for (; x >= 999.5 && unit + 1 != units.end(); ++unit) x /= 1000;
-  return three_digits(x) + " " + *unit;
-}
-
-}  // namespace
 
 std::string three_digits(double x) {
   return x < 1e6 ? fmt::format("{:.{}f}", x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0) : scientific(x);

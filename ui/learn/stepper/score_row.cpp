@@ -258,8 +258,7 @@ std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const
   draw_text({at.x, bottom - px(30)}, Face::mono, colours().secondary, "P");
   for (int key = 0; key < static_cast<int>(state.asked.front().scores.size()); ++key)
     edit_score(scene, state, box, key, bottom);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, height});
+  take_room(at, {scene.width, height});
   return "";
 }
 

@@ -33,10 +33,7 @@ class Flow {
     return at;
   }
   /// Takes the room of all items in the layout.
-  void end() const {
-    ImGui::SetCursorScreenPos({left_, y_});
-    ImGui::Dummy({right_ - left_, px(control_height)});
-  }
+  void end() const { take_room({left_, y_}, {right_ - left_, px(control_height)}); }
 
  private:
   float left_, right_, y_, x_;

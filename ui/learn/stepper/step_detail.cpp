@@ -210,8 +210,7 @@ void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   if (scaled && !stored_lines(stepped).empty()) y = draw_stored(stepped, {at.x, y}, scene.width) + px(4);
   y = draw_lost(stepped, {at.x, y}, scene.width);
   if (scaled) y = std::max(y, end + px(18 + lost_line * static_cast<float>(shown_roundings)));
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, y - at.y});
+  take_room(at, {scene.width, y - at.y});
 }
 
 }  // namespace attoscope

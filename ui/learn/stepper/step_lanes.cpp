@@ -103,8 +103,7 @@ void draw_step_lanes(LessonScene& scene, const StepperData& stepped) {
   const float top = at.y + px(18);
   for (int a = 0; a < static_cast<int>(stepped.rows.size()); ++a)
     draw_lane(scene, stepped, a, {at.x, top + px(step_lane_height) * static_cast<float>(a)}, columns);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, px(18) + px(step_lane_height) * static_cast<float>(stepped.rows.size())});
+  take_room(at, {scene.width, px(18) + px(step_lane_height) * static_cast<float>(stepped.rows.size())});
 }
 
 bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped, int tick) {

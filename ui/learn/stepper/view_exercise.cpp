@@ -28,7 +28,7 @@ struct ExerciseViewState {
 namespace {
 
 /// Names and signs that the reader may write.
-void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, float width) {
+void draw_names(const std::vector<Blank>& blanks, float width) {
   std::string text;
   for (const Blank& blank : blanks) {
     text += text.empty() ? "" : "; ";
@@ -43,7 +43,7 @@ void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, floa
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
 /// A line of the code or an equation, with its field. True if Enter was pressed there.
-bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine& line, float width) {
+bool draw_line(ExerciseViewState& state, const ExerciseLine& line, float width) {
   constexpr float least_field = 96, widest_field = 440, height = control_height + 2;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float text_y = at.y + (px(control_height) - line_height(Face::mono)) / 2;
@@ -62,8 +62,7 @@ bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine&
     explain("The right-hand side of " + state.exercise->blanks[i].target + "; Enter runs it at every step of the row.");
     draw_text({at.x + x + field + px(4), text_y}, Face::mono, colours().text, line.after);
   }
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({width, px(height)});
+  take_room(at, {width, px(height)});
   return entered;
 }
 
@@ -73,14 +72,14 @@ void draw_blanks(LessonScene& scene, ExerciseViewState& state, const std::vector
   state.typed.resize(x.blanks.size());
   bool runs = false;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  for (const ExerciseLine& line : x.lines) runs = draw_line(scene, state, line, width) || runs;
+  for (const ExerciseLine& line : x.lines) runs = draw_line(state, line, width) || runs;
   ImGui::Dummy({0, px(6)});
   ImGui::PopStyleVar();
   runs = card_button("Run###run") || runs;
   explain(
       "Runs what stands in the fields at every step of the row, and tells the first step where it parts from the right one.");
   for (std::size_t i = 0; runs && i < x.blanks.size(); ++i) change(scene, answer_key(i), state.typed[i]);
-  draw_names(scene, x.blanks, width);
+  draw_names(x.blanks, width);
 }
 
 // --- an order ---------------------------------------------------------------------------------------------------------
@@ -158,14 +157,14 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, const std::string&
 // --- a format ---------------------------------------------------------------------------------------------------------
 
 /// The scores and values that are run, in a line.
-void draw_row(const LessonScene& scene, const Exercise& x, float width) {
+void draw_row(const Exercise& x, float width) {
   std::string scores;
   for (const double s : x.row.scores) scores += fmt::format("{}{:.6g}", scores.empty() ? "" : ", ", s);
   wrapped(Face::mono, colours().secondary, "scores " + scores, width);
 }
 
 void draw_formats(LessonScene& scene, const Exercise& x, const std::string& answer, float width) {
-  draw_row(scene, x, width);
+  draw_row(x, width);
   const float left = ImGui::GetCursorScreenPos().x;
   for (std::size_t i = 0; i < x.formats.size(); ++i) {
     const std::string format = name(x.formats[i]);

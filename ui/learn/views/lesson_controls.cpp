@@ -246,8 +246,7 @@ std::string draw_lesson_controls(LessonScene& scene) {
     if (!draw_control(scene, keys[i])) return refusal("controls", keys[i], known_keys());
   }
   const float lines = std::ceil(static_cast<float>(keys.size()) / columns);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, lines * row});
+  take_room(at, {scene.width, lines * row});
   return "";
 }
 

@@ -156,8 +156,7 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   draw_view_summary(scene, colours().secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   draw_loop_picture(state.picture, at, from, {scene.width, height});
-  ImGui::SetCursorScreenPos(from);
-  ImGui::Dummy({scene.width, height});
+  take_room(from, {scene.width, height});
   if (is_on_page(scene)) return "";
   if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width)) change(scene, "at", std::to_string(at));
   if (state.playing) scene.requests.animate = true;

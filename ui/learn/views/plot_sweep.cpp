@@ -63,8 +63,7 @@ void draw_picture(const LessonScene& scene, SweepPlotState& state, float height)
   state.sweep.pointed = std::exchange(state.sweep.pointing, std::nullopt);
   const Box box{at, {at.x + scene.width, at.y + height}};
   draw_sweep_lines(sweep, box);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, height});
+  take_room(at, {scene.width, height});
 }
 
 /// The answer to a question as curves, or as marks beside names.

@@ -68,8 +68,7 @@ void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
   read_cell(heat, p, rect);
-  ImGui::SetCursorScreenPos({from.x, to.y});
-  ImGui::Dummy({0, 0});
+  take_room({from.x, to.y}, {0, 0});
 }
 
 }  // namespace

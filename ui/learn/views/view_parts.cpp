@@ -121,8 +121,7 @@ void draw_view_summary(LessonScene& scene, Colour colour, std::string_view text)
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
   wrapped(Face::label, colour, fitted(Face::label, text, scene.width * (lines - (lines > 1 ? 0.15f : 0))), scene.width);
   ImGui::PopStyleVar();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, px(6) + px(18) * lines});
+  take_room(at, {scene.width, px(6) + px(18) * lines});
 }
 
 void draw_verdict(const Verdict& v, float width) {
@@ -140,8 +139,7 @@ void draw_instead(ImVec2 size, std::string_view sentence) {
   room.min = at;
   room.max = {at.x + size.x, at.y + size.y};
   draw_instead(room, std::string(sentence));
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(size);
+  take_room(at, size);
 }
 
 bool card_button(const char* label, bool on, ImVec2 size) {
@@ -165,8 +163,7 @@ void draw_card(const LessonScene& scene, const std::function<void(float width)>&
   list->ChannelsSetCurrent(0);
   list->AddRectFilled(at, {at.x + scene.width, bottom}, colours().raised, px(4));
   list->ChannelsMerge();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, bottom - at.y});
+  take_room(at, {scene.width, bottom - at.y});
 }
 
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size) {

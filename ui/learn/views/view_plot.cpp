@@ -85,20 +85,6 @@ constexpr std::array<PlotKind, 10> kinds{{
     {"heaps", draw_heaps_plot},
 }};
 
-}  // namespace
-
-std::string draw_plot_view(LessonScene& scene) {
-  const std::string kind(written(scene.view, "kind"));
-  std::array<std::string_view, kinds.size()> names;
-  std::ranges::transform(kinds, names.begin(), &PlotKind::name);
-  std::string problem = unknown_word("kind", {kind}, names);
-  const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
-  if (problem.empty()) problem = draw_lesson_controls(scene);
-  return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
-}
-
-namespace {
-
 constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
 
 /// Lines of the worked step on a page.
@@ -125,11 +111,20 @@ void draw_strip(const LessonScene& scene, View& view, RowPlots& state, std::span
     draw_shaded(view, r, below, size.x);
   else
     draw_scrubber(view, state.playback, r, below, {size.x, foot});
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(size);
+  take_room(at, size);
 }
 
 }  // namespace
+
+std::string draw_plot_view(LessonScene& scene) {
+  const std::string kind(written(scene.view, "kind"));
+  std::array<std::string_view, kinds.size()> names;
+  std::ranges::transform(kinds, names.begin(), &PlotKind::name);
+  std::string problem = unknown_word("kind", {kind}, names);
+  const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
+  if (problem.empty()) problem = draw_lesson_controls(scene);
+  return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
+}
 
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
                            std::span<const StripPlot> plots, ImVec2 size) {
