@@ -2,7 +2,6 @@
 #include "ui/explore.h"
 
 #include <array>
-#include <string>
 #include <utility>
 
 #include "ui/controls/controls.h"

@@ -4,7 +4,6 @@
 #include "ui/commands/commands.h"
 #include "ui/explore.h"
 #include "ui/frame/frame.h"
-#include "ui/frame/loaded_output.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/sweep/panels.h"

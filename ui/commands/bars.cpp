@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -15,7 +13,6 @@
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/words.h"
-#include "ui/train/series.h"
 #include "ui/train/words.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/setting.h"
 #include "ui/commands/bars.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <string>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/result.h"
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/frame/frame.h"
-#include "ui/frame/loaded_output.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

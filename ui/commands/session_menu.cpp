@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "imgui_stdlib.h"
 #include "ui/commands/bars.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"

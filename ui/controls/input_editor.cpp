@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"

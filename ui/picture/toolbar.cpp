@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
@@ -284,6 +285,7 @@ void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colo
 
 void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
   View& view = session.view;
+  const float left = ImGui::GetCursorScreenPos().x;
   kind_switch(view, kind_width);
   if (view.picture == PictureKind::heads) return;
   const MethodNames names = method_names(state.heat.result ? state.heat.result->experiment : session.experiment);
@@ -303,6 +305,8 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   }
   flow(px(whole_width));
   whole_button(view);
+  // The last line has one height, whatever stands on it.
+  ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
 }
 
 void draw_range_lock(View& view, const UiState& state, const Places& p, const Colouring& how) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/widgets.h"

@@ -286,7 +286,7 @@ constexpr std::array<ErrorPart, 2> error_parts{{
 }};
 bool has_parts(const Result& r) { return r.a_parts || r.b_parts; }
 /// True for measures with a line for each part.
-bool is_told_in_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
+bool has_lines_of_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
 
 /// Line of a part, below its measure.
 void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& part, const Edges& x, float width, float height) {
@@ -332,7 +332,7 @@ void draw_table(const Result& r) {
               ") from golden, their ratio, and the difference of a and b. Golden is the truth that both are "
               "held to: the same attention of the same rounded inputs, computed in fp64 or better.",
           "golden = softmax(scale Q K^T) V");
-  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && is_told_in_parts(row); };
+  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
   const int least = 6, parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
   const int all = static_cast<int>(deviation_measures.size()) + parts;
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);

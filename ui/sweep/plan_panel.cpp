@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/letters.h"
 #include "ui/sweep/panels.h"

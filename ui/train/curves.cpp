@@ -238,7 +238,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
 }  // namespace
 
 PanelLook step_look(TrainPanelState& m, const char* id) {
-  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(132)};
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(156)};
 }
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {

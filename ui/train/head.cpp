@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"

@@ -10,7 +10,6 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <vector>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/train/plan/plan_settings.h"
 #include "ui/session/session.h"

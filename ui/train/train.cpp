@@ -8,7 +8,6 @@
 #include "ui/frame/frame.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
-#include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "ui/widgets/widgets.h"

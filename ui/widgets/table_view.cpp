@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-constexpr float bar_height = 3, cell_padding = 3, row_padding = 2;
+constexpr float bar_height = 3, most_bar_height = 14, cell_padding = 3, row_padding = 2;
 
 /// The places of the columns for people.
 std::vector<std::size_t> shown_columns(const Table& table) {
@@ -108,7 +108,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
 void draw_bar(float share, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3),
-              bottom = std::max(top + px(bar_height), at.y + height - px(2));
+              bottom = std::clamp(at.y + height - px(4), top + px(bar_height), top + px(most_bar_height));
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddRectFilled({at.x, top}, {at.x + width, bottom}, colours().raised);
   list->AddRectFilled({at.x, top}, {at.x + share * width, bottom}, faded(colours().accent, 0.7f));
@@ -160,7 +160,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
 float row_height(std::size_t rows, bool bars, float room) {
   const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : 2);
   const float even = room / static_cast<float>(rows + 1) - 2 * px(row_padding);
-  return bars ? std::clamp(even, least, std::max(least, px(48))) : least;
+  return bars ? std::clamp(even, least, std::max(least, px(56))) : least;
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "ui/widgets/theme.h"
 
-#include <cmath>
-
 #include "imgui.h"
 #include "imgui_freetype.h"
 #include "implot.h"

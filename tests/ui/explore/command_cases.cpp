@@ -276,7 +276,7 @@ class Keyboard {
     ImGui::NewFrame();
     Requests requests;
     const PanelInput input;
-    handle_keys({session, *state, requests, nullptr, input});
+    handle_keys({session, input, *state, requests});
     ImGui::EndFrame();
   }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/presets.h"

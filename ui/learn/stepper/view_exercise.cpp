@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/exercise.h"
 #include "ui/learn/views/view_parts.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "kernels/train/measures.h"
 #include "kernels/train/plan/parameters.h"

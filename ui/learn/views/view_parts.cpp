@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
