@@ -213,6 +213,9 @@ void draw_legend_of(const StepPlot& plot, ImVec2 at, float width) {
   ImGui::PopID();
 }
 
+/// True if the curves' ends have room for their names.
+bool names_fit() { return ImGui::GetWindowWidth() >= px(800); }
+
 /// Legend and plot below the title; the mouse reads and picks a step.
 void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   draw_legend_of(plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
@@ -223,7 +226,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   const std::vector<Series> pale = pale_curves(s.state, plot);
   PanelLook look = step_look(s.state, plot.id);
   look.hidden = plot.hidden, look.pale = pale;
-  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3) + " " + curve.label; };
+  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3) + (names_fit() ? " " + curve.label : ""); };
   look.above = [&] { draw_marks(s, plot.marks); };
   const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y});
   const bool empty = std::ranges::none_of(
@@ -238,7 +241,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
 }  // namespace
 
 PanelLook step_look(TrainPanelState& m, const char* id) {
-  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(156)};
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(names_fit() ? 156 : 68)};
 }
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {

@@ -160,7 +160,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
 float row_height(std::size_t rows, bool bars, float room) {
   const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : 2);
   const float even = room / static_cast<float>(rows + 1) - 2 * px(row_padding);
-  return bars ? std::clamp(even, least, std::max(least, px(56))) : least;
+  return bars ? std::clamp(even, least, std::max(least, px(44))) : least;
 }
 
 }  // namespace
