@@ -2,24 +2,16 @@
 #include "ui/explore.h"
 
 #include <array>
-#include <string>
 #include <utility>
 
 #include "ui/controls/controls.h"
-#include "ui/controls/pins.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/layout.h"
-#include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/kv_table.h"
-#include "ui/picture/verdict_grid.h"
+#include "ui/picture/pictures.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/csv.h"
 #include "ui/statistics/statistics.h"
-#include "ui/widgets/judged_heads.h"
+#include "ui/widgets/progress.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 
@@ -27,30 +19,13 @@ namespace attoscope {
 
 namespace {
 
-/// Draws a panel; false if it is a tab behind another.
-template <class Draw>
-bool panel(const char* name, ImGuiWindowFlags flags, Draw draw) {
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(8)});
-  const bool open = ImGui::Begin(
-      name, nullptr, flags | ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoFocusOnAppearing);
-  ImGui::PopStyleVar();
-  if (open) draw();
-  ImGui::End();
-  return open;
-}
-
-/// A part of the screen.
-struct Part {
-  ImVec2 min, max;
-};
-Part rest_of_panel() {
+Box rest_of_panel() {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
   return {at, {at.x + size.x, at.y + size.y}};
 }
 
 /// A save button for each plot of the strip, and one at its foot for all.
-void keep_strip(View& view, const Result& result, const Part& strip, float plots_width, const Palette& colours,
-                Requests& requests) {
+void offer_strip_exports(View& view, const Result& result, const Box& strip, float plots_width, Requests& requests) {
   constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
                                                                {Plot::rescales, "rescales"},
                                                                {Plot::row_sum, "row sum"},
@@ -63,9 +38,9 @@ void keep_strip(View& view, const Result& result, const Part& strip, float plots
   for (int i = 0; i < count; ++i) {
     const auto& [plot, name] = plots[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
     const float left = strip.min.x + static_cast<float>(i) * step;
-    offer_export({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, colours, requests);
+    offer_export({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, requests);
   }
-  offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, requests);
+  offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, requests);
 }
 
 /// Requests the verdict on a loaded output and on the other heads of its call.
@@ -78,58 +53,125 @@ void ask_for_verdicts(const Session& session, const PanelInput& input, const UiS
 }
 
 /// A save button for the verdicts on all heads, or for the KV cache table.
-void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Part& all, const Palette& colours,
-                Requests& requests) {
+void offer_heads_export(Session& session, const PanelInput& input, const HeadsState& heads, const Box& all,
+                        Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
   if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
     return offer_export(
         {Plot::window, "verdicts", all.min, all.max,
          [&] { return verdict_grid_csv(found_of(input.side.judged, verdict_question(session.experiment)), info); }},
-        session.view, colours, requests);
+        session.view, requests);
   const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
                        input.side.kv && heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
   if (!on_show) return;
   offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return csv_text(shown_kv_table(heads, info)); }},
-               session.view, colours, requests);
+               session.view, requests);
 }
 
-/// The panel of pins, in front of the controls if they overlap.
-void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  const bool shown = session.view.show_pins, appears = shown && !std::exchange(state.pins.shown, shown);
-  state.pins.shown = shown;
-  if (!shown) return;
-  if (appears && state.docked.pins == PinPlace::tab) ImGui::SetNextWindowFocus();
-  panel(pins_window, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse,
-        [&] { draw_pins(session, input, state, colours, requests); });
+void draw_picture(const Frame& frame, const Box& room) {
+  switch (frame.session.view.picture) {
+    case PictureKind::output:
+      return draw_output(frame, room);
+    case PictureKind::rescales:
+      return draw_rescale_map(frame, room);
+    case PictureKind::scores:
+      return draw_scores(frame, room);
+    case PictureKind::heads:
+      return draw_heads(frame, room);
+  }
+}
+
+/// True while a slider or a button is held, but not while text is typed.
+bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput; }
+
+/// Toolbar, picture, curves, colour bar and read-out; above them the headline, if the statistics are hidden.
+void draw_heatmap(const Frame& frame) {
+  const Box all = rest_of_panel();
+  View& view = frame.session.view;
+  refresh_values(frame.state.heat, frame.input.answer.result, view.field);
+  frame.state.ranges.held = moves_control();
+  if (frame.state.docked.count(Dock::right) == 0 && draw_headline(frame.input)) ImGui::SetWindowFocus(statistics_window);
+  draw_toolbar(frame.session, frame.input, frame.state);
+  draw_welcome(frame.session);
+  draw_probe_sentence(frame.session, frame.input, frame.state);
+  draw_picture(frame, rest_of_panel());
+  note_ranges(frame.state, view);
+  if (view.picture == PictureKind::heads)
+    return offer_heads_export(frame.session, frame.input, frame.state.heads, all, frame.requests);
+  if (!frame.input.answer.result) return;
+  const auto csv = [&] { return picture_csv(view, frame.input, frame.state.heat); };
+  offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, view.picture == PictureKind::output}, view,
+               frame.requests);
+}
+
+/// The recurrence, and the save buttons of its plots.
+void draw_strip(const Frame& frame) {
+  const Box all = rest_of_panel();
+  const float plots_width = draw_recurrence(frame);
+  const std::shared_ptr<const Result> followed = recurrence_answer(frame.input);
+  if (followed && !followed->trace.tiles.empty())
+    offer_strip_exports(frame.session.view, *followed, all, plots_width, frame.requests);
+  frame.requests.wanted.trace = true;
+}
+
+void draw_numbers(const Frame& frame) {
+  draw_statistics(frame);
+  frame.requests.wanted.wasserstein = true;
+}
+
+/// True while a popup of the controls waits for their tab.
+bool controls_are_wanted(const Frame& frame) {
+  return frame.state.popups.kernel.wanted_for + frame.state.popups.file.wanted_for > 0;
+}
+
+/// True as the pins appear over the controls.
+bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.state.docked.count(Dock::pins) == 0; }
+
+constexpr std::array table{
+    Panel{
+        .name = "Controls", .dock = Dock::left, .draw = draw_controls, .scrolls = true, .comes_to_front = controls_are_wanted},
+    Panel{.name = "Pins",
+          .dock = Dock::pins,
+          .least = 820,
+          .draw = draw_pins,
+          .shown = &View::show_pins,
+          .comes_to_front = pins_appear},
+    Panel{.name = statistics_window, .dock = Dock::right, .least = 1280, .draw = draw_numbers},
+    Panel{.name = heatmap_window, .dock = Dock::middle, .draw = draw_heatmap},
+    Panel{.name = recurrence_window, .dock = Dock::bottom, .least = 520, .instead = Dock::middle, .draw = draw_strip},
+};
+
+/// Draws a panel, unless it is a tab behind another.
+void draw_docked(const Panel& panel, const Frame& frame) {
+  View& view = frame.session.view;
+  if (panel.shown != nullptr && !(view.*panel.shown)) return;
+  if (panel.comes_to_front != nullptr && panel.comes_to_front(frame)) ImGui::SetNextWindowFocus();
+  constexpr ImGuiWindowFlags flags =
+                                 ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoFocusOnAppearing,
+                             still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(8)});
+  const bool open = ImGui::Begin(panel.name, nullptr, flags | (panel.scrolls ? 0 : still));
+  ImGui::PopStyleVar();
+  if (open) {
+    const Box all = rest_of_panel();
+    panel.draw(frame);
+    if (panel.csv != nullptr)
+      offer_export({Plot::window, panel.name, all.min, all.max, [&] { return panel.csv(frame); }}, view, frame.requests);
+  }
+  ImGui::End();
 }
 
 }  // namespace
 
-void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  const ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
-  if (state.popups.kernel.wanted_for + state.popups.file.wanted_for > 0) ImGui::SetNextWindowFocus();  // its tab may be hidden
-  panel(controls_window, 0, [&] { draw_controls(session, input, state, colours, requests); });
-  draw_pins_panel(session, input, state, colours, requests);
-  requests.wanted.wasserstein =
-      panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });
-  panel(heatmap_window, still, [&] {
-    const Part all = rest_of_panel();
-    draw_heatmap(session, input, state, colours, requests);
-    if (session.view.picture == PictureKind::heads) return keep_heads(session, input, state.heads, all, colours, requests);
-    if (!input.answer.result) return;
-    const auto csv = [&] { return picture_csv(session.view, input, state.heat); };
-    const bool has_field = session.view.picture == PictureKind::output;
-    offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, colours, requests);
-  });
-  const bool follows = panel(recurrence_window, still, [&] {
-    const Part all = rest_of_panel();
-    const float plots_width = draw_recurrence(session, input, state, colours, requests);
-    const std::shared_ptr<const Result> followed = recurrence_answer(input);
-    if (followed && !followed->trace.tiles.empty()) keep_strip(session.view, *followed, all, plots_width, colours, requests);
-  });
-  requests.wanted.trace = follows || session.view.picture != PictureKind::output || session.view.detail == Detail::traffic;
-  draw_cell_sum(session, input, state, colours, requests);
-  ask_for_verdicts(session, input, state, requests);
+std::span<const Panel> panels() { return table; }
+
+void draw_explore(const Frame& frame) {
+  const View& view = frame.session.view;
+  for (const Panel& panel : table) draw_docked(panel, frame);
+  frame.state.pins.shown = view.show_pins;
+  frame.requests.wanted.trace |= view.picture != PictureKind::output || view.detail == Detail::traffic;
+  draw_cell_sum(frame);
+  ask_for_verdicts(frame.session, frame.input, frame.state, frame.requests);
 }
 
 }  // namespace attoscope

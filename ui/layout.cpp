@@ -1,24 +1,37 @@
-#include "ui/layout.h"
-
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "imgui_internal.h"
+#include "ui/explore.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
 namespace {
 
-/// Below this width the pins are a tab over the controls.
-constexpr float least_for_pins = 820;
-/// Below the first width, or if the picture would be narrower than the second, the statistics are a tab over the controls.
-constexpr float least_for_statistics = 1280, least_picture = 440;
+/// Below this width of the picture the statistics are a tab over the controls.
+constexpr float least_picture = 440;
+
+/// A place beside the middle, in the order in which they are split off.
+struct Side {
+  Dock dock;
+  ImGuiDir direction;
+  double PanelSizes::* length;
+  float rest;  ///< length that remains for the others, at scale 1
+};
+constexpr std::array sides{
+    Side{Dock::left, ImGuiDir_Left, &PanelSizes::left, 240}, Side{Dock::pins, ImGuiDir_Left, &PanelSizes::pins, 240},
+    Side{Dock::bottom, ImGuiDir_Down, &PanelSizes::bottom, 200}, Side{Dock::right, ImGuiDir_Right, &PanelSizes::right, 240}};
+
+bool is_across(ImGuiDir side) { return side == ImGuiDir_Left || side == ImGuiDir_Right; }
+float length_of(ImVec2 size, ImGuiDir side) { return is_across(side) ? size.x : size.y; }
 
 /// Splits a node of `length` pixels off `rest` at `side`.
 ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
-  const ImVec2 size = ImGui::DockBuilderGetNode(rest)->Size;
-  const float all = side == ImGuiDir_Left || side == ImGuiDir_Right ? size.x : size.y;
+  const float all = length_of(ImGui::DockBuilderGetNode(rest)->Size, side);
   ImGuiID part = 0;
   const float shared = std::max(1.0f, all - ImGui::GetStyle().DockingSeparatorSize);
   const float exact =
@@ -37,32 +50,25 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderAddNode(root, ImGuiDockNodeFlags_DockSpace);
   ImGui::DockBuilderSetNodePos(root, at);
   ImGui::DockBuilderSetNodeSize(root, size);
-  const auto& [left_width, right_width, bottom_height, pins_width] = docked.panels;
-  const float middle = px(240);
+  std::map<Dock, ImGuiID> nodes;
   ImGuiID rest = root;
-  const ImGuiID left = split(rest, ImGuiDir_Left, fitting(left_width, size.x, docked.narrow ? middle : middle + px(240)));
-  const float beside_controls = ImGui::DockBuilderGetNode(rest)->Size.x;
-  const ImGuiID pins =
-      docked.pins != PinPlace::column
-          ? left
-          : split(rest, ImGuiDir_Left, fitting(pins_width, beside_controls, docked.narrow ? middle : middle + px(240)));
-  const ImGuiID bottom = docked.low ? 0 : split(rest, ImGuiDir_Down, fitting(bottom_height, size.y, px(200)));
-  const float beside = ImGui::DockBuilderGetNode(rest)->Size.x;
-  const ImGuiID right = docked.narrow ? left : split(rest, ImGuiDir_Right, fitting(right_width, beside, middle));
-  ImGui::DockBuilderDockWindow(controls_window, left);
-  if (docked.pins != PinPlace::none) ImGui::DockBuilderDockWindow(pins_window, pins);
-  ImGui::DockBuilderDockWindow(statistics_window, right);
-  ImGui::DockBuilderDockWindow(heatmap_window, rest);
-  ImGui::DockBuilderDockWindow(recurrence_window, docked.low ? rest : bottom);
+  for (const Side& side : sides) {
+    if (docked.count(side.dock) == 0) continue;
+    const float all = length_of(ImGui::DockBuilderGetNode(rest)->Size, side.direction);
+    const bool before_right = side.direction == ImGuiDir_Left && docked.count(Dock::right) > 0;
+    nodes[side.dock] =
+        split(rest, side.direction, fitting(docked.panels.*side.length, all, px(side.rest + (before_right ? 240 : 0))));
+  }
+  nodes[Dock::middle] = rest;
+  for (std::size_t i = 0; i < panels().size(); ++i)
+    if (docked.docks[i] != Dock::hidden) ImGui::DockBuilderDockWindow(panels()[i].name, nodes.at(docked.docks[i]));
   constexpr int quiet = static_cast<int>(ImGuiDockNodeFlags_NoUndocking) |
                         static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
                         static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) | static_cast<int>(ImGuiDockNodeFlags_NoDocking);
-  const auto has_tabs = [&](ImGuiID id) {
-    return ((docked.narrow || docked.pins == PinPlace::tab) && id == left) || (docked.low && id == rest);
-  };
-  for (const ImGuiID id : {left, pins, bottom, right, rest})
+  for (const auto& [dock, id] : nodes)
     if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(id))
-      node->SetLocalFlags(node->LocalFlags | quiet | (has_tabs(id) ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
+      node->SetLocalFlags(node->LocalFlags | quiet |
+                          (docked.count(dock) > 1 ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
   ImGui::DockBuilderFinish(root);
 }
 
@@ -74,36 +80,48 @@ bool is_resizing(ImGuiID root) {
          context.ActiveIdWindow == node->HostWindow;
 }
 
-/// Sets `length` to a panel's size at scale 1; unchanged if it is not docked.
-void measure(const char* name, float ImVec2::* side, double& length) {
-  const ImGuiWindow* window = ImGui::FindWindowByName(name);
-  if (window == nullptr || window->DockNode == nullptr) return;
-  length = std::clamp(std::round(static_cast<double>(window->DockNode->Size.*side / px(1))), 64.0, 8192.0);
+/// Keeps the sizes of the places beside the middle, at scale 1.
+void measure(const Docked& docked, PanelSizes& sizes) {
+  for (const Side& side : sides) {
+    const auto first = std::ranges::find(docked.docks, side.dock);
+    if (first == docked.docks.end()) continue;
+    const char* const name = panels()[static_cast<std::size_t>(first - docked.docks.begin())].name;
+    const ImGuiWindow* const window = ImGui::FindWindowByName(name);
+    if (window == nullptr || window->DockNode == nullptr) continue;
+    const float length = length_of(window->DockNode->Size, side.direction);
+    sizes.*side.length = std::clamp(std::round(static_cast<double>(length / px(1))), 64.0, 8192.0);
+  }
 }
 
-/// True if the statistics are a tab over the controls.
-bool is_narrow(float width, PinPlace pins, const PanelSizes& panels) {
-  const float others = px(static_cast<float>(panels.left + panels.right + panels.pins));
-  return width < px(least_for_statistics) || (pins == PinPlace::column && width - others < px(least_picture));
+/// Places of the panels in a window of `size`.
+std::vector<Dock> docks_of(ImVec2 size, const View& view) {
+  std::vector<Dock> docks;
+  for (const Panel& p : panels()) {
+    const float room = p.dock == Dock::bottom ? size.y : size.x;
+    const bool hidden = p.shown != nullptr && !(view.*p.shown);
+    docks.push_back(hidden ? Dock::hidden : room < px(p.least) ? p.instead : p.dock);
+  }
+  const PanelSizes& sizes = view.panels;
+  const float picture = size.x - px(static_cast<float>(sizes.left + sizes.right + sizes.pins));
+  if (std::ranges::find(docks, Dock::pins) != docks.end() && picture < px(least_picture))
+    for (std::size_t i = 0; i < docks.size(); ++i)
+      if (docks[i] == Dock::right) docks[i] = panels()[i].instead;
+  return docks;
 }
 
 }  // namespace
 
-void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, bool with_pins, Docked& docked) {
+void dock_panels(ImVec2 at, ImVec2 size, View& view, Docked& docked) {
   const ImGuiID root = ImGui::GetID("panels");
-  const PinPlace pins = !with_pins ? PinPlace::none : size.x < px(least_for_pins) ? PinPlace::tab : PinPlace::column;
-  const Docked wanted{px(1), is_narrow(size.x, pins, panels), size.y < px(520), pins, panels};
+  const Docked wanted{px(1), docks_of(size, view), view.panels};
   if (docked != wanted || ImGui::DockBuilderGetNode(root) == nullptr) {
     docked = wanted;
     build(root, at, size, docked);
   }
   ImGui::DockSpace(root, size, static_cast<int>(ImGuiDockNodeFlags_NoUndocking));
   if (!is_resizing(root)) return;
-  measure(controls_window, &ImVec2::x, panels.left);
-  if (docked.pins == PinPlace::column) measure(pins_window, &ImVec2::x, panels.pins);
-  if (!docked.narrow) measure(statistics_window, &ImVec2::x, panels.right);
-  if (!docked.low) measure(recurrence_window, &ImVec2::y, panels.bottom);
-  docked.panels = panels;
+  measure(docked, view.panels);
+  docked.panels = view.panels;
 }
 
 }  // namespace attoscope

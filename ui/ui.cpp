@@ -1,22 +1,12 @@
 #include "ui/ui.h"
 
-#include <algorithm>
-
-#include "imgui.h"
 #include "ui/commands/bars.h"
-#include "ui/commands/gallery.h"
-#include "ui/commands/keys.h"
-#include "ui/commands/panel_focus.h"
-#include "ui/commands/session_menu.h"
+#include "ui/commands/commands.h"
 #include "ui/explore.h"
-#include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/layout.h"
+#include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
-#include "ui/sweep/sweep.h"
+#include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/widgets.h"
 
@@ -28,9 +18,9 @@ UiStatePtr make_ui_state() { return UiStatePtr(new UiState); }
 namespace {
 
 /// Full-screen background window; it holds the dock space of Explore.
-void draw_background(Session& session, UiState& state) {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};
+void draw_background(const Frame& frame) {
+  const Box area = between_bars();
+  const ImVec2 at = area.min, size{area.max.x - at.x, area.max.y - at.y};
   ImGui::SetNextWindowPos(at);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
@@ -41,21 +31,21 @@ void draw_background(Session& session, UiState& state) {
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(3);
-  dock_panels(at, size, session.view.panels, session.view.show_pins, state.docked);
+  dock_panels(at, size, frame.session.view, frame.state.docked);
   ImGui::End();
 }
 
-void draw_workspace(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  switch (session.view.workspace) {
+void draw_workspace(const Frame& frame) {
+  switch (frame.session.view.workspace) {
     case Workspace::explore:
-      draw_background(session, state);
-      return draw_explore(session, input, state, colours, requests);
+      draw_background(frame);
+      return draw_explore(frame);
     case Workspace::sweep:
-      return draw_sweep(session, input, state, colours, requests);
+      return draw_sweep(frame);
     case Workspace::train:
-      return draw_train(session, input, state, colours, requests);
+      return draw_train(frame);
     case Workspace::learn:
-      return draw_learn(session, input, state, colours, requests);
+      return draw_learn(frame);
   }
 }
 
@@ -63,21 +53,20 @@ void draw_workspace(Session& session, const PanelInput& input, UiState& state, c
 
 Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   Requests requests;
-  const Palette& colours = palette(session.view.theme);
   const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || state.playback.playing;
   state.history.observe(session, busy, ImGui::GetTime());
-  const std::shared_ptr<const Result> followed = recurrence_answer(input);
-  handle_keys({session, state, requests, followed.get(), input});
-  draw_workspace(session, input, state, colours, requests);
+  const Frame frame{session, input, state, requests};
+  handle_keys(frame);
+  draw_workspace(frame);
   if (!is_presenting(session)) {
-    draw_top_bar(session, input, state, colours, requests);
-    draw_status_bar(session, input, colours, requests);
+    draw_top_bar(frame);
+    draw_status_bar(session, input, requests);
   }
-  draw_panel_focus(colours);
-  draw_palette(session, input, state, colours, requests);
-  draw_gallery(session, input, state, colours, requests);
-  draw_help(state.popups.help, colours);
-  draw_remarks(input, colours, requests);
+  draw_panel_focus();
+  draw_palette(frame);
+  draw_gallery(frame);
+  draw_help(state.popups.help);
+  draw_remarks(input, requests);
   return requests;
 }
 

@@ -14,7 +14,7 @@
 #include "app/train/train_desk.h"
 #include "app/window/texture.h"
 #include "app/window/window.h"
-#include "ui/commands/session_menu.h"
+#include "ui/commands/bars.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
@@ -39,16 +39,16 @@ class App {
     if (start.remarks.empty()) explorer_.show_error(window_.remark());
     if (start.files.empty()) return;
     session_.view.workspace = Workspace::explore;
-    open_files(start.files, desk());
+    open_files(start.files, context());
   }
 
   void run() {
     while (!window_.closing()) {
-      if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, desk());
+      if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, context());
       if (window_.visible()) show_frame();
       const bool moving =
           explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
-      autosave(desk(), seconds(), window_.idle(moving));
+      autosave(context(), seconds(), window_.idle(moving));
       window_.wait(moving, explorer_.computing(), sessions_.unkept() ? SessionStore::retried_after : Pace::forever);
     }
     sessions_.close(session_);
@@ -56,11 +56,11 @@ class App {
 
  private:
   void show_frame() {
-    open_files(window_.take_dropped(), desk());
+    open_files(window_.take_dropped(), context());
     explorer_.update(session_);
     sweeper_.update(session_, explorer_.computing());
     train_.update(session_, explorer_.computing());
-    take_trained(desk());
+    take_trained(context());
     sessions_.observe(session_);
     apply_theme(session_.view.theme, shown_scale(session_), window_.scale());
     window_.begin_frame();
@@ -82,7 +82,7 @@ class App {
     texture_.end_frame();
     if (std::string remark = texture_.take_remark(); !remark.empty()) explorer_.show_error(std::move(remark));
     handle(requests, session_, explorer_, exporter_);
-    handle_sessions(requests, desk());
+    handle_sessions(requests, context());
     if (std::string why = sweeper_.handle(requests, session_); !why.empty()) explorer_.show_error(std::move(why));
     animated_ = requests.animate;
     if (requests.quit) window_.close();
@@ -97,7 +97,7 @@ class App {
     sessions_.settle(before, session_);
   }
 
-  SessionDesk desk() { return {session_, explorer_, sessions_, dialog_, train_}; }
+  SessionContext context() { return {session_, explorer_, sessions_, dialog_, train_}; }
 
   static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 

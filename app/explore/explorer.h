@@ -19,8 +19,8 @@
 #include "app/heads/kept_heads.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"
+#include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
-#include "ui/frame/probe_entry.h"
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
 
@@ -122,7 +122,7 @@ class Explorer {
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested
   MainAnswer answer_;                            ///< after all members that its threads use
   SideAnswers side_;
-  LessonDesk lessons_;
+  LessonAnswerer lessons_;
 };
 
 }  // namespace attoscope

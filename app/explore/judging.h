@@ -7,9 +7,8 @@
 #include <string>
 
 #include "app/heads/heads.h"
-#include "ui/frame/followed_row.h"
-#include "ui/frame/head_verdict.h"
 #include "ui/frame/heads_answer.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/session/session.h"
 
 namespace attoscope {

@@ -114,8 +114,8 @@ std::string setting_sentence(const LessonView& view) {
 
 std::string caption_of(const LessonView& view) { return kind_caption(view) + setting_sentence(view); }
 
-std::string description_of(const LessonView& view, const std::string& said) {
-  return said.empty() ? caption_of(view) : kind_caption(view) + " It reads: " + as_sentence(said);
+std::string description_of(const LessonView& view, const std::string& summary) {
+  return summary.empty() ? caption_of(view) : kind_caption(view) + " It reads: " + as_sentence(summary);
 }
 
 }  // namespace attoscope

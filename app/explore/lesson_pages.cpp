@@ -190,11 +190,11 @@ std::string step_link(const Lesson& lesson, int step) {
   return link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
 }
 
-std::string figure_html(const Lesson& lesson, int step, const LessonView& view, const SaidOfView& said) {
+std::string figure_html(const Lesson& lesson, int step, const LessonView& view, const SummaryOfView& summary) {
   std::string html = has_parts(view) ? "<figure class=\"strip\">" : "<figure>";
   for (const PageView& v : pictures_of(view)) {
     if (v.narrow && !has_parts(view)) continue;
-    const std::string line = said(v), picture = picture_html(lesson, v, description_of(view, line));
+    const std::string line = summary(v), picture = picture_html(lesson, v, description_of(view, line));
     html +=
         has_parts(view) ? "<div>" + picture + "<p class=\"part\">" + html_escaped(as_sentence(line)) + "</p></div>" : picture;
   }
@@ -203,7 +203,7 @@ std::string figure_html(const Lesson& lesson, int step, const LessonView& view, 
 }
 
 std::string block_html(const Lesson& lesson, int step, const LessonBlock& block, const AnswerLesson& answer,
-                       const SaidOfView& said) {
+                       const SummaryOfView& summary) {
   if (block.view.empty())
     return html_of(block.markdown, [&](int i) {
       return i >= 0 && i < static_cast<int>(block.numbers.size())
@@ -213,7 +213,7 @@ std::string block_html(const Lesson& lesson, int step, const LessonBlock& block,
   const LessonView& view = block.view.front();
   if (!view.problem.empty()) return "<p>" + html_escaped(view.problem) + "</p>\n";
   if (view.kind == LessonViewKind::exercise) return exercise_html(view, answer);
-  return view.kind == LessonViewKind::quiz ? quiz_html(view, answer) : figure_html(lesson, step, view, said);
+  return view.kind == LessonViewKind::quiz ? quiz_html(view, answer) : figure_html(lesson, step, view, summary);
 }
 
 std::string turning(const Lessons& lessons, std::size_t index) {
@@ -270,12 +270,12 @@ Session session_of(const LessonQuestion& question) {
   return session;
 }
 
-std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said) {
+std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SummaryOfView& summary) {
   const Lesson& lesson = lessons[index];
   std::string body = turning(lessons, index) + "<h1>" + html_escaped(lesson.title) + "</h1>\n" + needs_html(lesson);
   for (int i = 0; const LessonStep& step : lesson.steps) {
     body += "<section>\n<h2>" + html_escaped(step.title) + "</h2>\n";
-    for (const LessonBlock& block : step.blocks) body += block_html(lesson, i, block, answer, said);
+    for (const LessonBlock& block : step.blocks) body += block_html(lesson, i, block, answer, summary);
     body += "</section>\n";
     ++i;
   }
@@ -307,16 +307,16 @@ void write_lesson_pages(const std::string& directory, std::ostream& out) {
       return known.emplace_back(std::make_shared<const LessonAnswer>(answer(q, {.cache = &cache})));
     };
     const std::vector<PageView> views = pictures_of(lessons[i]);
-    std::map<std::string, std::string> said;
+    std::map<std::string, std::string> summary;
     for (const Theme theme : themes) {
       const std::vector<PagePicture> pictures = render_views(views, theme, find);
       for (std::size_t v = 0; v < views.size(); ++v) {
         files.add(place(view_picture_name(lessons[i], views[v], theme)), to_png(pictures[v].picture));
-        said[view_picture_name(lessons[i], views[v], Theme::light)] = pictures[v].said;
+        summary[view_picture_name(lessons[i], views[v], Theme::light)] = pictures[v].summary;
       }
     }
-    const auto said_of = [&](const PageView& v) { return said[view_picture_name(lessons[i], v, Theme::light)]; };
-    files.add(place(file_of(lessons[i])), lesson_page(lessons, i, find, said_of));
+    const auto summary_of = [&](const PageView& v) { return summary[view_picture_name(lessons[i], v, Theme::light)]; };
+    files.add(place(file_of(lessons[i])), lesson_page(lessons, i, find, summary_of));
     out << lessons[i].name << ": " << views.size() << " pictures in two themes\n" << std::flush;
   }
   files.add(place("index.html"), lessons_index(lessons));

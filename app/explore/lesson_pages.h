@@ -14,7 +14,7 @@
 namespace attoscope {
 
 /// Returns the line of text in a view's picture; empty: none.
-using SaidOfView = std::function<std::string(const PageView&)>;
+using SummaryOfView = std::function<std::string(const PageView&)>;
 
 /// HTML of paragraphs, lists, tables, headings, fenced code, emphasis, code, links and formulas. Lines that begin with "> " are
 /// about the window's controls and are left out. `number(i)` returns the HTML of the live number `<numI/>`. Throws
@@ -23,7 +23,7 @@ std::string html_of(std::string_view markdown, const std::function<std::string(i
 
 /// The page of lesson `index`; its pictures have the names of `view_picture_name`. Throws std::invalid_argument with one
 /// sentence on an unknown formula.
-std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said);
+std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SummaryOfView& summary);
 /// The list of all lessons.
 std::string lessons_index(const Lessons& lessons);
 /// Pictures of a view: one for each page width, or several steps of a stepper; none of a quiz or an exercise, which are text.
@@ -35,7 +35,7 @@ std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme 
 std::string caption_of(const LessonView& view);
 
 /// The caption and the line that the picture says about itself, for those who cannot see it.
-std::string description_of(const LessonView& view, const std::string& said);
+std::string description_of(const LessonView& view, const std::string& summary);
 
 /// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
 Session session_of(const LessonQuestion& question);

@@ -275,7 +275,7 @@ std::size_t bytes_of(const LessonAnswer& a) {
 }
 
 /// Computes answers in the order of the questions and publishes each; drops the oldest that no page asks for.
-class Desk {
+class AnswerStore {
  public:
   using Published = std::shared_ptr<const LessonAnswers>;
 
@@ -310,25 +310,25 @@ class Desk {
 
 }  // namespace
 
-LessonDesk::LessonDesk(std::function<void()> published)
-    : worker_([desk = std::make_shared<Desk>()](
+LessonAnswerer::LessonAnswerer(std::function<void()> published)
+    : worker_([store = std::make_shared<AnswerStore>()](
                   const Questions& q, const Cancelled& cancelled,
-                  const std::function<void(Desk::Published)>& publish) { return (*desk)(q, cancelled, publish); },
+                  const std::function<void(AnswerStore::Published)>& publish) { return (*store)(q, cancelled, publish); },
               std::move(published)) {}
 
-const std::shared_ptr<const Lessons>& LessonDesk::lessons() {
+const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() {
   if (!lessons_) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
   return lessons_;
 }
 
-void LessonDesk::ask(const std::vector<LessonQuestion>& questions) {
+void LessonAnswerer::ask(const std::vector<LessonQuestion>& questions) {
   if (questions == asked_) return;
   asked_ = questions;
   const auto known = [this](const LessonQuestion& q) { return answer_of(answers_.get(), q) != nullptr; };
   if (!std::ranges::all_of(questions, known)) worker_.submit(questions);
 }
 
-void LessonDesk::update() {
+void LessonAnswerer::update() {
   if (auto answers = worker_.take(); answers && *answers) answers_ = std::move(*answers);
 }
 

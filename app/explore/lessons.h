@@ -29,10 +29,10 @@ LessonQuestion parse_live(std::string_view target);
 LessonAnswer answer(const LessonQuestion& question, const Options& options);
 
 /// Computes answers for the page on screen on a thread, and keeps them.
-class LessonDesk {
+class LessonAnswerer {
  public:
   /// Another thread calls `published` whenever `update` has something to take.
-  explicit LessonDesk(std::function<void()> published);
+  explicit LessonAnswerer(std::function<void()> published);
 
   /// The shipped lessons, read on the first call.
   const std::shared_ptr<const Lessons>& lessons();

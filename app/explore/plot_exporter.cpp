@@ -15,7 +15,7 @@
 #include "app/words/devices.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/widgets/stale.h"
+#include "ui/widgets/progress.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope {

@@ -43,7 +43,7 @@ namespace {
 constexpr int settling_frames = 8;
 
 /// Input of the panels: an answer, and nothing in progress.
-PanelInput input_of(const Session& session, std::shared_ptr<const Result> result, const Shot& shot) {
+PanelInput input_of(const Session& session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
   const Input& asked = session.experiment.problem.input;
   PanelInput input;
   const std::string cpu = device_name();
@@ -171,7 +171,7 @@ class PageStudio {
       gui_.draw(palette(theme_).background);
       texture_.end_frame();
     }
-    return {cut_out(screen.read()), state->learn->views[wanted.view.index].said};
+    return {cut_out(screen.read()), state->learn->views[wanted.view.index].summary};
   }
 
  private:
@@ -196,12 +196,12 @@ std::vector<PagePicture> render_views(std::span<const PageView> views, Theme the
   return pictures;
 }
 
-void render(Session session, std::shared_ptr<const Result> result, const Shot& shot) {
+void render(Session session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
   const PanelInput input = input_of(session, std::move(result), shot);
   write_png(shot.file, draw(std::move(session), input, shot.width, shot.height));
 }
 
-void render(Session session, const Shot& shot) {
+void render(Session session, const WindowPicture& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));

@@ -15,7 +15,7 @@
 namespace attoscope {
 
 /// A picture of the window to be written.
-struct Shot {
+struct WindowPicture {
   std::string file{};  ///< path of the PNG
   int width = 1600, height = 1000;
   std::string example_file{};  ///< path of the shipped tensors; empty: none
@@ -23,10 +23,10 @@ struct Shot {
 
 /// Draws the session with its answer (null: none yet) and writes a PNG beside its place, then renames it. Throws
 /// std::runtime_error with one sentence.
-void render(Session session, std::shared_ptr<const Result> result, const Shot& shot);
+void render(Session session, std::shared_ptr<const Result> result, const WindowPicture& shot);
 
 /// The same, after computing the answer. Reads the input's tensors.
-void render(Session session, const Shot& shot);
+void render(Session session, const WindowPicture& shot);
 
 /// Returns the answer to a lesson's question, possibly cached.
 using AnswerLesson = std::function<LessonAnswerPtr(const LessonQuestion&)>;
@@ -39,7 +39,7 @@ struct PageView {
 };
 struct PagePicture {
   Picture picture;
-  std::string said;  ///< line of text in the view; may be empty
+  std::string summary;  ///< line of text in the view; may be empty
 };
 
 /// Each view as a picture without controls. Throws std::runtime_error with one sentence.

@@ -30,60 +30,64 @@ bool is_quick(const std::string& file) {
   return error || size <= quick_text;
 }
 
-void open_session(const std::string& file, const SessionDesk& desk) {
-  const auto read = [file, desk](const ReadWatch&) -> FileReader::Then {
-    return [opened = SessionStore::read(file), desk](Session& session) {
-      desk.explorer.adopt(session, desk.store.open(opened), opened.remarks);
+void open_session(const std::string& file, const SessionContext& context) {
+  const auto read = [file, context](const ReadWatch&) -> FileReader::Then {
+    return [opened = SessionStore::read(file), context](Session& session) {
+      context.explorer.adopt(session, context.store.open(opened), opened.remarks);
     };
   };
-  desk.explorer.read(desk.session, is_quick(file), read);
+  context.explorer.read(context.session, is_quick(file), read);
 }
 
-void save_session(const std::string& file, const SessionDesk& desk) {
-  attempt(desk.explorer, [&] {
-    desk.explorer.show_notice(desk.store.save(desk.session, file));
-    desk.explorer.show_error("");
+void save_session(const std::string& file, const SessionContext& context) {
+  attempt(context.explorer, [&] {
+    context.explorer.show_notice(context.store.save(context.session, file));
+    context.explorer.show_error("");
   });
 }
 
-void ask_desktop(FileDialog::Purpose purpose, const SessionDesk& desk) {
-  desk.dialog.ask({purpose, desk.store.files(desk.session).file});
+void ask_desktop(FileDialog::Purpose purpose, const SessionContext& context) {
+  context.dialog.ask({purpose, context.store.files(context.session).file});
 }
 
-void handle(const SessionRequest& request, const SessionDesk& desk) {
+void handle(const SessionRequest& request, const SessionContext& context) {
   switch (request.act) {
     case SessionRequest::Act::fresh:
-      return attempt(desk.explorer, [&] { desk.explorer.adopt(desk.session, desk.store.fresh(desk.session), {}); });
+      return attempt(context.explorer,
+                     [&] { context.explorer.adopt(context.session, context.store.fresh(context.session), {}); });
     case SessionRequest::Act::open:
-      return request.file.empty() ? ask_desktop(FileDialog::Purpose::open_session, desk) : open_session(request.file, desk);
+      return request.file.empty() ? ask_desktop(FileDialog::Purpose::open_session, context)
+                                  : open_session(request.file, context);
     case SessionRequest::Act::save:
-      if (desk.store.has_file(desk.session)) return save_session("", desk);
+      if (context.store.has_file(context.session)) return save_session("", context);
       [[fallthrough]];
     case SessionRequest::Act::save_as:
-      return request.file.empty() ? ask_desktop(FileDialog::Purpose::save_session, desk) : save_session(request.file, desk);
+      return request.file.empty() ? ask_desktop(FileDialog::Purpose::save_session, context)
+                                  : save_session(request.file, context);
   }
 }
 
-void handle(const TrainRequest& request, const SessionDesk& desk) {
+void handle(const TrainRequest& request, const SessionContext& context) {
   using Act = TrainRequest::Act;
   if (!request.file.empty() || (request.act != Act::save && request.act != Act::open))
-    return desk.train.handle(request, desk.session);
-  desk.dialog.ask({request.act == Act::save ? FileDialog::Purpose::save_checkpoint : FileDialog::Purpose::open_checkpoint, ""});
+    return context.train.handle(request, context.session);
+  context.dialog.ask(
+      {request.act == Act::save ? FileDialog::Purpose::save_checkpoint : FileDialog::Purpose::open_checkpoint, ""});
 }
 
-void take_chosen(const SessionDesk& desk) {
-  attempt(desk.explorer, [&] {
-    const std::optional<FileDialog::Answer> answer = desk.dialog.take();
+void take_chosen(const SessionContext& context) {
+  attempt(context.explorer, [&] {
+    const std::optional<FileDialog::Answer> answer = context.dialog.take();
     if (!answer || answer->file.empty()) return;
     switch (answer->purpose) {
       case FileDialog::Purpose::open_session:
-        return open_session(answer->file, desk);
+        return open_session(answer->file, context);
       case FileDialog::Purpose::save_session:
-        return save_session(answer->file, desk);
+        return save_session(answer->file, context);
       case FileDialog::Purpose::open_checkpoint:
-        return handle(TrainRequest{.act = TrainRequest::Act::open, .file = answer->file}, desk);
+        return handle(TrainRequest{.act = TrainRequest::Act::open, .file = answer->file}, context);
       case FileDialog::Purpose::save_checkpoint:
-        return handle(TrainRequest{.act = TrainRequest::Act::save, .file = answer->file}, desk);
+        return handle(TrainRequest{.act = TrainRequest::Act::save, .file = answer->file}, context);
     }
   });
 }
@@ -111,15 +115,15 @@ void open_number(const LessonQuestion& question, Session& session, Explorer& exp
 }
 
 /// Opens captured Q, K, V in Explore with the experiment that computed them.
-void open_captured(const CapturedFile& captured, const SessionDesk& desk) {
-  Session opened = desk.session;
+void open_captured(const CapturedFile& captured, const SessionContext& context) {
+  Session opened = context.session;
   opened.experiment = captured.experiment;
   opened.view.square_tiles &= has_square_tiles(captured.experiment.a);
-  desk.explorer.open(opened, captured.file);
+  context.explorer.open(opened, captured.file);
   if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // an error is shown already
   opened.view.workspace = Workspace::explore;
-  desk.session = std::move(opened);
-  desk.explorer.show_notice("Q, K and V of " + captured.title + ".");
+  context.session = std::move(opened);
+  context.explorer.show_notice("Q, K and V of " + captured.title + ".");
 }
 
 }  // namespace
@@ -147,41 +151,41 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   explorer.show_notice("The session is on the clipboard as text; Ctrl+V brings it back.");
 }
 
-void open_files(const std::vector<std::string>& files, const SessionDesk& desk, bool keeps_format) {
-  if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), desk);
-  desk.explorer.open_dropped(desk.session, files, keeps_format);
+void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format) {
+  if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), context);
+  context.explorer.open_dropped(context.session, files, keeps_format);
 }
 
-void open_sent(const LinkMessage& message, const SessionDesk& desk) {
-  if (!message.session.empty()) return desk.explorer.follow_link(desk.session, message.session);
-  attempt(desk.explorer, [&] {
+void open_sent(const LinkMessage& message, const SessionContext& context) {
+  if (!message.session.empty()) return context.explorer.follow_link(context.session, message.session);
+  attempt(context.explorer, [&] {
     ExperimentOptions options;
     options.typed = message.settings;
-    Experiment e = desk.session.experiment;
+    Experiment e = context.session.experiment;
     set_problem(e.problem, options);
     if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
-    desk.session.experiment = std::move(e);
-    desk.session.view.workspace = Workspace::explore;
-    open_files(message.files, desk, options.find("format") != nullptr);
+    context.session.experiment = std::move(e);
+    context.session.view.workspace = Workspace::explore;
+    open_files(message.files, context, options.find("format") != nullptr);
   });
 }
 
-void take_trained(const SessionDesk& desk) {
-  if (std::optional<std::string> note = desk.train.take_note()) desk.explorer.show_notice(std::move(*note));
-  if (const std::optional<CapturedFile> captured = desk.train.take_captured()) open_captured(*captured, desk);
+void take_trained(const SessionContext& context) {
+  if (std::optional<std::string> note = context.train.take_note()) context.explorer.show_notice(std::move(*note));
+  if (const std::optional<CapturedFile> captured = context.train.take_captured()) open_captured(*captured, context);
 }
 
-void handle_sessions(const Requests& requests, const SessionDesk& desk) {
-  handle(requests.train, desk);
-  if (requests.files.session) handle(*requests.files.session, desk);
-  if (requests.files.list_sessions) desk.store.look_for_recent();
-  if (requests.remarks_read) desk.explorer.forget_remarks();
-  if (!requests.files.tensors.empty()) open_files({requests.files.tensors}, desk);
-  take_chosen(desk);
+void handle_sessions(const Requests& requests, const SessionContext& context) {
+  handle(requests.train, context);
+  if (requests.files.session) handle(*requests.files.session, context);
+  if (requests.files.list_sessions) context.store.look_for_recent();
+  if (requests.remarks_read) context.explorer.forget_remarks();
+  if (!requests.files.tensors.empty()) open_files({requests.files.tensors}, context);
+  take_chosen(context);
 }
 
-void autosave(const SessionDesk& desk, double now, bool at_once) {
-  attempt(desk.explorer, [&] { desk.store.autosave(desk.session, now, at_once); });
+void autosave(const SessionContext& context, double now, bool at_once) {
+  attempt(context.explorer, [&] { context.store.autosave(context.session, now, at_once); });
 }
 
 SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog) {

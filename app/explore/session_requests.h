@@ -15,7 +15,7 @@
 namespace attoscope {
 
 /// A session and the objects that open and save it. The explorer shows errors; the session then stays unchanged.
-struct SessionDesk {
+struct SessionContext {
   Session& session;
   Explorer& explorer;
   SessionStore& store;
@@ -28,19 +28,19 @@ struct SessionDesk {
 void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter);
 
 /// Opens a session file, tensors, a kernel's output, or three .npy that belong together.
-void open_files(const std::vector<std::string>& files, const SessionDesk& desk, bool keeps_format = false);
+void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format = false);
 
 /// Applies another program's message or a clicked link: sets its settings and opens its files in Explore, or shows its session.
-void open_sent(const LinkMessage& message, const SessionDesk& desk);
+void open_sent(const LinkMessage& message, const SessionContext& context);
 
 /// Reports trainings that were trained, saved or opened since the last call, and opens captured Q, K, V in Explore.
-void take_trained(const SessionDesk& desk);
+void take_trained(const SessionContext& context);
 
 /// Executes requests on sessions and trainings, and choices in the file dialog since the last call.
-void handle_sessions(const Requests& requests, const SessionDesk& desk);
+void handle_sessions(const Requests& requests, const SessionContext& context);
 
 /// Saves the last session at once, or if it changed a minute ago. `now` in seconds.
-void autosave(const SessionDesk& desk, double now, bool at_once);
+void autosave(const SessionContext& context, double now, bool at_once);
 
 /// Session files for the panels.
 SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog);

@@ -13,7 +13,7 @@
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/questions/scores.h"
-#include "ui/picture/thumbnail.h"
+#include "ui/picture/heatmap_view.h"
 
 namespace attoscope {
 namespace {

@@ -11,7 +11,7 @@
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/gpu_check.h"
 #include "kernels/questions/invariance.h"
-#include "ui/frame/head_verdict.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "app/figures/gnuplot_text.h"
-#include "ui/frame/light_maps.h"
+#include "ui/frame/pixel_image.h"
 
 namespace attoscope {
 namespace {

@@ -13,7 +13,7 @@
 #include "app/sweep/sweep.h"
 #include "app/train/train_figures.h"
 #include "kernels/train/record.h"
-#include "ui/session/figure_choice.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 

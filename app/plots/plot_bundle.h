@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/experiment/result.h"
-#include "ui/session/figure_choice.h"
 #include "ui/session/session.h"
 
 namespace attoscope {

@@ -22,11 +22,7 @@
 #include "ui/frame/sweep_heat.h"
 #include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/rescale_values.h"
-#include "ui/picture/score_window.h"
-#include "ui/recurrence/panels.h"
-#include "ui/recurrence/tile_range.h"
-#include "ui/statistics/panels.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/sweep/series.h"
 #include "ui/train/series.h"
@@ -159,11 +155,9 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
       throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
     return {"Change of a's mean error if one step were exact", {why_panel(*data.why)}};
   }
-  const Palette& colours = palette(Theme::light);
-  const TrafficOfAll all = traffic_of_all(r, colours);
-  return {
-      "Bytes between HBM and the chip, and the roofline of a data sheet",
-      {bytes_panel(all, colours), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)], colours)}};
+  const TrafficOfAll all = traffic_of_all(r);
+  return {"Bytes between HBM and the chip, and the roofline of a data sheet",
+          {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};
 }
 
 /// A figure of the plot's name, as wide as the session wants it.

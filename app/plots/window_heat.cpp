@@ -10,8 +10,6 @@
 
 #include "kernels/experiment/rules.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/rescale_values.h"
-#include "ui/picture/score_window.h"
 #include "ui/widgets/colours.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"

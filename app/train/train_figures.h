@@ -11,7 +11,7 @@
 
 #include "app/figures/figure.h"
 #include "kernels/train/record.h"
-#include "ui/session/figure_choice.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 

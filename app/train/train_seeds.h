@@ -11,7 +11,7 @@
 #include "app/json/json.h"
 #include "app/train/trained.h"
 #include "kernels/train/record.h"
-#include "ui/session/train_look.h"  // max_train_seeds
+#include "ui/session/session.h"  // max_train_seeds
 
 namespace attoscope {
 

@@ -287,7 +287,7 @@ TEST(LessonPages, PaintNoControls) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const LessonView& view = views[i].view;
     EXPECT_TRUE(view.problem.empty()) << view.problem;
-    EXPECT_EQ(pictures[i].said.empty(), view.kind == LessonViewKind::code) << name(view.kind) << " " << pictures[i].said;
+    EXPECT_EQ(pictures[i].summary.empty(), view.kind == LessonViewKind::code) << name(view.kind) << " " << pictures[i].summary;
     EXPECT_LE(pictures[i].picture.width, views[i].narrow ? 640 : 1320);
     EXPECT_LT(pictures[i].picture.height, views[i].narrow ? 2500 : 1600) << "the ground around it is cut off";
   }
@@ -299,12 +299,12 @@ TEST(LessonPages, SteppersAreShownAtSeveralSteps) {
   resolve(lesson);
   std::vector<PageView> views = pictures_of(lesson);
   views.resize(page_parts);
-  std::set<std::string> said;
+  std::set<std::string> summary;
   const std::vector<PagePicture> pictures = render_views(views, Theme::dark, computed);
-  for (const PagePicture& p : pictures) said.insert(p.said);
-  EXPECT_EQ(said.size(), 4u);
-  EXPECT_THAT(pictures.front().said, Not(HasSubstr("Step 0 of")));
-  EXPECT_THAT(pictures.back().said, HasSubstr("after the last score"));
+  for (const PagePicture& p : pictures) summary.insert(p.summary);
+  EXPECT_EQ(summary.size(), 4u);
+  EXPECT_THAT(pictures.front().summary, Not(HasSubstr("Step 0 of")));
+  EXPECT_THAT(pictures.back().summary, HasSubstr("after the last score"));
 }
 
 TEST(LessonPages, DrawEachViewAlone) {

@@ -243,8 +243,8 @@ TEST(LessonAnswers, SayWhyThereIsNone) {
   EXPECT_THAT(answer(q, {}).problem, HasSubstr("/nowhere.safetensors"));
 }
 
-TEST(LessonDesk, AnswersWhatIsAskedOnAThreadOfItsOwn) {
-  LessonDesk desk([] {});
+TEST(LessonAnswerer, AnswersWhatIsAskedOnAThreadOfItsOwn) {
+  LessonAnswerer desk([] {});
   LessonQuestion small{.experiment = lesson_experiment(), .measure = "rescales"}, other = small;
   small.experiment.problem.n = other.experiment.problem.n = 64;
   other.experiment.a.block_k = other.experiment.b.block_k = 16;
@@ -262,8 +262,8 @@ TEST(LessonDesk, AnswersWhatIsAskedOnAThreadOfItsOwn) {
   EXPECT_FALSE(desk.busy()) << "what is known is not asked again";
 }
 
-TEST(LessonDesk, ForgetsTheOldestWhereAnswersAreLarge) {
-  LessonDesk desk([] {});
+TEST(LessonAnswerer, ForgetsTheOldestWhereAnswersAreLarge) {
+  LessonAnswerer desk([] {});
   LessonQuestion wide{.experiment = lesson_experiment()};
   wide.experiment.problem.n = 64;
   wide.experiment.problem.d = 1024;  // inputs, golden, a and b: 3 MB

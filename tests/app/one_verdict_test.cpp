@@ -18,7 +18,6 @@
 #include "tests/support/eventually.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
-#include "ui/frame/head_verdict.h"
 #include "ui/frame/loaded_output.h"
 
 namespace attoscope::testing {

@@ -81,7 +81,7 @@ void Stage::update() {
   explorer_->update(session);
   sweeper_->update(session, explorer_->computing());
   train_->update(session, explorer_->computing());
-  take_trained(desk());
+  take_trained(context());
 }
 
 void Stage::draw() {
@@ -112,7 +112,7 @@ void Stage::draw() {
   texture_->end_frame();
   asked_to_quit |= requests.quit;
   handle(requests, session, *explorer_, exporter);
-  handle_sessions(requests, desk());
+  handle_sessions(requests, context());
   if (std::string why = sweeper_->handle(requests, session); !why.empty()) explorer_->show_error(std::move(why));
   if (wanted) picture_ = corner(screen_->read(), width_, height_);
 }

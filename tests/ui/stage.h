@@ -52,7 +52,7 @@ class Stage {
   void take_picture() { picture_.reset(); }
   const std::optional<Picture>& picture() const { return picture_; }
   Explorer& explorer() { return *explorer_; }
-  SessionDesk desk() { return {session, *explorer_, *sessions_, *dialog_, *train_}; }
+  SessionContext context() { return {session, *explorer_, *sessions_, *dialog_, *train_}; }
   Sweeper& sweeper() { return *sweeper_; }
   TrainDesk& train() { return *train_; }
   /// Input of the panels.

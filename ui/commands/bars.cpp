@@ -4,26 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <functional>
 #include <vector>
 
 #include "kernels/experiment/result.h"
-#include "ui/commands/figures_menu.h"
-#include "ui/commands/session_menu.h"
-#include "ui/commands/workspaces.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/words.h"
-#include "ui/train/series.h"
 #include "ui/train/words.h"
 #include "ui/widgets/progress.h"
-#include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -50,48 +41,47 @@ bool begin_bar(const char* name, float y, float height) {
   return open;
 }
 
-void scale_buttons(View& view, const Palette& colours) {
-  if (quiet_button("−###smaller", colours, px(26))) view.ui_scale = std::max(0.75, view.ui_scale - 0.125);
+void scale_buttons(View& view) {
+  if (quiet_button("−###smaller", px(26))) view.ui_scale = std::max(0.75, view.ui_scale - 0.125);
   explain("Everything smaller. Key −.");
   ImGui::SameLine(0, 0);
   const WithFace f(Face::mono);
-  if (quiet_button(fmt::format("{:.0f} %###UI scale", view.ui_scale * 100).c_str(), colours, px(52))) view.ui_scale = 1;
+  if (quiet_button(fmt::format("{:.0f} %###UI scale", view.ui_scale * 100).c_str(), px(52))) view.ui_scale = 1;
   explain("The size of text and controls. Click: 100 %.");
   ImGui::SameLine(0, 0);
-  if (quiet_button("+###larger", colours, px(26))) view.ui_scale = std::min(3.0, view.ui_scale + 0.125);
+  if (quiet_button("+###larger", px(26))) view.ui_scale = std::min(3.0, view.ui_scale + 0.125);
   explain("Everything larger. Key +.");
 }
 
 /// A quiet button with a tooltip.
-bool bar_button(const char* text, float width, const char* what, const Palette& colours, bool possible = true) {
+bool bar_button(const char* text, float width, const char* what, bool possible = true) {
   ImGui::BeginDisabled(!possible);
-  const bool pressed = quiet_button(text, colours, px(width));
+  const bool pressed = quiet_button(text, px(width));
   ImGui::EndDisabled();
   explain(what);
   return pressed;
 }
 
-void undo_buttons(Session& session, History& history, const Palette& colours) {
-  if (bar_button("undo###undo", 42, "Undoes the last change of anything. A drag is one change. Ctrl+Z.", colours,
+void undo_buttons(Session& session, History& history) {
+  if (bar_button("undo###undo", 42, "Undoes the last change of anything. A drag is one change. Ctrl+Z.",
                  history.can_undo(session)))
     history.undo(session);
   ImGui::SameLine(0, 0);
-  if (bar_button("redo###redo", 42, "Repeats what was undone. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
+  if (bar_button("redo###redo", 42, "Repeats what was undone. Ctrl+Shift+Z or Ctrl+Y.", history.can_redo(session)))
     history.redo(session);
 }
 
-void theme_button(View& view, const Palette& colours) {
+void theme_button(View& view) {
   const Theme now = view.theme;
   const std::string name(now == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(now)]);
-  if (bar_button((name + "###theme").c_str(), 66, "The theme: dark, light or high contrast. Click or key T: the next one.",
-                 colours))
+  if (bar_button((name + "###theme").c_str(), 66, "The theme: dark, light or high contrast. Click or key T: the next one."))
     view.theme = next(now);
 }
 
-void pins_button(Session& session, const Palette& colours) {
+void pins_button(Session& session) {
   const std::string text = fmt::format("pins {}###pins", static_cast<int>(session.pins.size()));
-  if (bar_button(text.c_str(), 62, "Experiments that were kept, with their numbers, beside the controls. Shift+K; K keeps one.",
-                 colours))
+  if (bar_button(text.c_str(), 62,
+                 "Experiments that were kept, with their numbers, beside the controls. Shift+K; K keeps one."))
     session.view.show_pins = !session.view.show_pins;
 }
 
@@ -119,7 +109,7 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
 }
 
 /// The workspaces as tabs; returns their right end.
-float draw_tabs(View& view, float x, const Palette& colours) {
+float draw_tabs(View& view, float x) {
   const ImVec2 at = ImGui::GetWindowPos();
   const float text_y = at.y + (px(bar_height) - px(15)) / 2;
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
@@ -130,71 +120,28 @@ float draw_tabs(View& view, float x, const Palette& colours) {
       view.workspace = static_cast<Workspace>(i);
     const bool hovered = ImGui::IsItemHovered();
     explain(workspaces[i].what);
-    draw_text({x + width / 2, text_y}, Face::body, current || hovered ? colours.text : colours.secondary, workspaces[i].label,
-              0.5f);
+    draw_text({x + width / 2, text_y}, Face::body, current || hovered ? colours().text : colours().secondary,
+              workspaces[i].label, 0.5f);
     if (current)
       ImGui::GetWindowDrawList()->AddRectFilled({x, at.y + px(bar_height - 2)}, {x + width, at.y + px(bar_height)},
-                                                colours.accent);
+                                                colours().accent);
     x += width;
   }
   return x;
 }
 
 /// The program's name, if room is left beside tabs and buttons; returns its right end.
-float draw_title(const Palette& colours) {
+float draw_title() {
   constexpr float roomy = 720;
   const ImVec2 at = ImGui::GetWindowPos();
   const float x = at.x + px(12);
   if (ImGui::GetWindowWidth() < px(roomy)) return x;
   ImGui::PushFont(fonts().semibold, size::body);
   const ImVec2 extent = ImGui::CalcTextSize("Attoscope");
-  ImGui::GetWindowDrawList()->AddText({x, at.y + (px(bar_height) - px(15)) / 2}, colours.text, "Attoscope");
+  ImGui::GetWindowDrawList()->AddText({x, at.y + (px(bar_height) - px(15)) / 2}, colours().text, "Attoscope");
   ImGui::PopFont();
   return x + extent.x + px(24);
 }
-
-}  // namespace
-
-void draw_top_bar(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
-    const ImVec2 at = ImGui::GetWindowPos();
-    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
-                                        colours.line);
-    const float left = draw_tabs(session.view, draw_title(colours), colours);
-    const std::vector<Group> groups{
-        {session_button_width, 10, [&] { session_button(input, state, colours, requests); }},
-        {98, 7,
-         [&] {
-           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /.", colours))
-             state.popups.palette.asked = true;
-         }},
-        {64, 6, [&] { presets_button(session, input, state, colours); }},
-        {78, 5, [&] { figures_button(session.view, input, colours, requests); }},
-        {62, 5, [&] { pins_button(session, colours); }},
-        {84, 8, [&] { undo_buttons(session, state.history, colours); }},
-        {46, 1,
-         [&] {
-           if (bar_button("save###save", 46,
-                          "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
-                          "mouse. F12.",
-                          colours))
-             requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
-         }},
-        {66, 3, [&] { theme_button(session.view, colours); }},
-        {104, 4, [&] { scale_buttons(session.view, colours); }},
-        {54, 9,
-         [&] {
-           if (bar_button("keys###help", 54, "All keys. Key H.", colours)) state.popups.help = !state.popups.help;
-         }},
-    };
-    const float right = at.x + view->Size.x - px(4);
-    draw_groups(groups, right, right - left - px(16), at.y + px(4));
-  }
-  ImGui::End();
-}
-
-namespace {
 
 /// Items of the status bar from the left. Each has a minimal width, so that nothing moves when a text changes.
 class StatusItems {
@@ -203,8 +150,7 @@ class StatusItems {
 
   void add(Face face, Colour colour, const std::string& text, float least, const char* what) {
     const float width = std::max(least, text_width(face, text));
-    ImGui::SetCursorScreenPos({x_, at_.y});
-    ImGui::Dummy({width, height_});
+    take_room({x_, at_.y}, {width, height_});
     explain(what);
     draw_text({x_, at_.y + (height_ - line_height(face)) / 2}, face, colour, text);
     x_ += width + px(22);
@@ -258,12 +204,12 @@ std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInpu
 }
 
 /// Adds all numbers, or none if they would reach beyond `end`.
-void add_numbers(StatusItems& items, const std::vector<StatusNumber>& numbers, float end, const Palette& colours) {
+void add_numbers(StatusItems& items, const std::vector<StatusNumber>& numbers, float end) {
   float width = 0;
   for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
   if (items.x() + width >= end) return;  // no room beside the message
   for (const StatusNumber& n : numbers)
-    items.add(Face::mono_small, n.lit ? colours.accent : colours.secondary, n.text, px(n.width), n.what.c_str());
+    items.add(Face::mono_small, n.lit ? colours().accent : colours().secondary, n.text, px(n.width), n.what.c_str());
 }
 
 /// Device that computed the numbers of the workspace on show.
@@ -273,6 +219,44 @@ const std::string& shown_device(const Session& session, const PanelInput& input)
 }
 
 }  // namespace
+
+void draw_top_bar(const Frame& frame) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
+    const ImVec2 at = ImGui::GetWindowPos();
+    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
+                                        colours().line);
+    const float left = draw_tabs(frame.session.view, draw_title());
+    const std::vector<Group> groups{
+        {session_button_width, 10, [&] { session_button(frame.input, frame.state, frame.requests); }},
+        {98, 7,
+         [&] {
+           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /."))
+             frame.state.popups.palette.asked = true;
+         }},
+        {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},
+        {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
+        {62, 5, [&] { pins_button(frame.session); }},
+        {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
+        {46, 1,
+         [&] {
+           if (bar_button("save###save", 46,
+                          "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
+                          "mouse. F12."))
+             frame.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
+         }},
+        {66, 3, [&] { theme_button(frame.session.view); }},
+        {104, 4, [&] { scale_buttons(frame.session.view); }},
+        {54, 9,
+         [&] {
+           if (bar_button("keys###help", 54, "All keys. Key H.")) frame.state.popups.help = !frame.state.popups.help;
+         }},
+    };
+    const float right = at.x + view->Size.x - px(4);
+    draw_groups(groups, right, right - left - px(16), at.y + px(4));
+  }
+  ImGui::End();
+}
 
 std::vector<StatusNumber> status_numbers(const Session& session, const PanelInput& input) {
   switch (session.view.workspace) {
@@ -288,28 +272,28 @@ std::vector<StatusNumber> status_numbers(const Session& session, const PanelInpu
   return {};
 }
 
-void draw_status_bar(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_status_bar(const Session& session, const PanelInput& input, Requests& requests) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const float height = px(26);
   if (begin_bar("Status bar", view->Pos.y + view->Size.y - height, height)) {
     const ImVec2 at = ImGui::GetWindowPos();
-    ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours.line);
+    ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours().line);
     StatusItems items(height);
-    items.add(Face::small, colours.secondary, shown_device(session, input), 0, "The device that computes.");
+    items.add(Face::small, colours().secondary, shown_device(session, input), 0, "The device that computes.");
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;
-    add_numbers(items, status_numbers(session, input), right - text_width(Face::small, input.messages.error), colours);
+    add_numbers(items, status_numbers(session, input), right - text_width(Face::small, input.messages.error));
     const std::string hint = "drop a .safetensors or .npy file anywhere";
     const float hint_left = right - text_width(Face::small, hint);
     if (!sentence.empty())
-      items.add(Face::small, input.messages.error.empty() ? colours.good : colours.bad,
+      items.add(Face::small, input.messages.error.empty() ? colours().good : colours().bad,
                 fitted(Face::small, sentence, std::max(px(40), right - items.x())), 0, sentence.c_str());
     else if (hint_left > items.x() && !slow)
-      draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, hint);
+      draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, hint);
     if (slow) {
       ImGui::SetCursorScreenPos({end - px(progress_width), at.y});
-      draw_progress(input, colours, height, requests);
+      draw_progress(input, height, requests);
     }
   }
   ImGui::End();

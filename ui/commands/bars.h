@@ -1,22 +1,21 @@
 /// The top bar, the status bar, and the command palette.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
-#include "ui/widgets/theme.h"
+#include "ui/frame/entries.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
-struct PanelInput;
-struct Requests;
-struct UiState;
-
 /// The top bar.
-void draw_top_bar(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_top_bar(const Frame& frame);
 
 /// The status bar: device, numbers of the workspace on show, and a message.
-void draw_status_bar(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_status_bar(const Session& session, const PanelInput& input, Requests& requests);
 
 /// A number of the status bar, its minimal width at UI scale 1, and its tooltip.
 struct StatusNumber {
@@ -29,6 +28,48 @@ struct StatusNumber {
 std::vector<StatusNumber> status_numbers(const Session& session, const PanelInput& input);
 
 /// The command palette while it is open: commands are found by typing.
-void draw_palette(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_palette(const Frame& frame);
+
+/// A button with a menu: figures to draw, their settings, and the progress of the current one.
+void figures_button(View& view, const PanelInput& input, Requests& requests);
+
+/// The session's file name without folder and ending, or "untitled".
+std::string session_name(const SessionFiles& files);
+/// Window title: a dot if unsaved, the session, the program.
+std::string window_title(const SessionFiles& files);
+
+/// Requests an action on the session's file. Opens the menu to type a path if one is needed and the desktop has no file dialog.
+void ask_session(SessionRequest::Act act, const PanelInput& input, UiState& state, Requests& requests);
+
+inline constexpr float session_button_width = 108;
+/// A button with the session's name and the menu: new, open, save, recent files, the session as text.
+void session_button(const PanelInput& input, UiState& state, Requests& requests);
+
+/// Lines of the opened session that were not understood, until dismissed.
+void draw_remarks(const PanelInput& input, Requests& requests);
+/// True while the remarks are on screen.
+bool shows_remarks(const PanelInput& input);
+
+/// All entries of the gallery.
+std::vector<GalleryEntry> gallery_entries(const PanelInput& input);
+/// Entries of the chosen kind (0: all) that match the query, best first; in their own order without a query.
+std::vector<const GalleryEntry*> found_entries(const GalleryState& state);
+/// Opens the entry in Explore: replaces the experiment, or method a.
+void apply(const GalleryEntry& entry, const PanelInput& input, Session& session, UiState& state);
+
+/// The gallery while it is open; a click applies, Esc closes.
+void draw_gallery(const Frame& frame);
+
+/// The tabs of the top bar, in the order of `Workspace`.
+inline constexpr std::array workspaces{
+    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
+    Choice{"Sweep",
+           "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    Choice{"Train",
+           "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
+           "and what that means."},
+    Choice{"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
+};
+static_assert(workspaces.size() == workspace_names.size());
 
 }  // namespace attoscope

@@ -1,6 +1,9 @@
 #include "ui/commands/commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -10,11 +13,13 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
-#include "ui/commands/offers.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/commands/bars.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/entries.h"
+#include "ui/frame/frame.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/session/settings.h"
+#include "ui/sweep/panels.h"
 
 namespace attoscope {
 
@@ -74,7 +79,7 @@ std::string short_path(const std::string& path) {
 }
 
 /// Sets a field; on failure the palette shows the reason.
-void set(KeyTarget& t, const std::string& path, const std::string& value) {
+void set(const Frame& t, const std::string& path, const std::string& value) {
   t.state.popups.palette.complaint = set_setting(t.session, path, value);
 }
 
@@ -84,7 +89,7 @@ void add_settings(const std::vector<SettingText>& list, std::vector<Command>& al
     for (const std::string& choice : s.choices) {
       std::string words = s.path + " " + std::string(alias(s.path)) + (choice == s.text ? " (now)" : "");
       all.push_back({title(s.path) + ": " + choice, std::move(words), "",
-                     [path = s.path, choice](KeyTarget& t) { set(t, path, choice); }, ""});
+                     [path = s.path, choice](const Frame& t) { set(t, path, choice); }, ""});
     }
     if (!s.expected.empty())
       all.push_back({"set " + title(s.path) + " …",
@@ -99,7 +104,7 @@ void add_policies(const Method& m, const std::string& method, std::vector<Comman
   for (const Policy& p : policies())
     if (policy_name(p.precision, m.algorithm) == p.name)
       all.push_back({method + ": policy " + std::string(p.name), "preset of " + method + ": " + std::string(p.what), "",
-                     [path = method + ".policy", name = std::string(p.name)](KeyTarget& t) { set(t, path, name); }, ""});
+                     [path = method + ".policy", name = std::string(p.name)](const Frame& t) { set(t, path, name); }, ""});
 }
 
 /// Returns an experiment with a kernel as a, or as b.
@@ -109,7 +114,7 @@ void add_kernels(std::string_view method, Change change, std::vector<Command>& a
   for (const KernelPreset& k : kernel_presets())
     all.push_back({std::string(method) + ": kernel " + std::string(k.name),
                    "whole kernel preset: " + std::string(k.what) + ", " + std::string(k.source), "",
-                   [&k, change](KeyTarget& t) { t.session.experiment = change(t.session.experiment, k); }, ""});
+                   [&k, change](const Frame& t) { t.session.experiment = change(t.session.experiment, k); }, ""});
 }
 
 /// Adds a command for each accumulator that both products of a method can have.
@@ -123,7 +128,8 @@ void add_sums(const Experiment& e, Method Experiment::* method, std::string_view
     all.push_back(
         {std::string(title) + ": sums " + std::string(name(accumulator)),
          "accumulator of q.k and P.V, " + std::string(parameter("accumulator").alias), "",
-         [method, accumulator](KeyTarget& t) { (t.session.experiment.*method).accumulator = {accumulator, accumulator}; }, ""});
+         [method, accumulator](const Frame& t) { (t.session.experiment.*method).accumulator = {accumulator, accumulator}; },
+         ""});
   }
 }
 
@@ -179,7 +185,7 @@ std::optional<Assignment> assignment(std::string_view query) {
 }
 
 /// Sets a tile size of both methods, as the window's sliders do; a square tile stays square.
-void set_tile(KeyTarget& t, const std::string& which, const std::string& value) {
+void set_tile(const Frame& t, const std::string& which, const std::string& value) {
   Session changed = t.session;
   if (std::string why = set_setting(changed, "a." + which, value); !why.empty()) {
     t.state.popups.palette.complaint = std::move(why);
@@ -193,34 +199,34 @@ void set_tile(KeyTarget& t, const std::string& which, const std::string& value) 
 }
 
 /// True if the command, tried on copies, leaves no complaint.
-bool can(const Command& command, const KeyTarget& target) {
+bool can(const Command& command, const Frame& target) {
   Session session = target.session;
   UiState state;
   Requests requests;
-  KeyTarget trial{session, state, requests, target.result, target.input};
+  const Frame trial{session, target.input, state, requests};
   command.act(trial);
   return state.popups.palette.complaint.empty();
 }
 
 /// The commands that give a field a value.
-std::vector<Command> assignments(std::string_view query, const KeyTarget& target) {
+std::vector<Command> assignments(std::string_view query, const Frame& target) {
   const std::optional<Assignment> asked = assignment(query);
   if (!asked) return {};
   std::vector<std::pair<double, Command>> ranked;
   const auto add = [&](const std::string& path, const std::string& shown, const std::string& words,
-                       std::function<void(KeyTarget&)> act) {
+                       std::function<void(const Frame&)> act) {
     Command c{"set " + shown + " to " + asked->value, words, "", std::move(act), ""};
     const double fit = fitness(asked->what, {shown + " " + path, words, "", {}, ""});
     if (fit >= 0) ranked.emplace_back(fit, std::move(c));
   };
   for (const char* side : {"block_k", "block_q"})
     add(side, side, target.session.view.square_tiles ? "square tiles of both methods" : "tiles of both methods",
-        [which = std::string(side), value = asked->value](KeyTarget& t) { set_tile(t, which, value); });
+        [which = std::string(side), value = asked->value](const Frame& t) { set_tile(t, which, value); });
   for (const SettingText& s : setting_texts(target.session))
     if (!is_internal(s) && !s.expected.empty())
       add(s.path + " " + short_path(s.path), title(s.path),
           s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
-          [path = s.path, value = asked->value](KeyTarget& t) { set(t, path, value); });
+          [path = s.path, value = asked->value](const Frame& t) { set(t, path, value); });
   std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, Command>::first);
   const bool is_gpu = std::ranges::find(accumulator_names, asked->value) != accumulator_names.end();
   const bool has_digit = !is_gpu && std::ranges::any_of(asked->value, is_digit);
@@ -230,16 +236,109 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
   return best;
 }
 
+void add_workspaces(std::vector<Command>& all) {
+  for (std::size_t i = 0; i < workspaces.size(); ++i)
+    all.push_back({"workspace: " + std::string(workspaces[i].label), "go to tab: " + std::string(workspaces[i].what), "",
+                   [i](const Frame& t) { t.session.view.workspace = static_cast<Workspace>(i); }, ""});
+}
+
+void go_to_lesson(const Frame& t, const Lesson& lesson, int step) {
+  t.session.view.workspace = Workspace::learn;
+  open_lesson(t.session.lesson, lesson, step);
+}
+
+void add_lessons(const LearnInput& learn, std::vector<Command>& all) {
+  if (!learn.lessons) return;
+  int number = 0;
+  for (const Lesson& lesson : *learn.lessons) {
+    const std::string title = fmt::format("lesson {}", ++number);
+    all.push_back({title + ": " + lesson.title, "Learn", "",
+                   [lessons = learn.lessons, &lesson](const Frame& t) { go_to_lesson(t, lesson, 0); }, "", 1 + 0.01 * number});
+    for (int step = 1; step < static_cast<int>(lesson.steps.size()); ++step)
+      all.push_back({fmt::format("{}, step {}: {}", title, step + 1, lesson.steps[static_cast<std::size_t>(step)].title),
+                     lesson.title, "",
+                     [lessons = learn.lessons, &lesson, step](const Frame& t) { go_to_lesson(t, lesson, step); }, "",
+                     2 + 0.01 * number});
+  }
+}
+
+/// Opens the text field for a path in the controls.
+void type_path(const Frame& t, PathPrompt Popups::* prompt) {
+  t.session.view.workspace = Workspace::explore;
+  (t.state.popups.*prompt).wanted_for = 3;
+}
+
+/// Commands for the loaded output of a kernel.
+void add_your_kernel(const Session& session, std::vector<Command>& all) {
+  constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
+  all.push_back(
+      {"your kernel: open its output …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::kernel); }, ""});
+  all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors", "",
+                 [](const Frame& t) { type_path(t, &Popups::file); }, ""});
+  if (session.experiment.loaded.file.empty()) return;
+  constexpr std::array<std::pair<LoadedPlace, const char*>, 3> places{
+      {{LoadedPlace::a, "a"}, {LoadedPlace::b, "b"}, {LoadedPlace::nowhere, "off"}}};
+  for (const auto& [place, text] : places)
+    all.push_back({std::string("your kernel: ") + text, "in the place of a, of b, or of neither; " + std::string(words), "",
+                   [place = place](const Frame& t) { t.session.experiment = with_loaded(t.session.experiment, place); }, ""});
+}
+
+void add_presets(const ChoicesInput& choices, std::vector<Command>& all) {
+  if (choices.probes)
+    for (const ProbeEntry& p : *choices.probes)
+      all.push_back({"preset: " + p.title, p.sentence, "", [p](const Frame& t) { ask_probe(t.session, t.state, p); }, ""});
+  for (const DeviceEntry& d : choices.devices)
+    if (d.reason.empty())
+      all.push_back({"device: " + d.spec, d.name, "", [spec = d.spec](const Frame& t) { t.session.device = spec; }, ""});
+}
+
+void add_heads(const Session& session, const PanelInput& input, std::vector<Command>& all) {
+  if (session.experiment.problem.input.kind != InputKind::tensors) return;
+  for (std::size_t i = 0; i < input.choices.tensors.head_names.size(); ++i)
+    all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
+                   [i](const Frame& t) {
+                     t.state.popups.palette.complaint = set_setting(t.session, "problem.input.index", std::to_string(i));
+                   },
+                   ""});
+}
+
+void add_kept(const Session& session, const SessionFiles& files, std::vector<Command>& all) {
+  for (const RecentSession& r : files.recent)
+    if (r.reason.empty())
+      all.push_back(
+          {"open session: " + r.file.substr(r.file.find_last_of('/') + 1), "recent file " + r.file, "",
+           [file = r.file](const Frame& t) { t.requests.files.session = SessionRequest{SessionRequest::Act::open, file}; },
+           ""});
+  for (std::size_t i = 0; i < session.pins.size(); ++i)
+    all.push_back({"pin: " + session.pins[i].name, "restore this pin", "",
+                   [i](const Frame& t) { restore_pin(t.session, static_cast<int>(i)); }, ""});
+}
+
+void add_plans_and_figures(const PanelInput& input, std::vector<Command>& all) {
+  for (std::size_t i = 0; i < ready_plans().size(); ++i)
+    all.push_back({"sweep: " + std::string(ready_plans()[i].title),
+                   "ready-made plan: " + std::string(ready_plans()[i].sentence), "",
+                   [i](const Frame& t) {
+                     t.session.view.workspace = Workspace::sweep;
+                     t.session.sweep = plan_of(ready_plans()[i], t.session.sweep);
+                   },
+                   ""});
+  if (!input.figures.entries) return;
+  for (const FigureEntry& f : *input.figures.entries)
+    all.push_back({"figure: " + f.title, "draw for print, of a paper: " + f.what, "",
+                   [name = f.name](const Frame& t) { t.requests.exports.figure = name; }, ""});
+}
+
 }  // namespace
 
-std::vector<Command> commands(const KeyTarget& target) {
+std::vector<Command> commands(const Frame& target) {
   std::vector<Command> all;
   for (const Key& key : keys())
     if (key.act != nullptr)
-      all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](KeyTarget& t) { act(t); }, ""});
+      all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](const Frame& t) { act(t); }, ""});
   all.push_back(
-      {"reset layout", "panels as wide and as high as by default", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
-  all.push_back({"UI scale 100 %", "size of text and controls", "", [](KeyTarget& t) { t.session.view.ui_scale = 1; }, ""});
+      {"reset layout", "panels as wide and as high as by default", "", [](const Frame& t) { t.session.view.panels = {}; }, ""});
+  all.push_back({"UI scale 100 %", "size of text and controls", "", [](const Frame& t) { t.session.view.ui_scale = 1; }, ""});
   add_offers(target, all);
   add_policies(target.session.experiment.a, "a", all);
   add_policies(target.session.experiment.b, "b", all);
@@ -263,7 +362,7 @@ double fitness(std::string_view query, const Command& command) {
   return sum - (command.behind >= 0 ? command.behind : 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60)));
 }
 
-std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const KeyTarget& target, std::size_t most) {
+std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const Frame& target, std::size_t most) {
   std::vector<Command> best = assignments(query, target);
   const std::optional<Assignment> asked = assignment(query);
   const std::string wanted = asked ? asked->what + " " + asked->value : std::string(query);
@@ -275,6 +374,16 @@ std::vector<Command> found(std::string_view query, const std::vector<Command>& a
   for (const auto& [fit, i] : ranked)
     if (best.size() < most) best.push_back(all[i]);
   return best;
+}
+
+void add_offers(const Frame& target, std::vector<Command>& all) {
+  add_workspaces(all);
+  add_your_kernel(target.session, all);
+  add_presets(target.input.choices, all);
+  add_heads(target.session, target.input, all);
+  add_kept(target.session, target.input.sessions, all);
+  add_lessons(target.input.learn, all);
+  add_plans_and_figures(target.input, all);
 }
 
 }  // namespace attoscope

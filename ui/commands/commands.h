@@ -2,31 +2,64 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ui/commands/keys.h"
+#include "ui/frame/frame.h"
 
 namespace attoscope {
+
+/// Scope of a key. presenting: a lesson fills the window; no other key of the table acts then.
+enum class KeyScope { everywhere, explore, train, learn, presenting };
+
+/// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.
+struct Key {
+  std::string_view keys, what;
+  int chord = 0;  ///< ImGuiKeyChord
+  void (*act)(const Frame&) = nullptr;
+  bool repeats = false;
+  KeyScope scope = KeyScope::everywhere;
+};
+
+/// All keys, in the order of the help.
+std::span<const Key> keys();
+
+/// Acts on the keys pressed in this frame, unless a text is being typed.
+void handle_keys(const Frame& target);
+
+/// The help window.
+void draw_help(bool& open);
+
+/// Gives the keyboard to the next panel on screen (`by` 1) or to the one before (-1): the top bar, then from the left to the
+/// right and downwards, the status bar last.
+void focus_panel(int by);
+
+/// Frame around the panel with the keyboard focus, while keys move the focus.
+void draw_panel_focus();
 
 struct Command {
   std::string name;  ///< "theme: light"
   std::string what;  ///< synonyms and an explanation, searched too
   std::string keys;  ///< key of the command, or ""
-  std::function<void(KeyTarget&)> act;
+  std::function<void(const Frame&)> act;
   std::string complete;  ///< if not empty, replaces the query instead of calling `act`: the beginning of an assignment
   double behind = -1;    ///< penalty among equally good matches; negative: it grows with the length of the name
 };
 
 /// All commands that need no value.
-std::vector<Command> commands(const KeyTarget& target);
+std::vector<Command> commands(const Frame& target);
 
 /// Score of `command` for `query`: higher is better, negative is no match. Every word of the query must occur in the name or
 /// the explanation, at least as letters in this order.
 double fitness(std::string_view query, const Command& command);
 
 /// Meanings of the query, best first: assignments ("set N to 4096"), then `all` ranked; at most `most`.
-std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const KeyTarget& target, std::size_t most);
+std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const Frame& target, std::size_t most);
+
+/// Workspaces, lessons and their steps, the loaded kernel and its files, presets, devices, heads, sessions, pins, plans of
+/// sweeps, figures.
+void add_offers(const Frame& target, std::vector<Command>& all);
 
 }  // namespace attoscope

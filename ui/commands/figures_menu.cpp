@@ -1,12 +1,8 @@
-#include "ui/commands/figures_menu.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "imgui.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/setting.h"
+#include "ui/commands/bars.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -20,7 +16,7 @@ constexpr float menu_width = 608;
 /// Finished share of a figure, 0 .. 1.
 double share_of(const FigureProgress& p) { return p.all == 0 ? 0 : static_cast<double>(p.done) / static_cast<double>(p.all); }
 
-void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) {
+void edit_figure_policy(FigureSettings& s, float width) {
   const WithField field(Face::mono);
   if (begin_combo("##figure policy", s.policy, width)) {
     for (const Policy& p : policies()) {
@@ -36,11 +32,11 @@ void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) 
         "training figures use no other setting.");
   }
   ImGui::SameLine(0, px(8));
-  toggle("all policies", colours, s.all_policies, width);
+  toggle("all policies", s.all_policies, width);
   explain("Draws every policy instead of one: under which rounding a paper's statement holds, and under which it is reversed.");
 }
 
-void edit_figure_settings(FigureSettings& s, const Palette& colours) {
+void edit_figure_settings(FigureSettings& s) {
   constexpr int most_seeds = 20, most_n = 4096, most_d = 128;
   const float half = px((menu_width - 16) / 2);
   const auto column = [&](const auto& draw) {
@@ -49,57 +45,57 @@ void edit_figure_settings(FigureSettings& s, const Palette& colours) {
     draw();
     ImGui::EndGroup();
   };
-  column([&] { edit_figure_policy(s, colours, (half - px(8)) / 2); });
+  column([&] { edit_figure_policy(s, (half - px(8)) / 2); });
   ImGui::SameLine(0, px(16));
   column([&] {
-    slider({"N", 64, most_n, 1, most_figure_n, true}, colours, s.n);
+    slider({"N", 64, most_n, 1, most_figure_n, true}, s.n);
     explain("Tokens; where a figure varies N, from 128 to twice this.");
   });
   column([&] {
-    slider({"seeds", 1, most_seeds, 1, most_figure_seeds}, colours, s.seeds);
+    slider({"seeds", 1, most_seeds, 1, most_figure_seeds}, s.seeds);
     explain("Seeds of each point: the marks are means, the bars standard deviations.");
   });
   ImGui::SameLine(0, px(16));
   column([&] {
-    slider({"d", 16, most_d, 1, max_d, true}, colours, s.d);
+    slider({"d", 16, most_d, 1, max_d, true}, s.d);
     explain("Head dimension.");
   });
 }
 
 /// A line of the list: title and sentence. True if it was clicked.
-bool entry(const FigureEntry& e, const Palette& colours) {
+bool entry(const FigureEntry& e) {
   const float pad = px(8), height = line_height(Face::body) + line_height(Face::small) + px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool pressed =
       ImGui::Selectable(("##" + e.name).c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups, {px(menu_width), height});
   explain("Draws the figure and saves it with its data, script and JSON in the pictures folder.", "attoscope figure " + e.name);
-  const float used = draw_text({at.x + pad, at.y + px(3)}, Face::body, colours.text, e.title);
-  draw_text({at.x + pad + used + px(12), at.y + px(5)}, Face::mono_small, colours.faint, e.name);
-  draw_text({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours.secondary,
+  const float used = draw_text({at.x + pad, at.y + px(3)}, Face::body, colours().text, e.title);
+  draw_text({at.x + pad + used + px(12), at.y + px(5)}, Face::mono_small, colours().faint, e.name);
+  draw_text({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours().secondary,
             fitted(Face::small, e.what, px(menu_width) - 2 * pad));
   return pressed;
 }
 
 /// Progress of the figure that is being drawn and a button to stop it; else an empty line.
-void draw_figure_progress(const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_figure_progress(const PanelInput& input, Requests& requests) {
   const float height = px(control_height), bar = px(120), thick = px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (!input.figures.progress) {
     ImGui::Dummy({px(menu_width), height});
-    draw_text({at.x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint,
+    draw_text({at.x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
               "Finished points are kept and not computed again.");
     return;
   }
   const FigureProgress& p = *input.figures.progress;
-  draw_bar({at.x, at.y + (height - thick) / 2}, bar, thick, share_of(p), colours);
+  draw_bar({at.x, at.y + (height - thick) / 2}, bar, thick, share_of(p));
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
-  draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
+  draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours().secondary,
             fmt::format("{:5} of {:5} {}  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
   const float numbers = text_width(Face::mono_small, "12345 of 12345 points  99.9 s left") + px(24);
-  draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.text,
+  draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours().text,
             fitted(Face::label, p.title, px(menu_width - 64) - bar - numbers));
   ImGui::SetCursorScreenPos({at.x + px(menu_width - 56), at.y});
-  if (push_button("cancel###cancel figure", colours, false, {px(56), height})) requests.exports.stop_figures = true;
+  if (push_button("cancel###cancel figure", false, {px(56), height})) requests.exports.stop_figures = true;
   explain("Stops this figure and those that wait. Its finished points are kept.");
 }
 
@@ -112,27 +108,22 @@ std::string button_text(const PanelInput& input) {
 
 }  // namespace
 
-void figures_button(View& view, const PanelInput& input, const Palette& colours, Requests& requests) {
-  if (quiet_button(button_text(input).c_str(), colours, px(78))) ImGui::OpenPopup("figures");
+void figures_button(View& view, const PanelInput& input, Requests& requests) {
+  if (quiet_button(button_text(input).c_str(), px(78))) ImGui::OpenPopup("figures");
   explain("The papers' experiments as figures for print, under the rounding policy of your choice or under all of them.");
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {screen->Size.x, screen->Size.y - px(36 + 26 + 8)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
-  const bool open = ImGui::BeginPopup("figures");
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  if (!open) return;
+  if (!begin_panel_popup("figures")) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  edit_figure_settings(view.named_figure, colours);
+  edit_figure_settings(view.named_figure);
   ImGui::PopStyleVar();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   if (input.figures.entries)
     for (const FigureEntry& e : *input.figures.entries)
-      if (entry(e, colours)) requests.exports.figure = e.name;
+      if (entry(e)) requests.exports.figure = e.name;
   ImGui::Dummy({0, px(8)});
-  draw_figure_progress(input, colours, requests);
+  draw_figure_progress(input, requests);
   ImGui::PopStyleVar();
   ImGui::EndPopup();
 }

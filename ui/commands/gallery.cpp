@@ -1,5 +1,3 @@
-#include "ui/commands/gallery.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,10 +9,12 @@
 #include "imgui_stdlib.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
+#include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/probe_entry.h"
-#include "ui/picture/thumbnail.h"
+#include "ui/frame/entries.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -67,39 +67,38 @@ const GalleryPicture* picture_of(const Pictures& pictures, const GalleryEntry& e
 }
 
 /// Mean errors beside the picture, or the reason why there are none.
-void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture, const Palette& colours) {
-  if (picture == nullptr) return (void)draw_text(at, Face::small, colours.faint, "computing");
+void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture) {
+  if (picture == nullptr) return (void)draw_text(at, Face::small, colours().faint, "computing");
   if (!picture->problem.empty())
-    return (void)draw_text(at, Face::small, colours.bad, fitted(Face::small, picture->problem, width));
+    return (void)draw_text(at, Face::small, colours().bad, fitted(Face::small, picture->problem, width));
   const std::array<std::tuple<const char*, std::string, Colour>, 3> lines{
-      {{"a / b", times(picture->a_mean / picture->b_mean), colours.text},
-       {"a", scientific(picture->a_mean), colours.a},
-       {"b", scientific(picture->b_mean), colours.b}}};
+      {{"a / b", times(picture->a_mean / picture->b_mean), colours().text},
+       {"a", scientific(picture->a_mean), colours().a},
+       {"b", scientific(picture->b_mean), colours().b}}};
   float y = at.y;
   for (const auto& [name, text, colour] : lines) {
-    draw_text({at.x, y}, Face::small, colours.faint, name);
+    draw_text({at.x, y}, Face::small, colours().faint, name);
     draw_text({at.x + width, y}, Face::mono_small, colour, text, 1);
     y += px(18);
   }
 }
 
 /// A sentence in `count` lines, the last one cut short.
-void draw_sentence(ImVec2 at, float width, int count, std::string_view text, const Palette& colours) {
+void draw_sentence(ImVec2 at, float width, int count, std::string_view text) {
   const WithFace f(Face::small);
   for (int i = 0; i < count && !text.empty(); ++i, at.y += px(15)) {
     const char* const end = text.data() + text.size();
     const char* const stop =
         i + 1 == count ? end : ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), text.data(), end, width);
     const auto length = static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, stop - text.data()));
-    draw_text(at, Face::small, colours.secondary, fitted(Face::small, text.substr(0, length), width));
+    draw_text(at, Face::small, colours().secondary, fitted(Face::small, text.substr(0, length), width));
     text.remove_prefix(length);
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
 }
 
 /// Title, picture, numbers, sentence; true if the card was clicked.
-bool draw_card(const GalleryEntry& entry, const Pictures& pictures, ImVec2 size, const ThumbnailShades& shades,
-               const Palette& colours) {
+bool draw_card(const GalleryEntry& entry, const Pictures& pictures, ImVec2 size, const ThumbnailShades& shades) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float pad = px(10), inner = size.x - 2 * pad, picture = px(pin_width * picture_side);
   const bool pressed = ImGui::InvisibleButton(("##card " + entry.name).c_str(), size, ImGuiButtonFlags_EnableNav);
@@ -107,23 +106,22 @@ bool draw_card(const GalleryEntry& entry, const Pictures& pictures, ImVec2 size,
   if (!ImGui::IsItemVisible()) return pressed;
   const bool hot = ImGui::IsItemHovered();
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y},
-                                            hot ? mixed(colours.raised, colours.text, 0.08f) : colours.raised, px(3));
+                                            hot ? mixed(colours().raised, colours().text, 0.08f) : colours().raised, px(3));
   const std::string kind = entry.kind == Kind::experiment ? "" : entry.kind == Kind::kernel ? "kernel" : "policy";
   const float aside = kind.empty() ? 0 : text_width(Face::small, kind) + px(8);
-  draw_text({at.x + pad, at.y + px(6)}, Face::label, colours.text, fitted(Face::label, entry.title, inner - aside));
-  draw_text({at.x + size.x - pad, at.y + px(7)}, Face::small, colours.faint, kind, 1);
+  draw_text({at.x + pad, at.y + px(6)}, Face::label, colours().text, fitted(Face::label, entry.title, inner - aside));
+  draw_text({at.x + size.x - pad, at.y + px(7)}, Face::small, colours().faint, kind, 1);
   const GalleryPicture* const found = picture_of(pictures, entry);
   const ImVec2 image{at.x + pad, at.y + px(28)};
   draw_thumbnail(image, picture_side,
-                 found != nullptr ? std::span<const std::int8_t>(found->thumbnail) : std::span<const std::int8_t>(), shades,
-                 colours);
-  draw_numbers({image.x + picture + px(12), image.y}, inner - picture - px(12), found, colours);
-  draw_sentence({at.x + pad, image.y + px(pin_height * picture_side + 8)}, inner, 3, entry.sentence, colours);
+                 found != nullptr ? std::span<const std::int8_t>(found->thumbnail) : std::span<const std::int8_t>(), shades);
+  draw_numbers({image.x + picture + px(12), image.y}, inner - picture - px(12), found);
+  draw_sentence({at.x + pad, image.y + px(pin_height * picture_side + 8)}, inner, 3, entry.sentence);
   return pressed;
 }
 
 /// Search field and buttons of the kinds; true on Enter.
-bool draw_search(GalleryState& state, const Palette& colours) {
+bool draw_search(GalleryState& state) {
   const float choice = px(360), room = ImGui::GetContentRegionAvail().x;
   bool entered = false;
   {
@@ -134,14 +132,13 @@ bool draw_search(GalleryState& state, const Palette& colours) {
                                        ImGuiInputTextFlags_EnterReturnsTrue);
   }
   ImGui::SameLine(0, px(gap));
-  segmented("gallery kind", colours, kinds, state.kind, std::min(choice, ImGui::GetContentRegionAvail().x));
+  segmented("gallery kind", kinds, state.kind, std::min(choice, ImGui::GetContentRegionAvail().x));
   return entered;
 }
 
 /// The cards in rows; returns the clicked one, or null.
-const GalleryEntry* draw_cards(const std::vector<const GalleryEntry*>& shown, const PanelInput& input, Theme theme,
-                               const Palette& colours) {
-  const ThumbnailShades shades = thumbnail_shades(theme);
+const GalleryEntry* draw_cards(const std::vector<const GalleryEntry*>& shown, const PanelInput& input) {
+  const ThumbnailShades shades = thumbnail_shades();
   const float room = ImGui::GetContentRegionAvail().x;
   const int across = std::max(1, static_cast<int>((room + px(gap)) / px(card_width + gap)));
   const ImVec2 size{std::floor((room - px(gap) * static_cast<float>(across - 1)) / static_cast<float>(across)),
@@ -150,10 +147,10 @@ const GalleryEntry* draw_cards(const std::vector<const GalleryEntry*>& shown, co
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(gap), px(gap)});
   for (std::size_t i = 0; i < shown.size(); ++i) {
     if (i % static_cast<std::size_t>(across) != 0) ImGui::SameLine();
-    if (draw_card(*shown[i], input.side.gallery, size, shades, colours)) chosen = shown[i];
+    if (draw_card(*shown[i], input.side.gallery, size, shades)) chosen = shown[i];
   }
   ImGui::PopStyleVar();
-  if (shown.empty()) label(Face::label, colours.secondary, "Nothing is like this.");
+  if (shown.empty()) label(Face::label, colours().secondary, "Nothing is like this.");
   return chosen;
 }
 
@@ -197,34 +194,29 @@ void apply(const GalleryEntry& entry, const PanelInput& input, Session& session,
   }
 }
 
-void draw_gallery(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
-  GalleryState& state = all.popups.gallery;
+void draw_gallery(const Frame& frame) {
+  GalleryState& state = frame.state.popups.gallery;
   if (std::exchange(state.asked, false)) {
     state = {};
-    state.entries = gallery_entries(input);
+    state.entries = gallery_entries(frame.input);
     ImGui::OpenPopup("gallery");
   }
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({view->GetCenter().x, view->Pos.y + px(44)}, ImGuiCond_Always, {0.5f, 0});
   ImGui::SetNextWindowSize({std::min(px(gallery_width), view->Size.x - px(32)), view->Size.y - px(44 + 34)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
-  const bool open = ImGui::BeginPopup("gallery", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  if (!open) return;
+  if (!begin_panel_popup("gallery", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  requests.side.gallery.emplace();
-  for (const GalleryEntry& e : state.entries) requests.side.gallery->push_back(e.question);
-  const bool entered = draw_search(state, colours);
+  frame.requests.side.gallery.emplace();
+  for (const GalleryEntry& e : state.entries) frame.requests.side.gallery->push_back(e.question);
+  const bool entered = draw_search(state);
   ImGui::Dummy({0, px(4)});
   const std::vector<const GalleryEntry*> shown = found_entries(state);
   const GalleryEntry* chosen = entered && !shown.empty() ? shown.front() : nullptr;
   if (ImGui::BeginChild("cards", {0, 0}, ImGuiChildFlags_NavFlattened))
-    if (const GalleryEntry* const clicked = draw_cards(shown, input, session.view.theme, colours)) chosen = clicked;
+    if (const GalleryEntry* const clicked = draw_cards(shown, frame.input)) chosen = clicked;
   ImGui::EndChild();
   if (chosen != nullptr) {
-    apply(*chosen, input, session, all);
+    apply(*chosen, frame.input, frame.session, frame.state);
     ImGui::CloseCurrentPopup();
   }
   ImGui::EndPopup();

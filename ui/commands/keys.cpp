@@ -1,20 +1,19 @@
-#include "ui/commands/keys.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
+#include <vector>
 
-#include "imgui.h"
 #include "imgui_internal.h"
-#include "ui/commands/panel_focus.h"
-#include "ui/commands/session_menu.h"
-#include "ui/controls/pins.h"
+#include "ui/commands/bars.h"
+#include "ui/commands/commands.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/frame.h"
 #include "ui/learn/lesson_steps.h"
-#include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/progress.h"
@@ -25,45 +24,45 @@ namespace attoscope {
 namespace {
 
 template <int index>
-void show_field(KeyTarget& t) {
+void show_field(const Frame& t) {
   t.session.view.field = static_cast<Field>(index);
 }
 
-void toggle_scale(KeyTarget& t) {
+void toggle_scale(const Frame& t) {
   t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
 }
-void toggle_pin(KeyTarget& t) { toggle_pinned_range(t.state, t.session.view); }
-void fit_colours(KeyTarget& t) { fit_range(t.state, t.session.view); }
+void toggle_pin(const Frame& t) { toggle_pinned_range(t.state, t.session.view); }
+void fit_colours(const Frame& t) { fit_range(t.state, t.session.view); }
 /// The choice after this one, then the first again.
 template <class E, std::size_t count>
 void step_on(E& value, const std::array<std::string_view, count>&) {
   value = static_cast<E>((static_cast<std::size_t>(value) + 1) % count);
 }
-void paste(KeyTarget& t) {
+void paste(const Frame& t) {
   const char* text = ImGui::GetClipboardText();
   t.requests.clipboard.paste = true;
   t.requests.clipboard.paste_text = text ? text : "";
 }
-void present(KeyTarget& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
+void present(const Frame& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
 /// Runs, pauses or resumes the sweep if it is on show.
-void sweep_on(KeyTarget& t) {
+void sweep_on(const Frame& t) {
   if (t.session.view.workspace == Workspace::sweep) t.requests.sweep = next_request(t.input.sweep.progress);
 }
 /// Runs, pauses or resumes the training, unless the space bar presses a control.
-void train_on(KeyTarget& t) {
+void train_on(const Frame& t) {
   if (ImGui::GetIO().NavVisible && ImGui::IsKeyPressed(ImGuiKey_Space)) return;
   t.session.view.workspace = Workspace::train;
   t.requests.train.act = next_train_act(t.input.train);
 }
-void train_one_step(KeyTarget& t) {
+void train_one_step(const Frame& t) {
   if (next_train_act(t.input.train) == TrainRequest::Act::run) t.requests.train.act = TrainRequest::Act::one_step;
 }
-void train_anew(KeyTarget& t) {
+void train_anew(const Frame& t) {
   if (t.input.train.record && t.input.train.progress.wrong.empty()) t.requests.train.act = TrainRequest::Act::restart;
 }
 /// Escape closes the topmost of: remarks or keys, presentation, file that is being read or computation, sum of the pinned cell,
 /// pin of the cell.
-void escape(KeyTarget& t) {
+void escape(const Frame& t) {
   if (shows_remarks(t.input))
     t.requests.remarks_read = true;
   else if (t.state.popups.help)
@@ -79,25 +78,28 @@ void escape(KeyTarget& t) {
   else
     t.session.view.cell_row = t.session.view.cell_col = -1;
 }
-void keep(KeyTarget& t) {
+void keep(const Frame& t) {
   keep_pin(t.session, t.input, t.state.pins);
   if (!t.session.view.show_pins) t.requests.error = t.state.pins.complaint;
 }
 template <SessionRequest::Act act>
-void session_file(KeyTarget& t) {
+void session_file(const Frame& t) {
   ask_session(act, t.input, t.state, t.requests);
 }
-void next_step(KeyTarget& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), 1); }
-void step_before(KeyTarget& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), -1); }
-void first_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), false); }
-void last_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), true); }
+void next_step(const Frame& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), 1); }
+void step_before(const Frame& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), -1); }
+void first_step(const Frame& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), false); }
+void last_step(const Frame& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), true); }
+/// The answer whose recurrence is on screen; null: none.
+const Result* followed(const Frame& t) { return recurrence_answer(t.input).get(); }
+
 template <TileEvent event, int by>
-void to_event(KeyTarget& t) {
-  scrub_to_event(t.session.view, t.result, event, by);
+void to_event(const Frame& t) {
+  scrub_to_event(t.session.view, followed(t), event, by);
 }
-void open_palette(KeyTarget& t) { t.state.popups.palette.asked = true; }
-void save_window(KeyTarget& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
-void redo(KeyTarget& t) { t.state.history.redo(t.session); }
+void open_palette(const Frame& t) { t.state.popups.palette.asked = true; }
+void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
+void redo(const Frame& t) { t.state.history.redo(t.session); }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
 
 constexpr std::array table{
@@ -108,27 +110,29 @@ constexpr std::array table{
     Key{"Shift+P", "fit the range of the colours to the values as they are now", ImGuiMod_Shift | ImGuiKey_P, fit_colours,
         false, KeyScope::explore},
     Key{"G", "tile grid over the picture", ImGuiKey_G,
-        [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
+        [](const Frame& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
     Key{"Shift+G", "gallery of experiments, kernels and policies, with pictures", ImGuiMod_Shift | ImGuiKey_G,
-        [](KeyTarget& t) { t.state.popups.gallery.asked = true; }},
-    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
+        [](const Frame& t) { t.state.popups.gallery.asked = true; }},
+    Key{"0", "whole picture", ImGuiKey_0, [](const Frame& t) { picture_settings(t.session.view).zoom = {}; }, false,
+        KeyScope::explore},
     Key{"M", "next kind of picture: output, rescale map, scores, heads", ImGuiKey_M,
-        [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
+        [](const Frame& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
     Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,
-        [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }, false, KeyScope::explore},
+        [](const Frame& t) { step_on(t.session.view.comparison, comparison_names); }, false, KeyScope::explore},
     Key{"B", "swap the two compared fields", ImGuiKey_B,
-        [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
+        [](const Frame& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
-        [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
+        [](const Frame& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
     Key{"Esc", "close what is on top; stop reading, computing, the sweep or presenting; unpin the cell", ImGuiKey_Escape,
         escape},
-    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true,
+    Key{",", "previous tile", ImGuiKey_Comma, [](const Frame& t) { scrub(t.session.view, followed(t), -1); }, true,
         KeyScope::explore},
-    Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},
-    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); },
-        false, KeyScope::explore},
-    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); },
-        false, KeyScope::explore},
+    Key{".", "next tile", ImGuiKey_Period, [](const Frame& t) { scrub(t.session.view, followed(t), 1); }, true,
+        KeyScope::explore},
+    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
+        [](const Frame& t) { scrub(t.session.view, followed(t), -max_n); }, false, KeyScope::explore},
+    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period,
+        [](const Frame& t) { scrub(t.session.view, followed(t), max_n); }, false, KeyScope::explore},
     Key{"Ctrl+,", "previous rescale of the row", ImGuiMod_Ctrl | ImGuiKey_Comma, to_event<TileEvent::rescale, -1>, true,
         KeyScope::explore},
     Key{"Ctrl+.", "next rescale of the row", ImGuiMod_Ctrl | ImGuiKey_Period, to_event<TileEvent::rescale, 1>, true,
@@ -138,7 +142,7 @@ constexpr std::array table{
     Key{"Ctrl+Shift+.", "next saturated tile", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Period, to_event<TileEvent::limit, 1>,
         true, KeyScope::explore},
     Key{"J", "play or pause the tiles", ImGuiKey_J,
-        [](KeyTarget& t) { play_or_pause(t.state.playback, t.session.view, t.result, ImGui::GetTime()); }, false,
+        [](const Frame& t) { play_or_pause(t.state.playback, t.session.view, followed(t), ImGui::GetTime()); }, false,
         KeyScope::explore},
     Key{"Page Down", "Learn: next step; presenting also → and Space", ImGuiKey_PageDown, next_step, true, KeyScope::learn},
     Key{"Page Up", "Learn: previous step; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
@@ -147,7 +151,7 @@ constexpr std::array table{
     Key{"F5", "Learn: one step at a time in large type; Esc leaves", ImGuiKey_F5, present, false, KeyScope::learn},
     Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
     Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
-        [](KeyTarget& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
+        [](const Frame& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
     Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
     Key{"Space", "Train: run, pause or resume", ImGuiKey_Space, train_on, false, KeyScope::train},
     Key{"N", "Train: take one step", ImGuiKey_N, train_one_step, true, KeyScope::train},
@@ -155,11 +159,11 @@ constexpr std::array table{
     Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
     Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
     Key{"T", "dark, light or high-contrast theme", ImGuiKey_T,
-        [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
-    Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
-    Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
-    Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.state.popups.help = !t.state.popups.help; }},
-    Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](KeyTarget& t) { t.state.history.undo(t.session); }, true},
+        [](const Frame& t) { t.session.view.theme = next(t.session.view.theme); }},
+    Key{"+", "larger", ImGuiKey_Equal, [](const Frame& t) { scale_ui(t.session.view, 0.125); }, true},
+    Key{"−", "smaller", ImGuiKey_Minus, [](const Frame& t) { scale_ui(t.session.view, -0.125); }, true},
+    Key{"H", "this help", ImGuiKey_H, [](const Frame& t) { t.state.popups.help = !t.state.popups.help; }},
+    Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](const Frame& t) { t.state.history.undo(t.session); }, true},
     Key{"Ctrl+Shift+Z", "redo", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, redo, true},
     Key{"Ctrl+Y", "redo", ImGuiMod_Ctrl | ImGuiKey_Y, redo, true},
     Key{"Ctrl+S", "save the session", ImGuiMod_Ctrl | ImGuiKey_S, session_file<SessionRequest::Act::save>},
@@ -168,13 +172,13 @@ constexpr std::array table{
     Key{"Ctrl+O", "open a session", ImGuiMod_Ctrl | ImGuiKey_O, session_file<SessionRequest::Act::open>},
     Key{"Ctrl+N", "new session", ImGuiMod_Ctrl | ImGuiKey_N, session_file<SessionRequest::Act::fresh>},
     Key{"Ctrl+C", "copy the session as text", ImGuiMod_Ctrl | ImGuiKey_C,
-        [](KeyTarget& t) { t.requests.clipboard.copy = true; }},
+        [](const Frame& t) { t.requests.clipboard.copy = true; }},
     Key{"Ctrl+V", "paste a session", ImGuiMod_Ctrl | ImGuiKey_V, paste},
     Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
-    Key{"F6", "next panel gets the keyboard", ImGuiKey_F6, [](KeyTarget&) { focus_panel(1); }, true},
-    Key{"Shift+F6", "previous panel gets the keyboard", ImGuiMod_Shift | ImGuiKey_F6, [](KeyTarget&) { focus_panel(-1); },
+    Key{"F6", "next panel gets the keyboard", ImGuiKey_F6, [](const Frame&) { focus_panel(1); }, true},
+    Key{"Shift+F6", "previous panel gets the keyboard", ImGuiMod_Shift | ImGuiKey_F6, [](const Frame&) { focus_panel(-1); },
         true},
-    Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.requests.quit = true; }},
+    Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](const Frame& t) { t.requests.quit = true; }},
     Key{"wheel", "zoom around the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
     Key{"wheel, drag, double click", "in plots: zoom, move, show all"},
@@ -194,12 +198,6 @@ constexpr std::array aliases{
     Key{"Space", "", ImGuiKey_Space, next_step, true, KeyScope::presenting},
     Key{"←", "", ImGuiKey_LeftArrow, step_before, true, KeyScope::presenting},
 };
-
-}  // namespace
-
-std::span<const Key> keys() { return table; }
-
-namespace {
 
 /// Modifiers held when the key went down, even if both happened within one frame.
 int modifiers_of(ImGuiKey key) {
@@ -225,7 +223,53 @@ bool pressed(const Key& key) {
   return held == (key.chord & ImGuiMod_Mask_);
 }
 
+/// One column of the help: keys [from, to).
+void help_column(std::size_t from, std::size_t to) {
+  ImGui::BeginGroup();
+  const float left = ImGui::GetCursorPosX();
+  for (std::size_t i = from; i < to; ++i) {
+    label(Face::mono, colours().accent, table[i].keys);
+    ImGui::SameLine();
+    ImGui::SetCursorPosX(left + px(128));
+    label(Face::label, colours().text, table[i].what);
+  }
+  ImGui::EndGroup();
+}
+
+constexpr float highest_bar = 40;
+
+/// True if a window is a panel, visible or behind another's tab; false for popups and child windows.
+bool is_panel(const ImGuiWindow& w) {
+  constexpr ImGuiWindowFlags others =
+      ImGuiWindowFlags_Popup | ImGuiWindowFlags_Tooltip | ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_NoNavInputs;
+  const bool is_part = (w.Flags & ImGuiWindowFlags_ChildWindow) != 0 && !w.DockIsActive,
+             is_behind = w.DockIsActive && !w.DockTabIsVisible;
+  return w.WasActive && (is_behind || !w.Hidden) && !is_part && (w.Flags & others) == 0 && !w.IsFallbackWindow;
+}
+
+/// All panels in reading order.
+std::vector<ImGuiWindow*> panels() {
+  std::vector<ImGuiWindow*> all;
+  for (ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
+    if (is_panel(*w)) all.push_back(w);
+  const float middle = ImGui::GetMainViewport()->GetCenter().y;
+  const auto place = [middle](const ImGuiWindow* w) {
+    const bool is_bar = w->Size.y <= px(highest_bar);
+    return std::tuple{is_bar ? (w->Pos.y < middle ? 0 : 2) : 1, w->Pos.x, w->Pos.y};
+  };
+  std::ranges::stable_sort(all, {}, place);
+  return all;
+}
+
+/// Panel with the keyboard focus; null: none.
+ImGuiWindow* focused_panel() {
+  const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
+  return at != nullptr && at->RootWindow != nullptr && is_panel(*at->RootWindow) ? at->RootWindow : nullptr;
+}
+
 }  // namespace
+
+std::span<const Key> keys() { return table; }
 
 /// True if the key acts on what is on screen.
 bool acts_on(const Session& session, KeyScope scope) {
@@ -244,7 +288,7 @@ bool acts_on(const Session& session, KeyScope scope) {
   return true;
 }
 
-void handle_keys(KeyTarget target) {
+void handle_keys(const Frame& target) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
   for (int i = 0; i < field_key_count && acts_on(target.session, KeyScope::explore); ++i) {
@@ -256,24 +300,7 @@ void handle_keys(KeyTarget target) {
       if (key.act != nullptr && acts_on(target.session, key.scope) && pressed(key)) key.act(target);
 }
 
-namespace {
-
-/// One column of the help: keys [from, to).
-void help_column(std::size_t from, std::size_t to, const Palette& colours) {
-  ImGui::BeginGroup();
-  const float left = ImGui::GetCursorPosX();
-  for (std::size_t i = from; i < to; ++i) {
-    label(Face::mono, colours.accent, table[i].keys);
-    ImGui::SameLine();
-    ImGui::SetCursorPosX(left + px(128));
-    label(Face::label, colours.text, table[i].what);
-  }
-  ImGui::EndGroup();
-}
-
-}  // namespace
-
-void draw_help(bool& open, const Palette& colours) {
+void draw_help(bool& open) {
   if (!open) return;
   const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
   ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
@@ -283,18 +310,38 @@ void draw_help(bool& open, const Palette& colours) {
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar(2);
-  label(Face::headline, colours.text, "Keys");
-  label(Face::label, colours.secondary, "Every control shows an explanation when the mouse rests on it.");
+  label(Face::headline, colours().text, "Keys");
+  label(Face::label, colours().secondary, "Every control shows an explanation when the mouse rests on it.");
   ImGui::Dummy({0, px(4)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
   const std::size_t half = (table.size() + 1) / 2;
-  help_column(0, half, colours);
+  help_column(0, half);
   ImGui::SameLine(0, px(32));
-  help_column(half, table.size(), colours);
+  help_column(half, table.size());
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(4)});
-  if (push_button("close", colours)) open = false;
+  if (push_button("close")) open = false;
   ImGui::End();
+}
+
+void focus_panel(int by) {
+  const std::vector<ImGuiWindow*> all = panels();
+  if (all.empty()) return;
+  const auto count = static_cast<std::ptrdiff_t>(all.size());
+  const auto found = std::ranges::find(all, focused_panel());
+  const std::ptrdiff_t before = by > 0 ? -1 : count, at = found == all.end() ? before : found - all.begin();
+  ImGuiWindow* const next = all[static_cast<std::size_t>((at + by + count) % count)];
+  ImGui::FocusWindow(next);
+  ImGui::NavInitWindow(next, false);
+  ImGui::SetNavCursorVisible(true);
+}
+
+void draw_panel_focus() {
+  const ImGuiWindow* const panel = ImGui::GetIO().NavVisible ? focused_panel() : nullptr;
+  if (panel == nullptr) return;
+  const ImRect at = panel->Rect();
+  ImGui::GetForegroundDrawList()->AddRect({at.Min.x + 1, at.Min.y + 1}, {at.Max.x - 1, at.Max.y - 1}, colours().accent, 0,
+                                          px(1.5f));
 }
 
 }  // namespace attoscope

@@ -7,10 +7,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
-#include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -40,24 +37,24 @@ bool type_query(PaletteState& state) {
 }
 
 /// One line; true if it was clicked.
-bool draw_command(const Command& command, int index, bool chosen, const Palette& colours) {
+bool draw_command(const Command& command, int index, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(row_height), pad = px(8);
   const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
   const float name_width = text_width(Face::body, command.name), keys_width = text_width(Face::mono_small, command.keys);
   const float x = at.x + pad + name_width + px(12), room = at.x + width - pad - keys_width - px(12) - x;
-  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, chosen ? colours.accent : colours.text,
+  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, chosen ? colours().accent : colours().text,
             command.name);
   if (room > px(40))
-    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint,
+    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
               fitted(Face::small, command.what, room));
-  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours.secondary,
+  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().secondary,
             command.keys, 1);
   return clicked;
 }
 
 /// Runs the command, or puts the beginning of an assignment into the query.
-void run(const Command& command, KeyTarget& target) {
+void run(const Command& command, const Frame& target) {
   PaletteState& state = target.state.popups.palette;
   state.complaint.clear();
   if (command.act) command.act(target);
@@ -71,8 +68,8 @@ void run(const Command& command, KeyTarget& target) {
 
 }  // namespace
 
-void draw_palette(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  PaletteState& palette = state.popups.palette;
+void draw_palette(const Frame& frame) {
+  PaletteState& palette = frame.state.popups.palette;
   if (palette.asked) {
     palette = {};
     ImGui::OpenPopup("palette");
@@ -82,21 +79,19 @@ void draw_palette(Session& session, const PanelInput& input, UiState& state, con
   ImGui::SetNextWindowPos({view->Pos.x + (view->Size.x - width) / 2, view->Pos.y + px(48)});
   ImGui::SetNextWindowSize({width, std::min(px(16 + 32 + 8 + shown_commands * row_height + 24), view->Size.y - px(56))});
   if (!ImGui::BeginPopup("palette", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
-  if (ImGui::IsWindowAppearing()) requests.files.list_sessions = requests.list_lessons = true;
-  const std::shared_ptr<const Result> followed = recurrence_answer(input);
-  KeyTarget target{session, state, requests, followed.get(), input};
+  if (ImGui::IsWindowAppearing()) frame.requests.files.list_sessions = frame.requests.list_lessons = true;
   const bool entered = type_query(palette);
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  const std::vector<Command> list = found(palette.query, commands(target), target, shown_commands);
+  const std::vector<Command> list = found(palette.query, commands(frame), frame, shown_commands);
   palette.chosen = std::clamp(palette.chosen, 0, std::max(0, static_cast<int>(list.size()) - 1));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   int wanted = entered ? palette.chosen : -1;
   for (int i = 0; i < static_cast<int>(list.size()); ++i)
-    if (draw_command(list[static_cast<std::size_t>(i)], i, i == palette.chosen, colours)) wanted = i;
+    if (draw_command(list[static_cast<std::size_t>(i)], i, i == palette.chosen)) wanted = i;
   ImGui::PopStyleVar();
-  if (list.empty()) label(Face::label, colours.secondary, "Nothing has this name.");
-  if (wanted >= 0 && wanted < static_cast<int>(list.size())) run(list[static_cast<std::size_t>(wanted)], target);
-  if (!palette.complaint.empty()) label(Face::label, colours.bad, fitted(Face::label, palette.complaint, width - px(24)));
+  if (list.empty()) label(Face::label, colours().secondary, "Nothing has this name.");
+  if (wanted >= 0 && wanted < static_cast<int>(list.size())) run(list[static_cast<std::size_t>(wanted)], frame);
+  if (!palette.complaint.empty()) label(Face::label, colours().bad, fitted(Face::label, palette.complaint, width - px(24)));
   ImGui::EndPopup();
 }
 

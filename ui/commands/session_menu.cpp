@@ -1,13 +1,10 @@
-#include "ui/commands/session_menu.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "imgui.h"
-#include "imgui_stdlib.h"
-#include "ui/widgets/path_prompt.h"
+#include "ui/commands/bars.h"
+#include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -22,7 +19,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.find
 std::string file_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 /// One line of the menu: the action at the left, a key or a folder at the right.
-bool menu_row(const char* id, std::string_view text, std::string_view aside, const Palette& colours, bool possible = true) {
+bool menu_row(const char* id, std::string_view text, std::string_view aside, bool possible = true) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(row_height), pad = px(8), width = px(menu_width);
   ImGui::BeginDisabled(!possible);
@@ -30,32 +27,31 @@ bool menu_row(const char* id, std::string_view text, std::string_view aside, con
   ImGui::EndDisabled();
   const auto y = [&](Face face) { return at.y + (height - line_height(face)) / 2; };
   const std::string shown = fitted(Face::body, text, width * 0.6f);
-  draw_text({at.x + pad, y(Face::body)}, Face::body, possible ? colours.text : colours.faint, shown);
+  draw_text({at.x + pad, y(Face::body)}, Face::body, possible ? colours().text : colours().faint, shown);
   const float room = width - 3 * pad - text_width(Face::body, shown);
   const std::string right =
       text_width(Face::mono_small, aside) <= room ? std::string(aside) : fitted(Face::mono_small, aside, room);
-  draw_text({at.x + width - pad, y(Face::mono_small)}, Face::mono_small, colours.faint, right, 1);
+  draw_text({at.x + width - pad, y(Face::mono_small)}, Face::mono_small, colours().faint, right, 1);
   return pressed;
 }
 
 /// New, open, save, save as.
-void file_rows(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void file_rows(const PanelInput& input, UiState& state, Requests& requests) {
   const SessionFiles& files = input.sessions;
-  if (menu_row("##new", "new", "Ctrl+N", colours)) ask_session(Act::fresh, input, state, requests);
+  if (menu_row("##new", "new", "Ctrl+N")) ask_session(Act::fresh, input, state, requests);
   explain("The example that the program starts with, in a new session. Ctrl+Z brings back what was here.");
-  if (menu_row("##open", "open …", "Ctrl+O", colours, !files.asking)) ask_session(Act::open, input, state, requests);
+  if (menu_row("##open", "open …", "Ctrl+O", !files.asking)) ask_session(Act::open, input, state, requests);
   explain("Opens another session; Ctrl+Z brings the present one back. Dropping the file onto the window does the same.");
-  if (menu_row("##save", "save", "Ctrl+S", colours, !files.asking)) ask_session(Act::save, input, state, requests);
+  if (menu_row("##save", "save", "Ctrl+S", !files.asking)) ask_session(Act::save, input, state, requests);
   explain(files.file.empty()
               ? "Asks for a name and saves the session there. Unsaved sessions are not lost: the window opens on the last one."
               : files.file);
-  if (menu_row("##save as", "save as …", "Ctrl+Shift+S", colours, !files.asking))
-    ask_session(Act::save_as, input, state, requests);
+  if (menu_row("##save as", "save as …", "Ctrl+Shift+S", !files.asking)) ask_session(Act::save_as, input, state, requests);
   explain("Saves the session under another name and continues with that file.");
 }
 
 /// A text field for a path; some desktops have no file dialog.
-void typed_row(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   SessionMenuState& menu = state.popups.session_menu;
   const bool failed = menu.entered == Act::open ? input.messages.load_failed : !input.messages.error.empty();
   const PromptOutcome outcome = prompt_outcome(menu.path, input, failed);
@@ -73,35 +69,34 @@ void typed_row(const PanelInput& input, UiState& state, const Palette& colours, 
       "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, whichever was asked for last.");
   ImGui::SameLine(0, gap);
   ImGui::BeginDisabled(menu.path.typed.empty());
-  if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0})) ask(Act::open);
+  if (push_button("open###open path", menu.entered == Act::open, {open, 0})) ask(Act::open);
   explain("Opens the session at this path.");
   ImGui::SameLine(0, gap);
-  if (push_button("save as###save path", colours, menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
+  if (push_button("save as###save path", menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
   explain("Saves the session at this path; .json is added if it is missing. An existing file is kept beside it.");
   ImGui::EndDisabled();
   if (!menu.path.failed) return;
   ImGui::Dummy({0, px(4)});
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + pad);
-  path_error(menu.path, input, px(menu_width) - 2 * pad, colours);
+  path_error(menu.path, input, px(menu_width) - 2 * pad);
 }
 
-void recent_rows(const SessionFiles& files, const Palette& colours, Requests& requests) {
+void recent_rows(const SessionFiles& files, Requests& requests) {
   int index = 0;
   for (const RecentSession& r : files.recent) {
     const std::string id = "##recent " + std::to_string(index++);
     const bool possible = r.reason.empty();
-    if (menu_row(id.c_str(), file_of(r.file), possible ? folder_of(r.file) : r.reason, colours,
-                 possible && r.file != files.file))
+    if (menu_row(id.c_str(), file_of(r.file), possible ? folder_of(r.file) : r.reason, possible && r.file != files.file))
       requests.files.session = SessionRequest{Act::open, r.file};
     explain(r.file, r.reason);
   }
-  if (files.recent.empty()) label(Face::small, colours.faint, "  Sessions that were opened or saved are listed here.");
+  if (files.recent.empty()) label(Face::small, colours().faint, "  Sessions that were opened or saved are listed here.");
 }
 
-void text_rows(const Palette& colours, Requests& requests) {
-  if (menu_row("###copy", "copy as text", "Ctrl+C", colours)) requests.clipboard.copy = true;
+void text_rows(Requests& requests) {
+  if (menu_row("###copy", "copy as text", "Ctrl+C")) requests.clipboard.copy = true;
   explain("Copies the session to the clipboard as text, for a colleague, an issue or a file.");
-  if (menu_row("###paste", "paste", "Ctrl+V", colours)) {
+  if (menu_row("###paste", "paste", "Ctrl+V")) {
     const char* text = ImGui::GetClipboardText();
     requests.clipboard.paste = true;
     requests.clipboard.paste_text = text != nullptr ? text : "";
@@ -109,31 +104,31 @@ void text_rows(const Palette& colours, Requests& requests) {
   explain("Opens a session from text on the clipboard; Ctrl+Z undoes it.");
 }
 
-void menu(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void menu(const PanelInput& input, UiState& state, Requests& requests) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  file_rows(input, state, colours, requests);
+  file_rows(input, state, requests);
   ImGui::Dummy({0, px(4)});
-  typed_row(input, state, colours, requests);
+  typed_row(input, state, requests);
   ImGui::Dummy({0, px(8)});
-  section(colours, "  RECENT");
-  recent_rows(input.sessions, colours, requests);
+  section("  RECENT");
+  recent_rows(input.sessions, requests);
   ImGui::Dummy({0, px(8)});
-  section(colours, "  AS TEXT");
-  text_rows(colours, requests);
+  section("  AS TEXT");
+  text_rows(requests);
   ImGui::PopStyleVar();
   const bool chosen = requests.files.session && !state.popups.session_menu.path.asked;
   if (chosen || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
 
 /// The session's name, a dot if it is unsaved, and a triangle; the dot moves nothing.
-void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max, const Palette& colours) {
+void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::floor((min.y + max.y) / 2), left = min.x + px(20), right = max.x - px(16);
-  if (files.unsaved) list->AddCircleFilled({min.x + px(10), middle}, px(3), colours.accent);
-  draw_text({left, middle - line_height(Face::label) / 2}, Face::label, colours.secondary,
+  if (files.unsaved) list->AddCircleFilled({min.x + px(10), middle}, px(3), colours().accent);
+  draw_text({left, middle - line_height(Face::label) / 2}, Face::label, colours().secondary,
             fitted(Face::label, session_name(files), right - left - px(4)));
   list->AddTriangleFilled({right, middle - px(2)}, {right + px(8), middle - px(2)}, {right + px(4), middle + px(3)},
-                          colours.faint);
+                          colours().faint);
 }
 
 }  // namespace
@@ -160,25 +155,25 @@ void ask_session(Act act, const PanelInput& input, UiState& state, Requests& req
   if (menu.entered == Act::save_as || menu.path.typed.empty()) menu.path.typed = input.sessions.file;
 }
 
-void session_button(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void session_button(const PanelInput& input, UiState& state, Requests& requests) {
   const SessionFiles& files = input.sessions;
-  const bool pressed = quiet_button("###session", colours, px(session_button_width));
+  const bool pressed = quiet_button("###session", px(session_button_width));
   explain(files.unsaved ? "The open session; the dot means that it has unsaved changes." : "The open session.", files.file);
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-  draw_name(files, min, max, colours);
+  draw_name(files, min, max);
   if (std::exchange(state.popups.session_menu.asked, false) || pressed) ImGui::OpenPopup("session menu");
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});
   if (!ImGui::BeginPopup("session menu")) return;
   requests.files.list_sessions = ImGui::IsWindowAppearing();
-  menu(input, state, colours, requests);
+  menu(input, state, requests);
   ImGui::EndPopup();
 }
 
 bool shows_remarks(const PanelInput& input) { return input.messages.remarks.size() > 1; }
 
-void draw_remarks(const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_remarks(const PanelInput& input, Requests& requests) {
   if (!shows_remarks(input)) return;
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const float width = std::min(px(640), view->Size.x - px(32)), pad = px(20);
@@ -190,15 +185,15 @@ void draw_remarks(const PanelInput& input, const Palette& colours, Requests& req
                ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoSavedSettings);
   ImGui::PopStyleVar(2);
-  label(Face::headline, colours.text, "Not all of the session could be used");
-  label(Face::label, colours.secondary, "The rest is as in its file. Saving keeps that file beside the new one.");
+  label(Face::headline, colours().text, "Not all of the session could be used");
+  label(Face::label, colours().secondary, "The rest is as in its file. Saving keeps that file beside the new one.");
   const float room = width - 2 * pad - ImGui::GetStyle().ScrollbarSize;
   for (const std::string& remark : input.messages.remarks) {
     ImGui::Dummy({0, px(2)});
     wrapped(Face::label, remark, room);
   }
   ImGui::Dummy({0, px(4)});
-  if (push_button("close###remarks read", colours)) requests.remarks_read = true;
+  if (push_button("close###remarks read")) requests.remarks_read = true;
   explain("Closes the list. Esc.");
   ImGui::End();
 }

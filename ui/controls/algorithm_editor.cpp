@@ -141,11 +141,10 @@ bool choose_kernel(Experiment& e, bool of_b) {
 
 }  // namespace
 
-bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, const Palette& colours, Colour colour,
-                    float width) {
+bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, Colour colour, float width) {
   const AlgorithmInfo& row = info(m.algorithm);
   const std::string reason = reason_against(m.algorithm, e, input);
-  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours.bad);
+  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
   const bool open = begin_combo("##algorithm", std::string(name(m.algorithm)), width);
   ImGui::PopStyleColor();
   if (!open) {

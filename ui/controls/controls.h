@@ -3,41 +3,38 @@
 
 #include <string>
 
+#include "ui/frame/frame.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
 
 struct CallJudgement;
-struct PanelInput;
 struct PathPrompt;
 struct ProbeEntry;
-struct Requests;
-struct UiState;
 
 /// The left panel.
-void draw_controls(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_controls(const Frame& frame);
 
 /// Input, mask, seed, head.
-bool edit_input(Problem& problem, const PanelInput& input, const Palette& colours, PathPrompt& prompt, Requests& requests);
+bool edit_input(Problem& problem, const PanelInput& input, PathPrompt& prompt, Requests& requests);
 
 /// Preset buttons, bit layout, bit sliders, limits.
-bool edit_format(const char* label, Format& format, const Palette& colours);
+bool edit_format(const char* label, Format& format);
 
 /// N, d, tiles, rows, device.
-bool edit_shape(Session& session, const PanelInput& input, const Palette& colours);
+bool edit_shape(Session& session, const PanelInput& input);
 
 /// A button with a popup: FlashAttention's rule for tiles that fit into on-chip memory M.
-bool edit_tiles_for_memory(Experiment& experiment, View& view, const Palette& colours, float width);
+bool edit_tiles_for_memory(Experiment& experiment, View& view, float width);
 
 /// The device; unavailable ones are greyed, with their reason.
-bool edit_device(std::string& device, const PanelInput& input, const Palette& colours, float width);
+bool edit_device(std::string& device, const PanelInput& input, float width);
 
 /// Algorithms, presets and the matrix of rounding steps of both methods.
-bool edit_precision(Experiment& experiment, const PanelInput& input, const Palette& colours, std::string& typed_format);
+bool edit_precision(Experiment& experiment, const PanelInput& input, std::string& typed_format);
 
 /// Algorithm of a method: emulated ones, a GPU's own kernel, or a loaded output.
-bool edit_algorithm(Method& method, const Experiment& experiment, const PanelInput& input, const Palette& colours,
-                    Colour colour, float width);
+bool edit_algorithm(Method& method, const Experiment& experiment, const PanelInput& input, Colour colour, float width);
 
 /// The named rounding policy of a method.
 bool edit_policy(Method& method, Colour colour, float width);
@@ -46,37 +43,58 @@ bool edit_policy(Method& method, Colour colour, float width);
 bool edit_preset(Experiment& experiment, bool of_b, Colour colour, float width);
 
 /// Accumulators of the two products of `method`, which need not be a or b of the experiment, and the flush of P.V.
-bool edit_sums(const Experiment& experiment, Method& method, const Palette& colours, Colour colour, float width);
+bool edit_sums(const Experiment& experiment, Method& method, Colour colour, float width);
 
 /// Storage and scales of Q, K, V and P in a method, and their transforms. `typed`: text of a format in the popups of roundings.
-bool edit_scales(const Experiment& experiment, Method& method, const Palette& colours, Colour colour, float width,
-                 std::string& typed);
+bool edit_scales(const Experiment& experiment, Method& method, Colour colour, float width, std::string& typed);
 
 /// A button with a popup: options of a method other than its rounding steps.
-bool edit_method_options(Method& method, const Format& main, const Palette& colours, float width, float height);
+bool edit_method_options(Method& method, const Format& main, float width, float height);
 
 /// Number of these options that differ from the default.
 int options_changed(const Method& method, const Format& main);
 
 /// A button with a popup: sink, soft-capping and ALiBi.
-bool edit_problem_options(Problem& problem, const Palette& colours, float width);
+bool edit_problem_options(Problem& problem, float width);
 
 /// A loaded output in the place of a or b: its file, its type, its method.
-bool edit_kernel(Experiment& experiment, const PanelInput& input, const Palette& colours, PathPrompt& prompt,
-                 Requests& requests);
+bool edit_kernel(Experiment& experiment, const PanelInput& input, PathPrompt& prompt, Requests& requests);
 
 /// "Rounded or wrong?" of a loaded output, which scrolls where the room is too small for it. Nothing where none is loaded.
-void draw_kernel_verdict(const PanelInput& input, const Palette& colours, float width, float height);
+void draw_kernel_verdict(const PanelInput& input, float width, float height);
 /// The colour of the verdict on the head on screen: green only where no other head of the call may be wrong.
-Colour kernel_tone(const CallJudgement& call, const PanelInput& input, const Palette& colours);
+Colour kernel_tone(const CallJudgement& call, const PanelInput& input);
 
 /// Replaces the session's experiment by a shipped one, shows all of it, and opens its sentence.
 void ask_probe(Session& session, UiState& state, const ProbeEntry& probe);
 
 /// A button with a list of the shipped experiments and their sentences.
-void presets_button(Session& session, const PanelInput& input, UiState& state, const Palette& colours);
+void presets_button(Session& session, const PanelInput& input, UiState& state);
 
 /// Sentence of the shipped experiment, until it is dismissed or another experiment is asked.
-void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state, const Palette& colours);
+void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state);
+
+/// A line above the picture until it is dismissed.
+void draw_welcome(Session& session);
+
+/// A button that shows the first wrong row of a loaded output: its tile in the picture, its worst cell pinned. If a slip is
+/// named, a second one swipes between the output and the slip's. Nothing without an output, a verdict or a wrong row. Returns
+/// the width taken.
+float first_wrong_button(Session& session, const PanelInput& input);
+
+/// Pin of a result: experiment, errors, digests, and a small picture of a - golden.
+Pin make_pin(const Result& result);
+
+/// Appends a pin of the answer on screen, or says in `state.complaint` why it cannot.
+void keep_pin(Session& session, const PanelInput& input, PinState& state);
+
+/// Restores the pin's experiment, and shows all of the picture.
+void restore_pin(Session& session, int index);
+
+/// Makes method a of the pin method b of the session. Returns one sentence if their questions differ.
+std::string compare_with_pin(Session& session, int index);
+
+/// The list of pins.
+void draw_pins(const Frame& frame);
 
 }  // namespace attoscope

@@ -8,7 +8,7 @@
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
-#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -16,14 +16,14 @@ namespace attoscope {
 
 namespace {
 
-bool named_buttons(Format& format, const Palette& colours) {
+bool named_buttons(Format& format) {
   std::array<Choice, named_formats.size()> choices;
   int chosen = -1;
   for (std::size_t i = 0; i < named_formats.size(); ++i) {
     choices[i] = {named_formats[i].name, named_formats[i].what};
     if (named_formats[i].format == format) chosen = static_cast<int>(i);
   }
-  if (!segmented("format", colours, choices, chosen)) return false;
+  if (!segmented("format", choices, chosen)) return false;
   format = named_formats[static_cast<std::size_t>(chosen)].format;
   return true;
 }
@@ -54,11 +54,11 @@ Format clicked(Format f, int i) {
   return f;
 }
 
-bool edit_bits(Format& f, const Palette& colours) {
+bool edit_bits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(14)};
   const bool pressed = ImGui::InvisibleButton("bits", size);
   const int i = hovered_bit(columns_of(f), at, size);
-  draw_bit_boxes(f, {columns_of(f), {}, i}, at, size, colours);
+  draw_bit_boxes(f, {columns_of(f), {}, i}, at, size);
   explain(
       "The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
       fmt::format("(-1)^s * 2^(E - {}) * 1.M\np = {} significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
@@ -68,9 +68,9 @@ bool edit_bits(Format& f, const Palette& colours) {
 }
 
 /// Result of an overflow; a click takes the next choice.
-bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
+bool edit_overflow(Format& f, ImVec2 size) {
   static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
-  const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, size);
+  const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], false, size);
   explain(
       "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next "
       "choice.",
@@ -82,8 +82,8 @@ bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
 }
 
 /// Meaning of the largest exponent: infinity and NaN (ieee), or numbers (fn).
-bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
-  const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", colours, false, size);
+bool edit_top_code(Format& f, ImVec2 size) {
+  const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", false, size);
   explain(
       "The meaning of the largest exponent. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all "
       "mantissa "
@@ -96,51 +96,49 @@ bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
 }
 
 /// A limit of the format: its name and its value.
-void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const Palette& colours, const char* what,
-                const char* formula) {
+void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const char* what, const char* formula) {
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton(title, size);
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
-  draw_text({at.x, y - px(1)}, Face::small, colours.faint, title);
-  draw_text({at.x + size.x, y}, Face::mono_small, colours.secondary, scientific(value, 3), 1);
+  draw_text({at.x, y - px(1)}, Face::small, colours().faint, title);
+  draw_text({at.x + size.x, y}, Face::mono_small, colours().secondary, scientific(value, 3), 1);
   explain(what, fmt::format("{} = {:.9g}", formula, value));
 }
 
 /// Range and resolution in two by two fields, and beside them the result of an overflow.
-bool edit_limits(Format& f, const Palette& colours) {
+bool edit_limits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(66), gap = px(10);
   const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
   const float second = at.x + cell.x + gap, below = at.y + height;
-  draw_limit("max", largest(f), at, cell, colours, "The largest finite number.", "max");
-  draw_limit("eps", epsilon(f), {second, at.y}, cell, colours,
+  draw_limit("max", largest(f), at, cell, "The largest finite number.", "max");
+  draw_limit("eps", epsilon(f), {second, at.y}, cell,
              "The spacing of numbers just above 1: half of it is the largest relative error of one rounding.", "2^-M");
-  draw_limit("min", smallest_normal(f), {at.x, below}, cell, colours,
+  draw_limit("min", smallest_normal(f), {at.x, below}, cell,
              "The smallest normal number: down to it every number has all its significant bits.", "2^(2 - 2^(E-1))");
-  draw_limit("subn.", smallest_subnormal(f), {second, below}, cell, colours,
+  draw_limit("subn.", smallest_subnormal(f), {second, below}, cell,
              "The smallest subnormal number, and the spacing of all below the smallest normal. Half of it and less become 0.",
              "2^(2 - 2^(E-1) - M)");
   const float right = at.x + room - button;
   ImGui::SetCursorScreenPos({right, at.y});
-  bool changed = edit_overflow(f, colours, {button, height - px(1)});
+  bool changed = edit_overflow(f, {button, height - px(1)});
   ImGui::SetCursorScreenPos({right, below});
-  changed |= edit_top_code(f, colours, {button, height - px(1)});
+  changed |= edit_top_code(f, {button, height - px(1)});
   return changed;
 }
 
 }  // namespace
 
-bool edit_format(const char* id, Format& f, const Palette& colours) {
+bool edit_format(const char* id, Format& f) {
   ImGui::PushID(id);
-  bool changed = named_buttons(f, colours);
-  changed |= edit_bits(f, colours);
+  bool changed = named_buttons(f);
+  changed |= edit_bits(f);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  changed |= slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, colours,
-                    f.exponent_bits);
+  changed |= slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, f.exponent_bits);
   explain(parameter("exponent_bits").sentence, parameter("exponent_bits").formula);
-  changed |= slider({"mantissa", 0, max_mantissa_bits, 0, max_mantissa_bits}, colours, f.mantissa_bits);
+  changed |= slider({"mantissa", 0, max_mantissa_bits, 0, max_mantissa_bits}, f.mantissa_bits);
   explain(parameter("mantissa_bits").sentence, parameter("mantissa_bits").formula);
-  changed |= edit_limits(f, colours);
+  changed |= edit_limits(f);
   ImGui::PopStyleVar();
   ImGui::PopID();
   return changed;

@@ -12,10 +12,8 @@
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/widgets/path_prompt.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -65,25 +63,25 @@ void choose_tensors(Problem& problem, const std::string& file, int index, const 
 }
 
 /// A text field for a path; the same as dropping a file on the window.
-void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests, const Palette& colours) {
+void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   if (!ImGui::BeginPopup("tensor file")) return;
   const bool appearing = ImGui::IsWindowAppearing();
   const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
   if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours.secondary, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy");
+  label(Face::small, colours().secondary, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy");
   const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
   explain(
       "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
       "dimensions stand. Or several files with commas between, and behind them those of scales.",
       "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7");
   ImGui::SameLine();
-  const bool pressed = push_button("open", colours);
+  const bool pressed = push_button("open");
   explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
   if ((pressed || entered) && !prompt.typed.empty()) {
     requests.files.tensors = prompt.typed;
     prompt.asked = true;
   }
-  path_error(prompt, in, px(356), colours);
+  path_error(prompt, in, px(356));
   ImGui::EndPopup();
 }
 
@@ -186,16 +184,16 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
 }
 
 /// Name at the left of a field that takes the rest of `width`.
-void name_field(const char* title, float width, const Palette& colours) {
+void name_field(const char* title, float width) {
   const float name_width = text_width(Face::label, title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours.secondary, title);
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   ImGui::SetNextItemWidth(width - name_width);
 }
 
-bool edit_value(Problem& problem, const Palette& colours, float width) {
-  name_field("value", width, colours);
+bool edit_value(Problem& problem, float width) {
+  name_field("value", width);
   const WithField f(Face::mono);
   double value = problem.input.value;
   const bool changed = ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value);
@@ -205,10 +203,10 @@ bool edit_value(Problem& problem, const Palette& colours, float width) {
 }
 
 /// The parameter of the input kind: a head or a value; else the button that opens a file.
-bool edit_detail(Problem& problem, const PanelInput& in, const Palette& colours, float width) {
+bool edit_detail(Problem& problem, const PanelInput& in, float width) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
-  if (has_value(problem.input.kind)) return edit_value(problem, colours, width);
-  if (push_button("open or drop a file###open file", colours, false, {width, 0})) ImGui::OpenPopup("tensor file");
+  if (has_value(problem.input.kind)) return edit_value(problem, width);
+  if (push_button("open or drop a file###open file", false, {width, 0})) ImGui::OpenPopup("tensor file");
   explain(
       "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
       "window "
@@ -226,9 +224,9 @@ std::uint64_t next_seed(std::uint64_t seed) {
   return next == seed ? next + 1 : next;
 }
 
-bool edit_seed(Problem& problem, const Palette& colours, float width) {
+bool edit_seed(Problem& problem, float width) {
   const float button = px(28), gap = px(4);
-  name_field("seed", width - 2 * (button + gap), colours);
+  name_field("seed", width - 2 * (button + gap));
   std::uint64_t seed = problem.seed;
   {
     const WithField f(Face::mono);
@@ -236,10 +234,10 @@ bool edit_seed(Problem& problem, const Palette& colours, float width) {
   }
   explain(parameter("seed").sentence, parameter("seed").formula);
   ImGui::SameLine(0, gap);
-  if (push_button("+1###next seed", colours, false, {button, 0})) ++seed;
+  if (push_button("+1###next seed", false, {button, 0})) ++seed;
   explain("The next seed: other draws from the same distribution. What remains with every seed is not chance.", "seed + 1");
   ImGui::SameLine(0, gap);
-  if (push_button("⚄###dice", colours, false, {button, 0})) seed = next_seed(seed);
+  if (push_button("⚄###dice", false, {button, 0})) seed = next_seed(seed);
   explain("Any other seed.");
   if (seed == problem.seed) return false;
   problem.seed = seed;
@@ -255,8 +253,8 @@ double typed_scale(const std::string& text) {
 }
 
 /// Factor of the scores; empty: 1/sqrt(d).
-bool edit_scale(Problem& problem, const Palette& colours, float width) {
-  name_field("scale", width, colours);
+bool edit_scale(Problem& problem, float width) {
+  name_field("scale", width);
   const WithField f(Face::mono);
   std::string text = problem.scale == 0 ? std::string() : fmt::format("{:.6g}", problem.scale);
   const bool typed = ImGui::InputTextWithHint("##scale", "1/√d", &text, ImGuiInputTextFlags_CharsScientific);
@@ -280,37 +278,37 @@ bool edit_mask_width(Mask& mask, float width) {
   return changed;
 }
 
-bool edit_mask(Problem& problem, const Palette& colours) {
+bool edit_mask(Problem& problem) {
   Mask& mask = problem.mask;
   const bool wide = mask.has_width();
   const float gap = px(6), more = px(28), field = wide ? px(58) : 0;
   const float room = ImGui::GetContentRegionAvail().x - more - gap - (wide ? field + gap : 0);
-  bool changed = segmented("mask", colours, masks, mask.kind, room);
+  bool changed = segmented("mask", masks, mask.kind, room);
   ImGui::SameLine(0, gap);
   if (wide) {
     changed |= edit_mask_width(mask, field);
     ImGui::SameLine(0, gap);
   }
   ImGui::PushID("mask");
-  changed |= edit_problem_options(problem, colours, more);
+  changed |= edit_problem_options(problem, more);
   ImGui::PopID();
   return changed;
 }
 }  // namespace
 
-bool edit_input(Problem& problem, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
+bool edit_input(Problem& problem, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
   bool changed = input_combo(problem, in, left);
   ImGui::SameLine(0, gap);
-  changed |= edit_detail(problem, in, colours, room - gap - left);
+  changed |= edit_detail(problem, in, room - gap - left);
   if (is_due(prompt)) ImGui::OpenPopup("tensor file");
   set_popup_place();
-  file_popup(in, prompt, requests, colours);
-  changed |= edit_mask(problem, colours);
+  file_popup(in, prompt, requests);
+  changed |= edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);
-  changed |= edit_seed(problem, colours, seed);
+  changed |= edit_seed(problem, seed);
   ImGui::SameLine(0, gap);
-  changed |= edit_scale(problem, colours, room - gap - seed);
+  changed |= edit_scale(problem, room - gap - seed);
   return changed;
 }
 

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "imgui.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
@@ -41,20 +40,20 @@ bool is_in_popup(const Setting& s, const Method& m) {
 
 bool differs(const Setting& s, const Settings& usual) { return text(s) != text(*find(usual, s.key)); }
 
-bool edit_options(Method& m, const Format& main, const Palette& colours) {
-  label(Face::section, colours.faint, std::string("OPTIONS OF ").append(name(m.algorithm)));
+bool edit_options(Method& m, const Format& main) {
+  label(Face::section, colours().faint, std::string("OPTIONS OF ").append(name(m.algorithm)));
   bool changed = false;
   Method usual = with_usual_options(m, main);
   const Settings usual_options = settings(usual);
   for (const Setting& s : settings(m))
     if (is_in_popup(s, m))
       changed |=
-          edit_setting(s, differs(s, usual_options), colours,
+          edit_setting(s, differs(s, usual_options),
                        {.step = s.key == "tau" ? 1.0 : 0.0,
                         .on = s.key == "kahan_l" ? "compensated" : "last to first",
                         .choices = s.key == "order" ? std::span<const Choice>(orders) : std::span<const Choice>(exponentials)});
   ImGui::BeginDisabled(options_changed(m, main) == 0);
-  if (push_button("as it comes###defaults", colours)) {
+  if (push_button("as it comes###defaults")) {
     usual = with_usual_options(m, main);
     usual.accumulator = m.accumulator;
     usual.flush = m.flush;
@@ -67,10 +66,10 @@ bool edit_options(Method& m, const Format& main, const Palette& colours) {
   return changed;
 }
 
-bool edit_sink(Problem& p, const Setting& about, const Palette& colours) {
+bool edit_sink(Problem& p, const Setting& about) {
   bool on = p.sink.has_value();
-  begin_option(std::string(about.label).c_str(), on, colours);
-  const bool toggled = toggle("sink", colours, on, px(72));
+  begin_option(std::string(about.label).c_str(), on);
+  const bool toggled = toggle("sink", on, px(72));
   explain(about.sentence, about.formula);
   if (toggled) p.sink = on ? std::optional<double>(0.0) : std::nullopt;
   if (!p.sink) return toggled;
@@ -81,8 +80,8 @@ bool edit_sink(Problem& p, const Setting& about, const Palette& colours) {
 }
 
 /// A typed whole number; 0: unset, the number follows another one.
-bool edit_count(const Setting& about, int& value, const Palette& colours) {
-  begin_option(std::string(about.label).c_str(), value != 0, colours);
+bool edit_count(const Setting& about, int& value) {
+  begin_option(std::string(about.label).c_str(), value != 0);
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(px(option_field_width));
   int typed = value;
@@ -93,29 +92,29 @@ bool edit_count(const Setting& about, int& value, const Palette& colours) {
   return entered && std::exchange(value, typed) != typed;
 }
 
-bool edit_scores(Problem& p, const Palette& colours) {
+bool edit_scores(Problem& p) {
   const Settings all = settings(p);
-  label(Face::section, colours.faint, "OPTIONS OF THE SCORES");
-  bool changed = edit_sink(p, *find(all, "sink"), colours);
-  changed |= edit_setting(*find(all, "softcap"), p.softcap != 0, colours);
-  changed |= edit_setting(*find(all, "alibi"), p.alibi != 0, colours);
-  label(Face::section, colours.faint, "KEYS AND VALUES");
-  changed |= edit_count(*find(all, "n_k"), p.n_k, colours);
+  label(Face::section, colours().faint, "OPTIONS OF THE SCORES");
+  bool changed = edit_sink(p, *find(all, "sink"));
+  changed |= edit_setting(*find(all, "softcap"), p.softcap != 0);
+  changed |= edit_setting(*find(all, "alibi"), p.alibi != 0);
+  label(Face::section, colours().faint, "KEYS AND VALUES");
+  changed |= edit_count(*find(all, "n_k"), p.n_k);
   ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file sets it
-  changed |= edit_count(*find(all, "d_v"), p.d_v, colours);
+  changed |= edit_count(*find(all, "d_v"), p.d_v);
   ImGui::EndDisabled();
   ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);
-  changed |= edit_setting(*find(all, "mask.top_left"), p.mask.top_left, colours, {.on = "top-left"});
+  changed |= edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"});
   ImGui::EndDisabled();
   return changed;
 }
 
 /// A button that opens a popup of the same name.
-bool popup_button(const std::string& text, const char* popup, const Palette& colours, ImVec2 size, const char* what,
+bool popup_button(const std::string& text, const char* popup, ImVec2 size, const char* what,
                   const std::function<bool()>& edit) {
-  if (push_button(text.c_str(), colours, false, size)) ImGui::OpenPopup(popup);
+  if (push_button(text.c_str(), false, size)) ImGui::OpenPopup(popup);
   explain(what);
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
   const bool open = ImGui::BeginPopup(popup), changed = open && edit();
   if (open) ImGui::EndPopup();
   ImGui::PopStyleColor();
@@ -130,22 +129,22 @@ int options_changed(const Method& m, const Format& main) {
   return static_cast<int>(std::ranges::count_if(now, [&](const Setting& s) { return is_in_popup(s, m) && differs(s, usual); }));
 }
 
-bool edit_method_options(Method& m, const Format& main, const Palette& colours, float width, float height) {
+bool edit_method_options(Method& m, const Format& main, float width, float height) {
   const int count = options_changed(m, main);
   return popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
-                      "options of a method", colours, {width, height},
+                      "options of a method", {width, height},
                       "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is "
                       "how many differ from the default.",
-                      [&] { return edit_options(m, main, colours); });
+                      [&] { return edit_options(m, main); });
 }
 
-bool edit_problem_options(Problem& p, const Palette& colours, float width) {
+bool edit_problem_options(Problem& p, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
   return popup_button(
-      count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours, {width, 0},
+      count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
       "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they are "
       "counted apart. The number is how many are on.",
-      [&] { return edit_scores(p, colours); });
+      [&] { return edit_scores(p); });
 }
 
 }  // namespace attoscope

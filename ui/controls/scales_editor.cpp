@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "imgui.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
@@ -24,7 +23,6 @@ namespace {
 struct Target {
   const Experiment& e;
   Method& m;
-  const Palette& colours;
   std::string& typed;  ///< text of a format, in the popups of roundings
 };
 
@@ -136,7 +134,7 @@ bool storage_line(const Target& t, ScaledTensor tensor, int& open_parts) {
   const Scaling now = t.m.scaling[tensor];
   const std::string text = scaling_text(now), id(title(tensor));
   const float more = px(58), width = px(option_field_width) - more - px(6);
-  begin_option(id.c_str(), now.is_on(), t.colours);
+  begin_option(id.c_str(), now.is_on());
   bool changed = false;
   {
     const WithField f(Face::mono);
@@ -155,7 +153,7 @@ bool storage_line(const Target& t, ScaledTensor tensor, int& open_parts) {
   ImGui::SameLine(0, px(6));
   const bool shown = open_parts == static_cast<int>(tensor);
   ImGui::BeginDisabled(!now.is_on());
-  if (push_button(("parts###parts of " + id).c_str(), t.colours, shown && now.is_on(), {more, px(control_height)}))
+  if (push_button(("parts###parts of " + id).c_str(), shown && now.is_on(), {more, px(control_height)}))
     open_parts = shown ? -1 : static_cast<int>(tensor);
   ImGui::EndDisabled();
   explain(fmt::format("Element, granularity, scale and rounding of {}, each for itself.", id));
@@ -176,7 +174,7 @@ struct Parts {
 template <class Set>
 bool choose_part(const Parts& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
                  bool differs, Set set) {
-  begin_option(title, differs, p.t.colours);
+  begin_option(title, differs);
   const WithField f(Face::mono);
   const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now().element);
   if (!begin_combo((std::string("##") + title).c_str(), now, px(option_field_width))) {
@@ -224,13 +222,13 @@ constexpr std::array<Choice, granularity_names.size()> granularities{{
 /// Number of rows, columns or elements that share a scale.
 bool edit_block(const Parts& p) {
   if (!has_block(p.now().granularity)) return false;
-  begin_option("of", false, p.t.colours);
+  begin_option("of", false);
   int block = p.now().block;
   bool changed = false;
   if (p.tensor == ScaledTensor::P) {
     static constexpr std::array<Choice, 3> blocks{{{"16", "16 keys."}, {"32", "32 keys."}, {"64", "64 keys."}}};
     int chosen = block == 16 ? 0 : block == 32 ? 1 : block == 64 ? 2 : -1;
-    changed = segmented("of", p.t.colours, blocks, chosen, px(option_field_width));
+    changed = segmented("of", blocks, chosen, px(option_field_width));
     if (changed) block = 16 << chosen;
   } else {
     changed = whole_field("##of", block, 1, max_tile);
@@ -291,7 +289,7 @@ bool choose_scale(const Parts& p) {
 /// A number of the scale, kept within the range that its text can hold.
 bool edit_number(const Parts& p, const char* name, double Scaling::* number, double off, std::string_view what) {
   Scaling s = p.now();
-  begin_option(name, s.*number != off, p.t.colours);
+  begin_option(name, s.*number != off);
   const RealRange range{.min = off > 0 ? 1e-30 : 0, .max = 1e30};
   const bool changed = real_field((std::string("##") + name).c_str(), s.*number, range, 0);
   explain(what);
@@ -316,8 +314,8 @@ bool edit_numbers(const Parts& p) {
 /// A flag of the storage.
 bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std::string_view what,
                void (*set)(Scaling&, bool)) {
-  begin_option(name, on, p.t.colours);
-  const bool pressed = toggle(label, p.t.colours, on, px(option_field_width));
+  begin_option(name, on);
+  const bool pressed = toggle(label, on, px(option_field_width));
   Scaling s = p.now();
   set(s, on);
   const Method chosen = p.with(s);
@@ -328,10 +326,10 @@ bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std
 
 /// A rounding, as one cell at the right.
 bool edit_rounded(const Target& t, const char* name, Rounding& r, std::string_view what) {
-  begin_option(name, !(r == exact), t.colours);
-  RoundingCell cell{name, t.colours.accent, ImGui::GetCursorScreenPos().x, px(option_field_width), px(control_height)};
+  begin_option(name, !(r == exact));
+  RoundingCell cell{name, colours().accent, ImGui::GetCursorScreenPos().x, px(option_field_width), px(control_height)};
   cell.what = std::string(what) + " ";
-  return edit_rounding(r, cell, t.e.format, t.colours, t.typed);
+  return edit_rounding(r, cell, t.e.format, t.typed);
 }
 
 bool edit_rounding_parts(const Parts& p) {
@@ -357,7 +355,7 @@ bool edit_rounding_parts(const Parts& p) {
 }
 
 bool edit_parts(const Parts& p) {
-  label(Face::section, p.t.colours.faint, fmt::format("{} STORED AS {}", title(p.tensor), scaling_text(p.now())));
+  label(Face::section, colours().faint, fmt::format("{} STORED AS {}", title(p.tensor), scaling_text(p.now())));
   bool changed = choose_element(p);
   changed |= choose_granularity(p);
   changed |= choose_scale(p);
@@ -370,12 +368,12 @@ bool edit_parts(const Parts& p) {
 
 bool edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, const char* text) {
   bool on = t.m.scaling.*flag;
-  begin_option(text, on, t.colours);
+  begin_option(text, on);
   Method chosen = t.m;
   chosen.scaling.*flag = !on;
   const std::string reason = reason_against(t, chosen);
   ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = toggle(std::string(p.label).c_str(), t.colours, on, px(option_field_width));
+  const bool pressed = toggle(std::string(p.label).c_str(), on, px(option_field_width));
   ImGui::EndDisabled();
   explain(reason.empty() ? std::string(p.sentence) : fmt::format("{} Not here: {}", p.sentence, reason), p.formula);
   return pressed && take(t, chosen);
@@ -383,7 +381,7 @@ bool edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, 
 
 bool edit_smooth_Q(const Target& t) {
   const Parameter& p = parameter("scaling.smooth_Q");
-  begin_option("smooth Q over", t.m.scaling.smooth_Q > 0, t.colours);
+  begin_option("smooth Q over", t.m.scaling.smooth_Q > 0);
   Method chosen = t.m;
   const bool changed = whole_field("##smooth Q", chosen.scaling.smooth_Q, 0, max_tile);
   const std::string reason = reason_against(t, chosen);
@@ -392,7 +390,7 @@ bool edit_smooth_Q(const Target& t) {
 }
 
 bool edit_transforms(const Target& t) {
-  label(Face::section, t.colours.faint, "BEFORE THEY ARE STORED");
+  label(Face::section, colours().faint, "BEFORE THEY ARE STORED");
   bool changed = edit_transform(t, parameter("scaling.hadamard"), &Scalings::hadamard, "hadamard");
   changed |= edit_transform(t, parameter("scaling.smooth_K"), &Scalings::smooth_K, "smooth K");
   changed |= edit_smooth_Q(t);
@@ -406,7 +404,7 @@ bool edit_transforms(const Target& t) {
 bool edit_popup(const Target& t) {
   int* const open_parts = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("parts"), -1);
   if (ImGui::IsWindowAppearing()) *open_parts = -1;
-  label(Face::section, t.colours.faint, std::string("SCALES OF ").append(name(t.m.algorithm)));
+  label(Face::section, colours().faint, std::string("SCALES OF ").append(name(t.m.algorithm)));
   bool changed = false;
   for (const ScaledTensor tensor : all_tensors) changed |= storage_line(t, tensor, *open_parts);
   if (*open_parts >= 0) {
@@ -415,7 +413,7 @@ bool edit_popup(const Target& t) {
   }
   changed |= edit_transforms(t);
   ImGui::BeginDisabled(!t.m.scaling.any());
-  if (push_button("no scales", t.colours)) {
+  if (push_button("no scales")) {
     t.m.scaling = {};
     changed = true;
   }
@@ -457,17 +455,17 @@ std::string storage_text(const Scalings& s) {
 
 }  // namespace
 
-bool edit_scales(const Experiment& e, Method& m, const Palette& colours, Colour colour, float width, std::string& typed) {
+bool edit_scales(const Experiment& e, Method& m, Colour colour, float width, std::string& typed) {
   const bool emulated = is_emulated(m.algorithm);
   const std::string reason = why_not_scaled(m, e.problem);
   ImGui::BeginDisabled(!emulated);
-  ImGui::PushStyleColor(ImGuiCol_Text, !reason.empty() ? colours.bad : m.scaling.any() ? colour : colours.faint);
+  ImGui::PushStyleColor(ImGuiCol_Text, !reason.empty() ? colours().bad : m.scaling.any() ? colour : colours().faint);
   const float room = width - ImGui::GetFrameHeight() - px(5);
   const std::string preview = emulated ? fitted(Face::mono_small, preview_of(m.scaling), room) : std::string("its own");
   ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});
   const bool open = begin_combo("##scales", preview, width);
   ImGui::PopStyleColor();
-  const bool changed = open && edit_popup({e, m, colours, typed});
+  const bool changed = open && edit_popup({e, m, typed});
   if (open) ImGui::EndCombo();
   ImGui::EndDisabled();
   if (open) return changed;

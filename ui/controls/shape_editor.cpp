@@ -2,11 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
+#include "kernels/experiment/traffic.h"
 #include "ui/controls/controls.h"
+#include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -31,7 +37,7 @@ constexpr std::array<Size, 4> problem_sizes{{
 }};
 
 /// A slider of a size. A file of tensors limits n and n_k, and sets d and d_v.
-bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
+bool edit_size(Problem& problem, const Size& size) {
   const Parameter& p = parameter(size.key);
   const bool from_file = problem.input.kind == InputKind::tensors, limited = size.given != nullptr;
   const Tensors* const tensors = from_file && limited ? problem.input.tensors.get() : nullptr;
@@ -40,7 +46,7 @@ bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
   const Slider spec = tensors != nullptr ? Slider{name.c_str(), 1, most, 1, most, true}
                                          : Slider{name.c_str(), size.from, size.to, 1, most, true};
   ImGui::BeginDisabled(from_file && !limited);
-  const bool changed = slider(spec, colours, problem.*size.value);
+  const bool changed = slider(spec, problem.*size.value);
   ImGui::EndDisabled();
   const std::string typable = fmt::format("{} Click the number to type any value up to {}.", p.sentence, most);
   explain(tensors != nullptr ? fmt::format(fmt::runtime(size.of_file), most) + " Click the number to type any value from 1."
@@ -51,19 +57,19 @@ bool edit_size(Problem& problem, const Size& size, const Palette& colours) {
 }
 
 /// The sizes; n_k and d_v where they are set apart.
-bool edit_sizes(Problem& problem, const Palette& colours) {
+bool edit_sizes(Problem& problem) {
   bool changed = false;
   for (const Size& size : problem_sizes)
-    if (problem.*size.value != 0) changed |= edit_size(problem, size, colours);
+    if (problem.*size.value != 0) changed |= edit_size(problem, size);
   return changed;
 }
 
-bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
+bool edit_tiles(Experiment& e, bool square) {
   bool changed = false;
   for (const bool of_keys : {true, false}) {
     const Parameter& p = parameter(of_keys ? "block_k" : "block_q");
     int side = of_keys ? e.a.block_k : e.a.block_q;
-    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, colours, side)) {
+    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, side)) {
       e = square ? with_tiles(e, {side, side}) : of_keys ? with_block_k(e, side) : with_block_q(e, side);
       changed = true;
     }
@@ -109,15 +115,15 @@ bool rows_combo(Problem& problem, float width) {
 }
 
 /// Square lock of the two tile sizes, and a button that exchanges them.
-bool square_and_swap(Experiment& e, bool& square, const Palette& colours) {
+bool square_and_swap(Experiment& e, bool& square) {
   bool changed = false;
-  if (toggle("square", colours, square, px(76)) && square && !has_square_tiles(e.a)) {
+  if (toggle("square", square, px(76)) && square && !has_square_tiles(e.a)) {
     e = with_block_q(e, e.a.block_k);
     changed = true;
   }
   explain("Keeps block_q equal to block_k: changing one changes both.", "block_q = block_k");
   ImGui::SameLine();
-  if (push_button("swap", colours, false, {px(46), 0}) && !has_square_tiles(e.a)) {
+  if (push_button("swap", false, {px(46), 0}) && !has_square_tiles(e.a)) {
     e = with_swapped_tiles(e);
     changed = true;
   }
@@ -126,24 +132,178 @@ bool square_and_swap(Experiment& e, bool& square, const Palette& colours) {
   return changed;
 }
 
+constexpr int most_elements = 1 << 30;
+constexpr std::array<int, 4> kibibytes{48, 99, 163, 227};
+constexpr std::array<Choice, 4> sizes{{
+    {"48 KB", "The memory that every CUDA block may use without asking."},
+    {"99 KB", "The most a block can have on compute capability 8.6 and 8.9: RTX 30 and 40, L4, L40."},
+    {"163 KB", "The most a block can have on compute capability 8.0: A100."},
+    {"227 KB", "The most a block can have on compute capability 9.0: H100, H200."},
+}};
+
+/// M in elements, and in KB of D's elements: two views of one number.
+void edit_M(int& elements, const Format& format) {
+  const int bytes = element_bytes(format);
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(px(128));
+  int typed = elements;
+  if (ImGui::InputInt("##M elements", &typed, 0)) elements = std::clamp(typed, 1, most_elements);
+  explain("On-chip memory M that one step of the inner loop may fill, in elements.", "M");
+  ImGui::SameLine();
+  label(Face::label, colours().secondary, "elements =");
+  ImGui::SameLine();
+  ImGui::SetNextItemWidth(px(84));
+  double kilo = elements * static_cast<double>(bytes) / 1024;
+  if (ImGui::InputDouble("##M KB", &kilo, 0, 0, "%.6g") && std::isfinite(kilo))
+    elements = static_cast<int>(std::clamp(std::floor(kilo * 1024 / bytes), 1.0, double{most_elements}));
+  explain("The same in KB of the main format's elements.", fmt::format("KB = M * {} / 1024", bytes));
+  ImGui::SameLine();
+  label(Face::label, colours().secondary, "KB of " + name(format));
+}
+
+bool edit_helper(Experiment& e, View& view) {
+  label(Face::section, colours().faint, "TILES FROM ON-CHIP MEMORY");
+  edit_M(view.on_chip_elements, e.format);
+  const int bytes = element_bytes(e.format);
+  const auto same = std::ranges::find_if(kibibytes, [&](int kilo) { return kilo * 1024 / bytes == view.on_chip_elements; });
+  int chosen = same == kibibytes.end() ? -1 : static_cast<int>(same - kibibytes.begin());
+  if (segmented("M of", sizes, chosen, px(392)))
+    view.on_chip_elements = kibibytes[static_cast<std::size_t>(chosen)] * 1024 / bytes;
+  const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
+  label(Face::mono, colours().text,
+        fmt::format("Bc = ceil(M / 4d) = ceil({} / {}) = {}", view.on_chip_elements, 4 * e.problem.d, t.block_k));
+  label(Face::mono, colours().text, fmt::format("Br = min(Bc, d)   = min({}, {}) = {}", t.block_k, e.problem.d, t.block_q));
+  label(Face::small, colours().secondary, "arXiv 2205.14135, Algorithm 1, line 1: M is shared by tiles of Q, K, V and O");
+  const bool for_a = push_button("for a");
+  explain("Gives method a these tiles.", "block_k = Bc, block_q = Br");
+  ImGui::SameLine();
+  const bool for_both = push_button("for a and b");
+  explain("Gives both methods these tiles.", "block_k = Bc, block_q = Br");
+  if (!for_a && !for_both) return false;
+  if (for_both)
+    e = with_tiles(e, t);
+  else
+    e.a = with_tiles(e.a, t);
+  view.square_tiles &= has_square_tiles(e.a);  // tiles of two sizes end the square lock
+  ImGui::CloseCurrentPopup();
+  return true;
+}
+
+bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
+
+/// Entries of the list: auto, each device, and all usable GPUs together if there are several.
+std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
+  std::vector<DeviceEntry> all{
+      {"auto", "the GPU that draws, or the first; the processor for fewer than 512 rows, and where there is no GPU", ""}};
+  std::string together;
+  int gpus = 0;
+  if (devices.empty()) all.push_back({"cpu", "the processor", ""});
+  for (const DeviceEntry& e : devices) {
+    all.push_back(e);
+    if (!is_gpu(e) || !e.reason.empty()) continue;
+    together += (gpus++ > 0 ? "," : "") + e.spec;
+  }
+  if (gpus > 1) all.push_back({together, fmt::format("{} GPUs, each with a part of the rows", gpus), ""});
+  return all;
+}
+
+/// One sentence why the session's device is unavailable; empty: available. "cuda" is the first GPU; a list needs all its
+/// devices.
+std::string reason_against(const std::string& device, const std::vector<DeviceEntry>& choices) {
+  std::string rest = device;
+  while (!rest.empty()) {
+    const std::string one = rest.substr(0, rest.find(','));
+    rest.erase(0, one.size() + 1);
+    const auto entry =
+        std::ranges::find_if(choices, [&](const DeviceEntry& e) { return e.spec == one || (one == "cuda" && is_gpu(e)); });
+    if (entry == choices.end()) return "This machine has no device '" + one + "'; expected auto, cpu or one of the list.";
+    if (!entry->reason.empty()) return entry->reason;
+  }
+  return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
+}
+
+/// "the answer on screen: cpu avx512, 2 threads"
+std::string answered_by(const AnswerInput& answer) {
+  return answer.device.empty() ? "" : "the answer on screen: " + answer.device;
+}
+
+bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
+  bool changed = false;
+  for (const DeviceEntry& e : choices) {
+    ImGui::BeginDisabled(!e.reason.empty());
+    if (ImGui::Selectable((e.spec + "###" + e.spec).c_str(), e.spec == device) && device != e.spec) {
+      device = e.spec;
+      changed = true;
+    }
+    ImGui::EndDisabled();
+    explain(e.reason.empty() ? e.name : e.name.empty() ? e.reason : e.name + ": " + e.reason);
+  }
+  if (const std::string reason = reason_against(device, choices); !reason.empty()) {
+    ImGui::BeginDisabled();
+    ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
+    ImGui::Selectable((device + "###unknown device").c_str(), true);
+    ImGui::PopStyleColor();
+    ImGui::EndDisabled();
+    explain(reason);
+  }
+  return changed;
+}
+
 }  // namespace
 
-bool edit_shape(Session& session, const PanelInput& input, const Palette& colours) {
+bool edit_shape(Session& session, const PanelInput& input) {
   Experiment& e = session.experiment;
   bool& square = session.view.square_tiles;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  bool changed = edit_sizes(e.problem, colours);
-  changed |= edit_tiles(e, square, colours);
+  bool changed = edit_sizes(e.problem);
+  changed |= edit_tiles(e, square);
   ImGui::PopStyleVar();
   const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
-  changed |= square_and_swap(e, square, colours);
+  changed |= square_and_swap(e, square);
   ImGui::SameLine();
-  changed |= edit_tiles_for_memory(e, session.view, colours, room - px(76 + 46) - 2 * gap);
+  changed |= edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
   changed |= rows_combo(e.problem, half);
   ImGui::SameLine();
-  changed |= edit_device(session.device, input, colours, room - gap - half);
+  changed |= edit_device(session.device, input, room - gap - half);
   ImGui::PopStyleVar();
+  return changed;
+}
+
+bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
+  const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
+  const std::string text =
+      fitted(Face::label, fmt::format("M {}: {} × {}", view.on_chip_elements, t.block_q, t.block_k), width - px(12));
+  if (push_button((text + "###tiles for M").c_str(), false, {width, 0})) ImGui::OpenPopup("tiles for M");
+  explain(
+      "FlashAttention's rule for tiles that fit into on-chip memory of M elements. Click to set M, in elements or KB, and to "
+      "give the tiles to a or to both.",
+      "Bc = ceil(M / 4d), Br = min(Bc, d)");
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
+  const bool open = ImGui::BeginPopup("tiles for M");
+  const bool changed = open && edit_helper(e, view);
+  if (open) ImGui::EndPopup();
+  ImGui::PopStyleColor();
+  return changed;
+}
+
+bool edit_device(std::string& device, const PanelInput& input, float width) {
+  const std::vector<DeviceEntry> choices = choices_of(input.choices.devices);
+  const std::string reason = reason_against(device, choices);
+  const WithField f(Face::label);
+  const std::string preview = fitted(Face::label, device == "auto" ? "device: auto" : device, width - px(36));
+  if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
+  const bool open = begin_combo("##device", preview, width);
+  if (!reason.empty()) ImGui::PopStyleColor();
+  if (!open) {
+    explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
+                             "their time; the method `hardware` runs on the GPU alone."
+                           : reason,
+            answered_by(input.answer));
+    return false;
+  }
+  const bool changed = choose(device, choices);
+  ImGui::EndCombo();
   return changed;
 }
 

@@ -75,7 +75,7 @@ std::string evidence_text(const Experiment& e, const Method& m, std::span<const 
 }
 
 /// Short description of an accumulator, without the remark that the list shows beside it.
-std::string_view what_of(Accumulator a) {
+std::string_view meaning_of(Accumulator a) {
   if (a == Accumulator::fma) return "one chain, rounded as the steps say";
   if (a == Accumulator::f64) return "in fp64, rounded to fp32 at the end";
   const std::string_view what = tensor_core_texts[static_cast<std::size_t>(gpu_of(a))].what;
@@ -96,7 +96,6 @@ struct Target {
   const Experiment& e;
   Method& m;
   std::span<const AttentionProduct> products;
-  const Palette& colours;
 };
 
 /// A button of one accumulator. True if it was chosen.
@@ -119,8 +118,8 @@ bool accumulator_line(const Target& t, Accumulator a, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   bool changed = choose_accumulator(t, a, std::string(name(a)).c_str(), {width - f16, 0});
   const float right = at.x + width - f16 - px(10);
-  draw_text({at.x + px(64), at.y}, Face::small, t.colours.secondary, what_of(a));
-  draw_text({right, at.y}, Face::small, t.colours.moved, evidence_text(t.e, with_accumulator(t.m, t.products, a), t.products),
+  draw_text({at.x + px(64), at.y}, Face::small, colours().secondary, meaning_of(a));
+  draw_text({right, at.y}, Face::small, colours().moved, evidence_text(t.e, with_accumulator(t.m, t.products, a), t.products),
             1);
   if (!is_tensor_core(a)) return changed;
   const auto in_fp16 = static_cast<Accumulator>(static_cast<std::size_t>(a) + tensor_core_texts.size());
@@ -135,33 +134,33 @@ constexpr std::array<Choice, 3> flushes{{
     {"every n tiles", "After every n tiles the sum is added to O in fp32 and starts at 0 again."},
 }};
 
-bool edit_flush(Method& m, const Palette& colours) {
+bool edit_flush(Method& m) {
   const Parameter& about = parameter("flush");
   if (!matters(about, m)) return false;
-  begin_option("flush", m.flush != flush_of_policy, colours);
+  begin_option("flush", m.flush != flush_of_policy);
   int chosen = m.flush == flush_of_policy ? 0 : m.flush == 0 ? 1 : 2;
-  bool changed = segmented("flush", colours, flushes, chosen, px(300));
+  bool changed = segmented("flush", flushes, chosen, px(300));
   if (changed) m.flush = chosen == 0 ? flush_of_policy : chosen == 1 ? 0 : std::max(m.flush, 4);
   if (m.flush < 1) return changed;
-  begin_option("tiles", false, colours);
+  begin_option("tiles", false);
   changed |= whole_field("##flush", m.flush, 1, max_tile);
   explain(about.sentence, about.formula);
   return changed;
 }
 
-bool edit_popup(const Experiment& e, Method& m, const Palette& colours) {
+bool edit_popup(const Experiment& e, Method& m) {
   const float width = px(option_name_width + 300);
   int* const target = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("target"), 0);
   if (ImGui::IsWindowAppearing()) *target = 0;
-  segmented("sums of", colours, targets, *target, width);
-  const Target t{e, m, products_of(*target), colours};
+  segmented("sums of", targets, *target, width);
+  const Target t{e, m, products_of(*target)};
   bool changed = false;
   {
     const WithFace f(Face::mono);
     for (std::size_t i = 0; i < static_cast<std::size_t>(Accumulator::v100_f16); ++i)
       changed |= accumulator_line(t, static_cast<Accumulator>(i), width);
   }
-  return edit_flush(m, colours) || changed;
+  return edit_flush(m) || changed;
 }
 
 /// Text of the closed field: "h100", "h100, fma" (q.k, P.V), "h100 flush 4".
@@ -174,16 +173,16 @@ std::string preview_of(const Method& m) {
 
 }  // namespace
 
-bool edit_sums(const Experiment& e, Method& m, const Palette& colours, Colour colour, float width) {
+bool edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
   const std::string reason = reason_against(e, m, {both_products.data(), 1}, m.accumulator.qk) +
                              reason_against(e, m, {both_products.data() + 1, 1}, m.accumulator.pv);
   ImGui::BeginDisabled(!is_emulated(m.algorithm));
-  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours.bad);
+  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
   const float room = width - ImGui::GetFrameHeight() - px(5);
   const bool open = begin_combo(
       "##sums", is_emulated(m.algorithm) ? fitted(Face::mono_small, preview_of(m), room) : std::string("its own"), width);
   ImGui::PopStyleColor();
-  const bool changed = open && edit_popup(e, m, colours);
+  const bool changed = open && edit_popup(e, m);
   if (open) ImGui::EndCombo();
   ImGui::EndDisabled();
   if (open) return changed;

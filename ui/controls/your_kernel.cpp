@@ -5,15 +5,12 @@
 #include <array>
 #include <cctype>
 
-#include "imgui.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/widgets/path_prompt.h"
+#include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -39,33 +36,33 @@ void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
 }
 
 /// Tensors of the file whose path is being typed, one line each.
-void content_lines(const std::string& typed, const PanelInput& in, const Palette& colours, Requests& requests) {
+void content_lines(const std::string& typed, const PanelInput& in, Requests& requests) {
   constexpr std::size_t most = 8;
   requests.files.look = typed;
   const FileContent& content = in.choices.content;
   if (typed.empty() || content.files != typed) return;
   for (std::size_t i = 0; i < content.tensors.size() && i < most; ++i)
-    label(Face::small, colours.text, fitted(Face::small, content.tensors[i], px(300)).c_str());
+    label(Face::small, colours().text, fitted(Face::small, content.tensors[i], px(300)).c_str());
   if (content.tensors.size() > most)
-    label(Face::small, colours.secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
+    label(Face::small, colours().secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
 }
 
-void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests, const Palette& colours) {
+void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   if (!ImGui::BeginPopup("kernel file")) return;
   const bool appearing = ImGui::IsWindowAppearing();
   const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
   if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours.secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
+  label(Face::small, colours().secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
   const bool entered = path_field("##kernel path", "", prompt, px(300), appearing || outcome.just_failed);
   explain("The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
           "O = softmax(scale Q K^T) V");
   ImGui::SameLine();
-  if ((push_button("open", colours) || entered) && !prompt.typed.empty()) {
+  if ((push_button("open") || entered) && !prompt.typed.empty()) {
     ask_for(prompt.typed, e, requests);
     prompt.asked = true;
   }
-  path_error(prompt, in, px(356), colours);
-  content_lines(prompt.typed, in, colours, requests);
+  path_error(prompt, in, px(356));
+  content_lines(prompt.typed, in, requests);
   ImGui::EndPopup();
 }
 
@@ -132,16 +129,56 @@ std::string sentence_of(const CallJudgement& call, const Experiment& e) {
   return text;
 }
 
+/// A button that swipes between the errors of the loaded output and of the named slip's output.
+void slip_button(Session& session, const PanelInput& input) {
+  const Slip* const slip = compared_slip(session.view, input);
+  if (slip == nullptr) return;
+  View& view = session.view;
+  const bool on = compares_with_slip(view, input) && view.picture == PictureKind::output;
+  ImGui::SameLine(0, px(6));
+  if (push_button("swipe###slip", on)) {
+    view.second_slip = !on;
+    view.comparison = on ? Comparison::none : Comparison::swipe;
+    view.picture = PictureKind::output;
+    if (!on)
+      view.field = view.second_field =
+          input.answer.result->experiment.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
+  }
+  explain(
+      "A swipe: left of the divider how far your kernel's output is from the truth, right of it how far the exact output of " +
+      slip->text + " is. Where this is the slip, both halves are the same picture.");
+}
+
+/// Reason for the choice of this row: "The first of 447 wrong rows."
+std::string row_text(const HeadJudgement& found) {
+  return found.wrong_rows.size() == 1 ? "The wrong row: no other is further off than rounding explains."
+                                      : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());
+}
+
+/// Shows the tile of rows around an element of the loaded output, and pins it.
+void show_element(Session& session, const Result& result, int row, int column) {
+  const Experiment& e = result.experiment;
+  const bool of_a = e.a.algorithm == Algorithm::loaded;
+  View& view = session.view;
+  const int n = e.problem.n, tile = tile_rows(of_a ? e.b : e.a, n), first = row / tile * tile;
+  view.picture = PictureKind::output;
+  if (view.field != Field::tolerance) view.field = of_a ? Field::a_error : Field::b_error;
+  view.zoom = {static_cast<double>(first), 0, static_cast<double>(std::min(first + tile, n)),
+               static_cast<double>(value_columns(e.problem))};
+  view.cell_row = row, view.cell_col = column;
+  session.experiment.problem.traced_row = row;
+}
+
 }  // namespace
 
-bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
+bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
   const float heads = has_several_heads(e, in) ? px(in.choices.output.heads > 100 ? 92 : 84) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos(), next{at.x, at.y + px(control_height) + ImGui::GetStyle().ItemSpacing.y};
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
   set_popup_place();
-  path_popup(e, in, prompt, requests, colours);
+  path_popup(e, in, prompt, requests);
   if (right == 0) return false;
   bool changed = false;
   if (heads > 0) {
@@ -150,21 +187,21 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   }
   ImGui::SameLine(0, px(8));
   int place = static_cast<int>(loaded_place(e));
-  changed |= segmented("kernel as", colours, places, place, right);
+  changed |= segmented("kernel as", places, place, right);
   if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
   ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
   return changed;
 }
 
-Colour kernel_tone(const CallJudgement& call, const PanelInput& in, const Palette& colours) {
-  if (in.messages.load_failed) return colours.secondary;
-  if (!call.incomparable().empty()) return colours.text;
-  if (!call.rounded()) return colours.bad;
+Colour kernel_tone(const CallJudgement& call, const PanelInput& in) {
+  if (in.messages.load_failed) return colours().secondary;
+  if (!call.incomparable().empty()) return colours().text;
+  if (!call.rounded()) return colours().bad;
   const Experiment& e = in.answer.result->experiment;
-  return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours.text : colours.good;
+  return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours().text : colours().good;
 }
 
-void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, float height) {
+void draw_kernel_verdict(const PanelInput& in, float width, float height) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
   const CallJudgement* const known = shown_verdict(in);
   std::string sentence =
@@ -176,7 +213,7 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   if (ImGui::BeginChild("kernel verdict", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground)) {
     ImGui::SetCursorPosX(chip);
     ImGui::BeginGroup();
-    ImGui::PushStyleColor(ImGuiCol_Text, known != nullptr ? kernel_tone(*known, in, colours) : colours.faint);
+    ImGui::PushStyleColor(ImGuiCol_Text, known != nullptr ? kernel_tone(*known, in) : colours().faint);
     wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
     ImGui::PopStyleColor();
     ImGui::EndGroup();
@@ -188,8 +225,34 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   }
   ImGui::EndChild();
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), at.y + height - px(2)},
-                                            is_a ? colours.a : colours.b);
+                                            is_a ? colours().a : colours().b);
   ImGui::Dummy({0, px(4)});
+}
+
+float first_wrong_button(Session& session, const PanelInput& input) {
+  const HeadVerdict* const verdict = shown_head_verdict(input);
+  if (verdict == nullptr) return 0;
+  const Result& result = *input.answer.result;
+  const HeadJudgement& found = verdict->call.worst_row().found;
+  const float left = ImGui::GetCursorScreenPos().x;
+  bool drawn = false;
+  if (found.first_row >= 0) {
+    if (push_button("first wrong###first wrong")) show_element(session, result, found.first_row, found.worst_col);
+    explain(row_text(found) +
+            fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
+    ImGui::SameLine(0, px(6));
+    drawn = true;
+  }
+  if (verdict->furthest_row >= 0) {
+    if (push_button("furthest###furthest")) show_element(session, result, verdict->furthest_row, verdict->furthest_column);
+    explain(fmt::format(
+        "The element whose error is largest over its tolerance: row {}, dim {}. A click shows its tile, and pins it.",
+        verdict->furthest_row, verdict->furthest_column));
+    drawn = true;
+  }
+  if (!drawn) return 0;
+  slip_button(session, input);
+  return ImGui::GetItemRectMax().x + px(8) - left;
 }
 
 }  // namespace attoscope

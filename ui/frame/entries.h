@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/shape.h"
 
 namespace attoscope {
@@ -74,6 +77,31 @@ struct SessionFiles {
   std::vector<RecentSession> recent;  ///< newest first
   bool has_dialogs = false;           ///< the desktop has a file dialog
   bool asking = false;                ///< a file dialog is open
+};
+
+/// A shipped experiment that shows one thing.
+struct ProbeEntry {
+  std::string name;      ///< of its file
+  std::string title;     ///< a few words
+  std::string sentence;  ///< the thing to look for, and its effect
+  Experiment experiment;
+};
+using ProbeEntries = std::shared_ptr<const std::vector<ProbeEntry>>;
+
+/// An experiment whose small picture is asked for.
+struct GalleryQuestion {
+  std::string key;  ///< name of the answer
+  Experiment experiment;
+
+  friend bool operator==(const GalleryQuestion&, const GalleryQuestion&) = default;
+};
+
+/// Small picture of an experiment.
+struct GalleryPicture {
+  std::string key;
+  double a_mean = 0, b_mean = 0;         ///< mean |error| against golden; may be NaN
+  std::vector<std::int8_t> thumbnail{};  ///< format of `Pin::thumbnail`
+  std::string problem{};                 ///< one sentence why there is none, or empty
 };
 
 }  // namespace attoscope

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "kernels/experiment/text.h"
-#include "ui/frame/pseudo_code.h"
 
 namespace attoscope {
 namespace {

@@ -1,10 +1,12 @@
 /// Exercises of lessons as values, and the judgement of answers by running them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/algorithm.h"
 #include "kernels/questions/key_orders.h"
 #include "kernels/questions/stepper.h"
 #include "ui/frame/lesson.h"
@@ -87,5 +89,17 @@ AnswerVerdict judge_order(const Exercise& exercise, const OrderedRow& mine, doub
 AnswerVerdict judge_format(const Exercise& exercise, std::string_view answer);
 /// Formats with the fewest bits that lose no number.
 std::vector<Format> least_formats(const Exercise& exercise);
+
+struct CodeLine {
+  std::string text;                ///< with its indent
+  std::optional<StepKind> kind{};  ///< its step; none: a line of the loop
+  int pass = -1;                   ///< index of the loop over the scores
+};
+/// The code in the algorithm's row, to be changed; empty for algorithms without one.
+inline std::vector<CodeLine> pseudo_code(Algorithm algorithm) {
+  std::vector<CodeLine> lines;
+  for (const AlgorithmLine& line : info(algorithm).code) lines.push_back({std::string(line.text), line.kind, line.pass});
+  return lines;
+}
 
 }  // namespace attoscope

@@ -42,7 +42,7 @@ std::vector<double> values_of(const Blank& blank, std::string_view expression) {
 }
 
 /// Sentence of the mistake with these values, after a blank; or "".
-std::string told(const Blank& blank, const std::vector<double>& mine) {
+std::string detail_of(const Blank& blank, const std::vector<double>& mine) {
   const auto found = std::ranges::find_if(
       blank.mistakes, [&](const Mistake& m) { return std::ranges::equal(values_of(blank, m.expression), mine, same); });
   return found == blank.mistakes.end() ? "" : " " + found->sentence;
@@ -110,7 +110,7 @@ AnswerVerdict judge_blank(const Blank& blank, std::string_view answer) {
   }
   for (std::size_t i = 0; i < mine.size(); ++i)
     if (const BlankCase& c = blank.cases[i]; !same(mine[i], c.right))
-      return {false, fmt::format("At {} {}.{}", c.place, both_numbers(blank, mine[i], c.right), told(blank, mine))};
+      return {false, fmt::format("At {} {}.{}", c.place, both_numbers(blank, mine[i], c.right), detail_of(blank, mine))};
   return {true, fmt::format("Right at all {} places where it was run.", mine.size())};
 }
 

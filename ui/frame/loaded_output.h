@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "ui/frame/followed_row.h"
-#include "ui/frame/head_verdict.h"
+#include "ui/frame/output_answer.h"
 #include "ui/frame/panel_input.h"
 #include "ui/session/session.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "ui/frame/entries.h"
-#include "ui/frame/gallery_answer.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"

@@ -9,14 +9,14 @@
 #include "kernels/experiment/wanted.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
-#include "ui/frame/followed_row.h"
-#include "ui/frame/gallery_answer.h"
+#include "ui/frame/entries.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/frame/lesson.h"
+#include "ui/frame/output_answer.h"
 #include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
-#include "ui/session/figure_choice.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 

@@ -1,6 +1,8 @@
 /// State of the panels between frames: data derived from answers, so that a frame costs less than O(N d).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -181,16 +183,17 @@ struct ScatterState : ScatterPoints {
   std::shared_ptr<ScatterWork> work;
 };
 
-/// Place of the list of pins: a column beside the controls, or a tab over them in a narrow window.
-enum class PinPlace : std::uint8_t { none, column, tab };
+/// Place of a panel in Explore; `left` and `pins` are columns left of the middle. Panels of one place are tabs.
+enum class Dock : std::uint8_t { left, pins, middle, right, bottom, hidden };
 
 /// Conditions of the current docking; scale 0: not docked yet.
 struct Docked {
-  float scale = 0;      ///< pixels per unit
-  bool narrow = false;  ///< statistics are a tab over the controls
-  bool low = false;     ///< recurrence is a tab over the heat map
-  PinPlace pins = PinPlace::none;
+  float scale = 0;            ///< pixels per unit
+  std::vector<Dock> docks{};  ///< of the panels, in the order of their table
   PanelSizes panels{};
+
+  /// Number of panels at a place.
+  std::ptrdiff_t count(Dock dock) const { return std::ranges::count(docks, dock); }
 
   friend bool operator==(const Docked&, const Docked&) = default;
 };

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "imgui.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/widgets/widgets.h"
@@ -18,21 +17,20 @@ constexpr float list_width = 252, bar_height = 40;
 constexpr float narrowest_with_list = 800;  ///< narrower windows show the page without the list
 
 /// One lesson of the list: its number, its title, how far it was read.
-void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& lesson, int index, const Palette& colours) {
+void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& lesson, int index) {
   const int seen = steps_seen(state, lesson), all = static_cast<int>(lesson.steps.size());
   const float width = ImGui::GetContentRegionAvail().x;
   const std::string title = fitted(Face::body, fmt::format("{}  {}", index + 1, lesson.title), width - px(16)),
                     read = seen >= all ? "read" : fmt::format("{} of {} steps read", seen, all);
-  if (titled_entry(lesson.title, title, read, open.index == index, width, colours) && open.index != index)
-    open_lesson(state, lesson);
+  if (titled_entry(lesson.title, title, read, open.index == index, width) && open.index != index) open_lesson(state, lesson);
   explain(fmt::format("Opens {}: {} steps. {}", lesson.title, all, lesson.needs));
 }
 
-void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lessons, const Palette& colours, float height) {
+void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lessons, float height) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, px(16)});
   if (ImGui::BeginChild("Lessons", {px(list_width), height}, ImGuiChildFlags_AlwaysUseWindowPadding)) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-    for (std::size_t i = 0; i < lessons.size(); ++i) draw_lesson_row(state, open, lessons[i], static_cast<int>(i), colours);
+    for (std::size_t i = 0; i < lessons.size(); ++i) draw_lesson_row(state, open, lessons[i], static_cast<int>(i));
     ImGui::PopStyleVar();
   }
   ImGui::EndChild();
@@ -40,7 +38,7 @@ void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lesso
 }
 
 /// The steps of the lesson as numbers; a click opens one.
-void draw_steps(LessonState& state, const LessonPlace& open, float width, const Palette& colours) {
+void draw_steps(LessonState& state, const LessonPlace& open, float width) {
   const std::vector<LessonStep>& steps = open.lesson->steps;
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -50,20 +48,20 @@ void draw_steps(LessonState& state, const LessonPlace& open, float width, const 
   std::vector<Choice> choices;
   for (std::size_t i = 0; i < texts.size(); i += 2) choices.push_back({texts[i], texts[i + 1]});
   int step = open.step;
-  if (segmented("step", colours, choices, step, width)) open_lesson(state, *open.lesson, step);
+  if (segmented("step", choices, step, width)) open_lesson(state, *open.lesson, step);
 }
 
 /// The bar under the page: back, the steps, next; present, and `figure`, which keeps `page`.
-void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& input, const Palette& colours,
-                   Requests& requests, const ExportRequest& page) {
+void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& input, Requests& requests,
+                   const ExportRequest& page) {
   LessonState& state = session.lesson;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = page.x1 - page.x0, height = px(bar_height), y = at.y + (height - px(26)) / 2;
-  ImGui::GetWindowDrawList()->AddLine(at, {at.x + width, at.y}, colours.line);
+  ImGui::GetWindowDrawList()->AddLine(at, {at.x + width, at.y}, colours().line);
   float x = at.x + px(8);
   const auto button = [&](const char* text, float size, const char* what) {
     ImGui::SetCursorScreenPos({x, y});
-    const bool pressed = quiet_button(text, colours, px(size));
+    const bool pressed = quiet_button(text, px(size));
     x += px(size);
     explain(what);
     return pressed;
@@ -79,12 +77,12 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
   const float right = at.x + width - px(8 + 88 + 64 + 72),
               where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
   if (x + where_width < right) {
-    draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, where);
+    draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, where);
     x += where_width;
   }
   if (x + steps < right) {
     ImGui::SetCursorScreenPos({x, y});
-    draw_steps(state, open, steps, colours);
+    draw_steps(state, open, steps);
   }
   x = right;
   if (button("as it was###restore", 88, "Undoes everything you changed in this lesson's views."))
@@ -109,28 +107,27 @@ LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lesson
   return state;
 }
 
-void draw_no_lessons(const Palette& colours, const ImVec2& size) {
+void draw_no_lessons(const ImVec2& size) {
   const std::string sentence = "There are no lessons: assets/lessons holds none, or was not installed with the program.";
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours.secondary, sentence, 0.5f);
+  draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours().secondary, sentence, 0.5f);
 }
 
-void draw_lesson(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests,
-                 const ImVec2& size) {
-  const LessonPlace open = place_of(session.lesson, input.learn.lessons.get());
-  if (open.lesson == nullptr) return draw_no_lessons(colours, size);
-  see_step(session.lesson, open);
-  LearnState& learn = state_for(state, input.learn.lessons, open.lesson->name);
+void draw_lesson(const Frame& frame, const ImVec2& size) {
+  const LessonPlace open = place_of(frame.session.lesson, frame.input.learn.lessons.get());
+  if (open.lesson == nullptr) return draw_no_lessons(size);
+  see_step(frame.session.lesson, open);
+  LearnState& learn = state_for(frame.state, frame.input.learn.lessons, open.lesson->name);
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const bool has_list = !is_presenting(session) && size.x >= px(narrowest_with_list);
-  const bool on_page = input.learn.page_part > 0;
+  const bool has_list = !is_presenting(frame.session) && size.x >= px(narrowest_with_list);
+  const bool on_page = frame.input.learn.page_part > 0;
   const float left = has_list ? px(list_width) : 0, page_height = size.y - (on_page ? 0 : px(bar_height));
   if (left > 0) {
-    draw_list(session.lesson, open, *input.learn.lessons, colours, size.y);
-    ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours.line);
+    draw_list(frame.session.lesson, open, *frame.input.learn.lessons, size.y);
+    ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours().line);
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
-  const float beyond = draw_page(session, open, input, learn, colours, requests, {size.x - left, page_height});
+  const float beyond = draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
   ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
@@ -140,14 +137,14 @@ void draw_lesson(Session& session, const PanelInput& input, UiState& state, cons
                      from.y + page_height + beyond,
                      ""};
   page.taller = beyond;
-  draw_step_bar(session, open, input, colours, requests, page);
+  draw_step_bar(frame.session, open, frame.input, frame.requests, page);
 }
 
 }  // namespace
 
-void draw_learn(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_learn(const Frame& frame) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
-  const float top = is_presenting(session) ? 0 : px(36), bottom = is_presenting(session) ? 0 : px(26);
+  const float top = is_presenting(frame.session) ? 0 : px(36), bottom = is_presenting(frame.session) ? 0 : px(26);
   const ImVec2 size{view->Size.x, std::max(px(80), view->Size.y - top - bottom)};
   ImGui::SetNextWindowPos({view->Pos.x, view->Pos.y + top});
   ImGui::SetNextWindowSize(size);
@@ -155,10 +152,10 @@ void draw_learn(Session& session, const PanelInput& input, UiState& state, const
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
   ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                            ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
-  if (is_presenting(session)) flags |= ImGuiWindowFlags_NoNav;  // arrows turn pages
+  if (is_presenting(frame.session)) flags |= ImGuiWindowFlags_NoNav;  // arrows turn pages
   const bool open = ImGui::Begin("Learn", nullptr, flags);
   ImGui::PopStyleVar(2);
-  if (open) draw_lesson(session, input, state, colours, requests, size);
+  if (open) draw_lesson(frame, size);
   ImGui::End();
 }
 

@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "ui/frame/frame.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/learn/markdown.h"
 #include "ui/learn/views/views.h"
 
 namespace attoscope {
-
-struct UiState;
 
 /// A run of Markdown, made ready to be drawn.
 struct TextState {
@@ -38,10 +37,10 @@ struct LearnState {
 };
 
 /// The Learn workspace: everything between the bars.
-void draw_learn(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_learn(const Frame& frame);
 
 /// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
-float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, const Palette& colours,
-                Requests& requests, ImVec2 size);
+float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,
+                ImVec2 size);
 
 }  // namespace attoscope

@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "imgui.h"
 #include "imgui_internal.h"
 #include "imgui_rich_md/backends/latex/rich_md_latex.h"
 #include "imgui_rich_md/rich_md.h"
@@ -272,13 +271,13 @@ float MarkdownText::widest_formula(std::string_view markdown) const {
   return widest;
 }
 
-void MarkdownText::draw(const std::string& markdown, const Palette& colours, const std::function<void(int)>& number) {
+void MarkdownText::draw(const std::string& markdown, const std::function<void(int)>& number) {
   RichMd::SetCurrentContext(renderer_->context);
   RichMd::Style& style = RichMd::GetStyle();
   const auto colour = [](Colour c) { return ImGui::ColorConvertU32ToFloat4(c); };
-  style.linkColor = style.linkUnderline = style.linkUnderlineHovered = colour(colours.accent);
-  style.codeColor = colour(colours.text);
-  style.quoteBar = colour(colours.line);
+  style.linkColor = style.linkUnderline = style.linkUnderlineHovered = colour(colours().accent);
+  style.codeColor = colour(colours().text);
+  style.quoteBar = colour(colours().line);
   style.blockGap = 0.5f;
   style.listItemGap = 0.2f;
   renderer_->number = &number;

@@ -33,7 +33,7 @@ class MarkdownText {
   /// The pixels that the widest displayed formula needs; 0 where there is none that can be drawn.
   float widest_formula(std::string_view markdown) const;
   /// Draws in the width that there is; `number(i)` draws in the line what stands for `<numI/>`.
-  void draw(const std::string& markdown, const Palette& colours, const std::function<void(int)>& number);
+  void draw(const std::string& markdown, const std::function<void(int)>& number);
 
  private:
   struct Renderer;

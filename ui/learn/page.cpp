@@ -20,7 +20,6 @@ struct Page {
   const LessonPlace& place;
   const PanelInput& input;
   LearnState& state;
-  const Palette& colours;
   Requests& requests;
 };
 
@@ -29,37 +28,37 @@ void draw_problem(Page& page, const std::string& sentence) {
   page.state.problems.push_back(sentence);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Indent(px(12));
-  wrapped(Face::label, page.colours.bad, sentence, ImGui::GetContentRegionAvail().x);
+  wrapped(Face::label, colours().bad, sentence, ImGui::GetContentRegionAvail().x);
   ImGui::Unindent(px(12));
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(2), ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y},
-                                            page.colours.bad);
+                                            colours().bad);
 }
 
 /// The colour of a measure: that of its method, golden or rescales, else that of text.
-Colour colour_of(const std::string& measure, const Palette& colours) {
-  if (measure.starts_with("a.")) return colours.a;
-  if (measure.starts_with("b.")) return colours.b;
-  if (measure.starts_with("golden")) return colours.golden;
-  if (measure.find("rescales") != std::string::npos) return colours.moved;
-  return colours.text;
+Colour colour_of(const std::string& measure) {
+  if (measure.starts_with("a.")) return colours().a;
+  if (measure.starts_with("b.")) return colours().b;
+  if (measure.starts_with("golden")) return colours().golden;
+  if (measure.find("rescales") != std::string::npos) return colours().moved;
+  return colours().text;
 }
 
 /// Draws a live number; a click opens its setting.
 void draw_number(Page& page, const LessonNumber& number) {
   if (!number.problem.empty()) {
-    draw_in_line(number.written, page.colours.bad, number.problem, number.target);
+    draw_in_line(number.written, colours().bad, number.problem, number.target);
     return;
   }
   page.requests.lesson.push_back(number.question);
   const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
   std::string text = number.written, what = "This number is being computed.";
-  Colour colour = page.colours.faint;
+  Colour colour = colours().faint;
   if (answer != nullptr && !answer->table.cells.empty()) {
     text = live_text(number.written, answer->number());
-    colour = colour_of(number.question.measure, page.colours);
+    colour = colour_of(number.question.measure);
     what = "Computed just now: " + answer->table.measure + ". The lesson was written with " + number.written + ".";
   }
-  if (answer != nullptr && !answer->problem.empty()) colour = page.colours.bad, what = answer->problem;
+  if (answer != nullptr && !answer->problem.empty()) colour = colours().bad, what = answer->problem;
   if (draw_in_line(text, colour, what + " A click opens its setting; Learn then stays at this step.", number.target))
     page.requests.open_number = number.question;
 }
@@ -73,7 +72,7 @@ void draw_text_block(Page& page, const LessonBlock& block) {
     text.problems.clear();
     text.text = page.state.markdown.fitted(block.markdown, width, text.problems);
   }
-  page.state.markdown.draw(text.text, page.colours, [&](int index) {
+  page.state.markdown.draw(text.text, [&](int index) {
     if (index < 0 || index >= static_cast<int>(block.numbers.size())) return;
     ImGui::PushID(index);
     draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
@@ -135,15 +134,7 @@ void draw_view_block(Page& page, const LessonView& view) {
   LessonViewState& state = page.state.views[view.index];
   LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
   const Experiment& experiment = experiment_of(view, edits, page.input, state);
-  LessonScene scene{view,
-                    edits,
-                    state,
-                    experiment,
-                    page.input,
-                    page.colours,
-                    page.session.view.theme,
-                    page.requests,
-                    ImGui::GetContentRegionAvail().x};
+  LessonScene scene{view, edits, state, experiment, page.input, page.requests, ImGui::GetContentRegionAvail().x};
   ImGui::PushID(view.index);
   const std::string problem = draw_view(scene);
   ImGui::PopID();
@@ -163,7 +154,7 @@ void draw_block(Page& page, const LessonBlock& block) {
 }
 
 /// True if the block belongs to the column of views: views but questions, which are part of the text.
-bool stands_beside(const LessonBlock& block) {
+bool is_in_side_column(const LessonBlock& block) {
   return !block.view.empty() && !is_question(block.view.front().kind) && block.view.front().problem.empty();
 }
 
@@ -187,7 +178,7 @@ void draw_title(const Page& page) {
   ImGui::TextWrapped("%s", step_of(page.place).title.c_str());
   ImGui::PopFont();
   if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty())
-    wrapped(Face::label, page.colours.secondary, needs, ImGui::GetContentRegionAvail().x);
+    wrapped(Face::label, colours().secondary, needs, ImGui::GetContentRegionAvail().x);
   ImGui::Dummy({0, 0});
 }
 
@@ -214,13 +205,13 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
 
 }  // namespace
 
-float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, const Palette& colours,
-                Requests& requests, ImVec2 size) {
-  Page page{session, place, input, state, colours, requests};
+float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,
+                ImVec2 size) {
+  Page page{session, place, input, state, requests};
   state.problems.clear();
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
   const float column = std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants))));
-  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside) &&
+  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, is_in_side_column) &&
                      text_fits(page, blocks, column - 2 * px(narrow_margin));
   const float text_width = split ? column : size.x;
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
@@ -228,16 +219,16 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
   float beyond = draw_column(page, PageColumn::text, x, {text_width, size.y}, [&] {
     draw_title(page);
     for (const LessonBlock& block : blocks)
-      if (!split || !stands_beside(block)) draw_block(page, block);
+      if (!split || !is_in_side_column(block)) draw_block(page, block);
   });
   if (split) {
     const ImVec2 top = ImGui::GetWindowPos();
     const float line = top.x + x + text_width;
-    ImGui::GetWindowDrawList()->AddLine({line, top.y + y}, {line, top.y + y + size.y}, colours.line);
+    ImGui::GetWindowDrawList()->AddLine({line, top.y + y}, {line, top.y + y + size.y}, colours().line);
     ImGui::SetCursorPosY(y);
     const float views_beyond = draw_column(page, PageColumn::views, x + text_width, {size.x - text_width, size.y}, [&] {
       for (const LessonBlock& block : blocks)
-        if (stands_beside(block)) draw_block(page, block);
+        if (is_in_side_column(block)) draw_block(page, block);
     });
     beyond = std::max(beyond, views_beyond);
   }

@@ -1,5 +1,3 @@
-#include "ui/picture/cell_sum.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +5,10 @@
 #include <cmath>
 #include <string>
 
-#include "imgui.h"
 #include "kernels/experiment/result.h"
 #include "kernels/questions/product_sum.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/sum_rows.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -26,7 +22,7 @@ namespace {
 void say(Colour colour, const std::string& text) { wrapped(Face::label, colour, text, ImGui::GetContentRegionAvail().x); }
 
 /// Choice of method and product; a method whose sums are unknown is replaced by the other.
-void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
+void choose(CellSumState& s, const Experiment& e) {
   const MethodNames names = method_names(e);
   const float half = (ImGui::GetContentRegionAvail().x - px(16)) / 2;
   const bool a_tells = is_emulated(e.a.algorithm), b_tells = is_emulated(e.b.algorithm);
@@ -34,14 +30,14 @@ void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
   const std::array<Choice, 2> methods{
       {{names.a, a_tells ? "The sum as a adds it up." : untold}, {names.b, b_tells ? "The sum as b adds it up." : untold}}};
   int method = s.of_b ? 1 : 0;
-  if (segmented("sum of", colours, methods, method, half)) s.block = -1;
+  if (segmented("sum of", methods, method, half)) s.block = -1;
   s.of_b = a_tells == b_tells ? method == 1 : b_tells;
   ImGui::SameLine(0, px(16));
   constexpr std::array<Choice, 2> products{
       {{"P·V", "P times the column of V, over the keys of the last tile in which the row sees one."},
        {"q·k", "The row's query times the last key that it sees."}}};
   int product = s.product == AttentionProduct::pv ? 0 : 1;
-  if (segmented("product", colours, products, product, half)) s.block = -1;
+  if (segmented("product", products, product, half)) s.block = -1;
   s.product = product == 0 ? AttentionProduct::pv : AttentionProduct::qk;
 }
 
@@ -75,11 +71,11 @@ int shown_block(const CellSumState& state, const ProductSum& s) {
   return state.block < 0 ? last : std::min(state.block, last);
 }
 
-void choose_block(CellSumState& state, const ProductSum& s, const Palette& colours) {
+void choose_block(CellSumState& state, const ProductSum& s) {
   const int last = static_cast<int>(s.blocks.size()) - 1, shown = shown_block(state, s);
   const auto button = [&](const char* text, int to, const char* what) {
     ImGui::BeginDisabled(to < 0 || to > last);
-    if (push_button(text, colours, false, {px(104), 0})) state.block = to == last ? -1 : to;
+    if (push_button(text, false, {px(104), 0})) state.block = to == last ? -1 : to;
     ImGui::EndDisabled();
     explain(what);
   };
@@ -87,7 +83,7 @@ void choose_block(CellSumState& state, const ProductSum& s, const Palette& colou
   ImGui::SameLine(0, px(8));
   button("next block###next block", shown + 1, "The block that starts from this one's result.");
   ImGui::SameLine(0, px(12));
-  label(Face::label, colours.secondary,
+  label(Face::label, colours().secondary,
         fmt::format("block {} of {}", s.earlier_blocks + shown + 1, s.earlier_blocks + last + 1));
 }
 
@@ -108,7 +104,7 @@ std::string half_sentence(const TensorCoreBlock& block) {
       block.result);
 }
 
-void draw_block(CellSumState& state, const ProductSum& s, const Palette& colours) {
+void draw_block(CellSumState& state, const ProductSum& s) {
   const auto i = static_cast<std::size_t>(shown_block(state, s));
   const TensorCoreBlock& block = s.blocks[i];
   const bool pv = s.question.product == AttentionProduct::pv;
@@ -116,23 +112,23 @@ void draw_block(CellSumState& state, const ProductSum& s, const Palette& colours
   const SumTable table =
       sum_table(*s.rule, block, {.a = pv ? "V" : "k", .b = pv ? "P" : "q", .first = s.first_places[i], .step = s.step},
                 sum_columns(width));
-  choose_block(state, s, colours);
+  choose_block(state, s);
   const bool first_half = s.rule->carry == CarryPlace::after_the_halves && !block.added;
-  say(colours.text, first_half ? half_sentence(block) : block_sentence(block, table));
-  draw_sum_table(block, table, width, colours);
+  say(colours().text, first_half ? half_sentence(block) : block_sentence(block, table));
+  draw_sum_table(block, table, width);
 }
 
-void draw_known(CellSumState& state, const ProductSum& s, const Palette& colours) {
-  if (!s.why_none.empty()) return say(colours.secondary, s.why_none);
-  say(colours.secondary, subject(s));
+void draw_known(CellSumState& state, const ProductSum& s) {
+  if (!s.why_none.empty()) return say(colours().secondary, s.why_none);
+  say(colours().secondary, subject(s));
   if (s.blocks.empty()) return;
-  draw_block(state, s, colours);
-  say(colours.secondary, outcome(s));
-  say(colours.faint, rule_text(*s.rule) + ".");
+  draw_block(state, s);
+  say(colours().secondary, outcome(s));
+  say(colours().faint, rule_text(*s.rule) + ".");
 }
 
-void draw_inside(Session& session, const PanelInput& input, CellSumState& state, const Palette& colours, Requests& requests) {
-  choose(state, session.experiment, colours);
+void draw_inside(Session& session, const PanelInput& input, CellSumState& state, Requests& requests) {
+  choose(state, session.experiment);
   const View& view = session.view;
   const ProductSumQuestion question{session.experiment, state.of_b, state.product, view.cell_row, view.cell_col};
   const ProductSum* known = input.side.sum.get();
@@ -140,18 +136,18 @@ void draw_inside(Session& session, const PanelInput& input, CellSumState& state,
   const bool is_complete = input.answer.result && input.answer.result->experiment == session.experiment;
   if (!answered && is_complete) requests.side.sum = question;
   if (known != nullptr && known->question.product == state.product && known->question.of_b == state.of_b)
-    draw_known(state, *known, colours);
+    draw_known(state, *known);
   else
-    say(colours.secondary, "Adding it up ...");
+    say(colours().secondary, "Adding it up ...");
 }
 
 }  // namespace
 
 bool has_cell_sum(const View& view) { return view.picture == PictureKind::output && view.cell_row >= 0 && view.cell_col >= 0; }
 
-void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
-  View& view = session.view;
-  const Problem& p = session.experiment.problem;
+void draw_cell_sum(const Frame& frame) {
+  View& view = frame.session.view;
+  const Problem& p = frame.session.experiment.problem;
   if (!view.show_sum || !has_cell_sum(view) || view.cell_row >= p.n || view.cell_col >= value_columns(p)) return;
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   const float width = std::min(px(760), screen->Size.x - px(40));
@@ -160,11 +156,12 @@ void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, cons
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(14), px(10)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, colours.panel);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, colours().panel);
   const std::string title = fmt::format("The sum behind row {}, dim {}###The sum", view.cell_row, view.cell_col);
   const ImGuiWindowFlags flags = ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
                                  ImGuiWindowFlags_AlwaysAutoResize;
-  if (ImGui::Begin(title.c_str(), &view.show_sum, flags)) draw_inside(session, input, all.sum, colours, requests);
+  if (ImGui::Begin(title.c_str(), &view.show_sum, flags))
+    draw_inside(frame.session, frame.input, frame.state.sum, frame.requests);
   ImGui::End();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(3);

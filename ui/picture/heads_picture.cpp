@@ -7,14 +7,13 @@
 
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/kv_cache.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/picture/kv_table.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/verdict_grid.h"
 #include "ui/widgets/colours.h"
-#include "ui/widgets/judged_heads.h"
 #include "ui/widgets/progress.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -64,7 +63,7 @@ HeadsShow shown_of(const Session& session, const PanelInput& input) {
   return none ? HeadsShow::outputs : session.view.heads_show;
 }
 
-void show_switch(Session& session, const PanelInput& input, const Palette& colours) {
+void show_switch(Session& session, const PanelInput& input) {
   static constexpr Choice shows[] = {
       {"outputs", "The errors of a and b in every head, under their methods as they are."},
       {"KV cache",
@@ -74,7 +73,7 @@ void show_switch(Session& session, const PanelInput& input, const Palette& colou
        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
   const bool judges = has_several_outputs(session.experiment, input.choices);
   int shown = static_cast<int>(shown_of(session, input));
-  if (segmented("heads show", colours, std::span(shows).first(judges ? 3 : 2), shown, px(judges ? 200 : 136)))
+  if (segmented("heads show", std::span(shows).first(judges ? 3 : 2), shown, px(judges ? 200 : 136)))
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
@@ -114,7 +113,7 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
 
 /// Number of finished heads, and a button that stops or resumes the search.
 template <class Row>
-void progress(HeadsState& m, const FoundHeads<Row>& heads, const Palette& colours, Requests& requests) {
+void progress(HeadsState& m, const FoundHeads<Row>& heads, Requests& requests) {
   const std::size_t found = heads.rows ? heads.rows->size() : 0;
   const bool all = heads.all > 0 && found >= static_cast<std::size_t>(heads.all);
   const std::string text =
@@ -124,10 +123,10 @@ void progress(HeadsState& m, const FoundHeads<Row>& heads, const Palette& colour
   ImGui::SameLine();
   if (text_width(Face::small, text) + (all ? 0 : px(64)) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
   ImGui::AlignTextToFramePadding();
-  label(Face::small, colours.secondary, text);
+  label(Face::small, colours().secondary, text);
   if (all) return;
   ImGui::SameLine();
-  if (push_button(m.stopped ? "go on###heads stop" : "stop###heads stop", colours, false, {px(56), 0})) {
+  if (push_button(m.stopped ? "go on###heads stop" : "stop###heads stop", false, {px(56), 0})) {
     m.stopped = !m.stopped;
     requests.side.stop_heads = m.stopped;
   }
@@ -150,18 +149,18 @@ void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const M
   }
 }
 
-void draw_numbers(const HeadRow& row, ImVec2 at, const Palette& colours) {
+void draw_numbers(const HeadRow& row, ImVec2 at) {
   const float step = line_height(Face::mono_small) + px(3);
   const auto line = [&](Colour colour, const std::string& text) {
     draw_text(at, Face::mono_small, colour, text);
     at.y += step;
   };
-  line(colours.a, "a " + scientific(row.a_rel, 2));
-  line(colours.b, "b " + scientific(row.b_rel, 2));
-  line(colours.text, fmt::format("a/b {:.3g}", row.ratio));
-  line(colours.secondary, fmt::format("{:.2g} resc.", row.rescales));
-  line(colours.secondary, fmt::format("S {:.3g}", row.largest_score));
-  if (row.nonfinite > 0) line(colours.bad, fmt::format("{:.0f} NaN", row.nonfinite));
+  line(colours().a, "a " + scientific(row.a_rel, 2));
+  line(colours().b, "b " + scientific(row.b_rel, 2));
+  line(colours().text, fmt::format("a/b {:.3g}", row.ratio));
+  line(colours().secondary, fmt::format("{:.2g} resc.", row.rescales));
+  line(colours().secondary, fmt::format("S {:.3g}", row.largest_score));
+  if (row.nonfinite > 0) line(colours().bad, fmt::format("{:.0f} NaN", row.nonfinite));
 }
 
 std::string numbers_text(const HeadRow& row) {
@@ -176,7 +175,6 @@ struct Cards {
   const TensorFileInfo& info;
   const ColourTable& table;
   const Mapping& how;
-  const Palette& colours;
   int open = 0;  ///< head of the session's question
 };
 
@@ -190,13 +188,13 @@ bool draw_card(const HeadRow& row, const Cards& cards) {
   const bool hovered = ImGui::IsItemHovered();
   explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, cards.colours.raised, px(4));
+  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().raised, px(4));
   if (hovered || row.head == cards.open)
-    list->AddRect(at, {at.x + size.x, at.y + size.y}, hovered ? cards.colours.text : cards.colours.accent, px(4));
-  draw_text({at.x + px(8), at.y + px(6)}, Face::small, cards.colours.text, fitted(Face::small, name, size.x - px(16)));
+    list->AddRect(at, {at.x + size.x, at.y + size.y}, hovered ? colours().text : colours().accent, px(4));
+  draw_text({at.x + px(8), at.y + px(6)}, Face::small, colours().text, fitted(Face::small, name, size.x - px(16)));
   const ImVec2 picture{at.x + px(8), at.y + px(30)};
   draw_small(row, picture, cards.table, cards.how);
-  draw_numbers(row, {picture.x + px(small_width + 10), picture.y}, cards.colours);
+  draw_numbers(row, {picture.x + px(small_width + 10), picture.y});
   return clicked;
 }
 
@@ -209,12 +207,12 @@ void open_head(Session& session, const Row& row) {
   if (!same_sizes) look_at_all(session.view);
 }
 
-void draw_cards(Session& session, const PanelInput& input, const HeadsState& m, const Palette& colours) {
+void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) {
   const ColourTable table = colour_table(false, session.view.theme);
   const float range = m.largest > 0 ? m.largest : 1;
   const Mapping how =
       mapping({.diverging = false, .log = true, .range = range, .knee = range / 300, .theme = session.view.theme});
-  const Cards cards{input.choices.tensors, table, how, colours, session.experiment.problem.input.index};
+  const Cards cards{input.choices.tensors, table, how, session.experiment.problem.input.index};
   const float gap = px(8), room = ImGui::GetContentRegionAvail().x;
   const int across = std::max(1, static_cast<int>((room + gap) / (px(card_width) + gap)));
   const std::vector<const HeadRow*>& shown = m.outputs.shown;
@@ -233,64 +231,111 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m, 
   if (clicked != nullptr) open_head(session, *clicked);
 }
 
-void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
+void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
   const HeadsView heads = found_of(input.side.heads, session.experiment);
   if (refresh(m.outputs, heads.rows, m.layer)) m.largest = heads.rows ? largest_error(*heads.rows) : 0;
   sort_combo(m.outputs.sort);
   layer_combo(m, input.choices.tensors);
-  progress(m, heads, colours, requests);
-  if (ImGui::BeginChild("heads", {0, 0})) draw_cards(session, input, m, colours);
+  progress(m, heads, requests);
+  if (ImGui::BeginChild("heads", {0, 0})) draw_cards(session, input, m);
   ImGui::EndChild();
 }
 
-void draw_kv(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
+void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
   const KvView heads = found_of(input.side.kv, kv_question(session.experiment));
   if (refresh(m.kv, heads.rows, m.layer)) measure_kv(m);
   layer_combo(m, input.choices.tensors);
-  progress(m, heads, colours, requests);
+  progress(m, heads, requests);
   const int open = session.experiment.problem.input.index;
-  if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open, colours)) open_head(session, *clicked);
+  if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open)) open_head(session, *clicked);
 }
 
-void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
+void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
   const JudgedView judged = found_of(input.side.judged, verdict_question(session.experiment));
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  label(Face::label, heads_tone(found, colours), heads_words(found));
+  label(Face::label, heads_tone(found), heads_words(found));
   if (!found.complete()) ImGui::SameLine();
-  judging_button(found, session.experiment, m, px(56), colours, requests);
+  judging_button(found, session.experiment, m, px(56), requests);
   if (!found.complete() && !judging_stopped(m, session.experiment)) {
     ImGui::SameLine();
-    label(Face::mono_small, colours.secondary, time_left(judged.seconds_left));
+    label(Face::mono_small, colours().secondary, time_left(judged.seconds_left));
   }
   const Problem& p = session.experiment.problem;
   const TensorFileInfo& info = input.choices.tensors;
-  const int head = draw_verdict_grid(judged, info, p.input.index, session.view.theme, colours);
+  const int head = draw_verdict_grid(judged, info, p.input.index);
   for (const LayerEntry& layer : info.layers)
     if (head >= layer.first && head < layer.first + layer.heads)
       open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
 }
 
+/// The share of its cell that the bar of an error fills.
+float share_of(const HeadsState& heads, double error) {
+  if (std::isnan(error) || std::isinf(error)) return 1;
+  if (!(error > 0)) return 0;
+  const double low = heads.kv_least / 2, range = std::log(heads.kv_most / low);
+  return static_cast<float>(std::clamp(std::log(error / low) / range, 0.0, 1.0));
+}
+
 }  // namespace
 
-void draw_heads(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                const Box& room) {
-  HeadsState& m = all.heads;
-  const std::string why = why_no_heads(session, input);
-  if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why, colours);
-  const HeadsShow shown = shown_of(session, input);
-  if (shown == HeadsShow::kv_cache && !m.stopped) requests.side.kv = heads_of_file(kv_question(session.experiment));
-  if (shown == HeadsShow::outputs && !m.stopped) requests.side.heads = heads_of_file(session.experiment);
-  show_switch(session, input, colours);
+void draw_heads(const Frame& frame, const Box& room) {
+  HeadsState& m = frame.state.heads;
+  const std::string why = why_no_heads(frame.session, frame.input);
+  if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why);
+  const HeadsShow shown = shown_of(frame.session, frame.input);
+  if (shown == HeadsShow::kv_cache && !m.stopped) frame.requests.side.kv = heads_of_file(kv_question(frame.session.experiment));
+  if (shown == HeadsShow::outputs && !m.stopped) frame.requests.side.heads = heads_of_file(frame.session.experiment);
+  show_switch(frame.session, frame.input);
   switch (shown) {
     case HeadsShow::outputs:
-      return draw_outputs(session, input, m, colours, requests);
+      return draw_outputs(frame.session, frame.input, m, frame.requests);
     case HeadsShow::kv_cache:
-      return draw_kv(session, input, m, colours, requests);
+      return draw_kv(frame.session, frame.input, m, frame.requests);
     case HeadsShow::verdict:
-      return draw_verdicts(session, input, m, colours, requests);
+      return draw_verdicts(frame.session, frame.input, m, frame.requests);
   }
+}
+
+void measure_kv(HeadsState& heads) {
+  heads.kv_least = heads.kv_most = 0;
+  if (!heads.kv.found) return;
+  for (const KvRow& row : *heads.kv.found)
+    for (const double x : row.errors) {
+      if (!(x > 0) || std::isinf(x)) continue;
+      heads.kv_least = heads.kv_least > 0 ? std::min(heads.kv_least, x) : x;
+      heads.kv_most = std::max(heads.kv_most, x);
+    }
+}
+
+Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info) {
+  std::vector<KvRow> rows;
+  for (const KvRow* const row : heads.kv.shown) rows.push_back(*row);
+  std::vector<std::string> layers;
+  for (const LayerEntry& layer : info.layers) layers.push_back(layer.name);
+  return kv_table(rows, info.head_names, layers);
+}
+
+const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open) {
+  const Table table = shown_kv_table(heads, info);
+  const auto row = [&](std::size_t i) {
+    const int head = heads.kv.shown[i]->head;
+    return TableRow{
+        .id = "kv head " + std::to_string(head),
+        .meaning = head == open ? "It is open: a click shows it, Ctrl+Z comes back." : "A click opens it, Ctrl+Z comes back.",
+        .formula =
+            "RMS error over the RMS of the exact output\nbar: from the least to the largest of the table, "
+            "logarithmic",
+        .chosen = head == open,
+        .mark = {}};
+  };
+  const auto bar = [&](std::size_t i, std::size_t column) {
+    const auto* const error = std::get_if<double>(&table.rows[i][column]);
+    return error == nullptr ? -1.0f : share_of(heads, *error);
+  };
+  const auto clicked = draw_table("kv", table, {.row = row, .bar = bar});
+  return clicked ? heads.kv.shown[*clicked] : nullptr;
 }
 
 }  // namespace attoscope

@@ -10,6 +10,10 @@
 #include <utility>
 
 #include "kernels/arithmetic/format.h"
+#include "kernels/experiment/result.h"
+#include "ui/frame/pixel_image.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope {
@@ -43,6 +47,19 @@ void scale_axis(double& low, double& high, double about, double factor, double l
   low = std::clamp(about - t * length, 0.0, size - length);
   high = low + length;
 }
+
+PictureShown shown_of(const View& v) {
+  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show};
+}
+
+bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
+
+/// Colour range while it is not pinned.
+double followed_range(const UiState& state, const View& view) {
+  return is_held(state.ranges, view) ? state.ranges.first : automatic_range(largest_shown(state, view));
+}
+
+constexpr std::int8_t not_finite = -128;
 
 }  // namespace
 
@@ -157,7 +174,7 @@ int matrix_row(const Result& result, int row) {
   return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
 }
 
-Looked looked(View& view) {
+PictureSettings picture_settings(View& view) {
   if (view.picture == PictureKind::output || view.picture == PictureKind::heads)
     return {view.zoom, view.range_pinned, view.range};
   Look& look = view.picture == PictureKind::rescales ? view.rescale_look : view.score_look;
@@ -209,24 +226,9 @@ double largest_shown(const UiState& state, const View& view) {
   return static_cast<double>(largest);
 }
 
-namespace {
-
-PictureShown shown_of(const View& v) {
-  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show};
-}
-
-bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
-
-/// Colour range while it is not pinned.
-double followed_range(const UiState& state, const View& view) {
-  return is_held(state.ranges, view) ? state.ranges.first : automatic_range(largest_shown(state, view));
-}
-
-}  // namespace
-
 double colour_range(const UiState& state, const View& view) {
   View copy = view;
-  const Looked look = looked(copy);
+  const PictureSettings look = picture_settings(copy);
   if (look.range_pinned) return look.range > 0 && std::isfinite(look.range) ? look.range : 1;
   return followed_range(state, view);
 }
@@ -244,20 +246,57 @@ void note_ranges(UiState& state, const View& view) {
 }
 
 void toggle_pinned_range(const UiState& state, View& view) {
-  const Looked look = looked(view);
+  const PictureSettings look = picture_settings(view);
   if (!look.range_pinned) look.range = colour_range(state, view);
   look.range_pinned = !look.range_pinned;
 }
 
 void fit_range(UiState& state, View& view) {
   state.ranges.of.reset();
-  const Looked look = looked(view);
+  const PictureSettings look = picture_settings(view);
   if (look.range_pinned) look.range = automatic_range(largest_shown(state, view));
 }
 
 Colouring colouring(bool diverging, double range, const View& view) {
   const auto end = static_cast<float>(std::clamp(range, 1e-37, 3e38));
   return {.diverging = diverging, .log = view.scale == ValueScale::log, .range = end, .knee = end / 300, .theme = view.theme};
+}
+
+std::vector<std::int8_t> thumbnail_of(const Result& result) {
+  const std::vector<float> values = field_values(result, Field::a_error);
+  float largest = 0;
+  for (const float v : values)
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  const int rows = result.golden->rows, cols = result.golden->cols;
+  const CellRect all{0, 0, static_cast<double>(rows), static_cast<double>(cols)};
+  const Colouring rule{.range = largest, .knee = largest * 1e-3f};
+  std::vector<std::int8_t> pixels;
+  for (const float v : sampled(values, rows, cols, all, pin_width, pin_height, PixelImage::nothing))
+    pixels.push_back(std::isfinite(v) ? static_cast<std::int8_t>(std::lround(254 * bar_position(v, rule) - 127)) : not_finite);
+  return pixels;
+}
+
+ThumbnailShades thumbnail_shades() {
+  ThumbnailShades all;
+  const Colouring rule{.diverging = true, .log = false, .range = 1, .knee = 1, .theme = colours().theme};
+  all[0] = colour(std::nanf(""), rule);
+  for (int i = 1; i < 256; ++i) all[static_cast<std::size_t>(i)] = colour(static_cast<float>(i - 128) / 127, rule);
+  return all;
+}
+
+void draw_thumbnail(ImVec2 at, float length, std::span<const std::int8_t> pixels, const ThumbnailShades& shades) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float side = px(length);
+  if (pixels.size() != pin_width * pin_height) {
+    list->AddRectFilled(at, {at.x + pin_width * side, at.y + pin_height * side}, colours().raised);
+    return;
+  }
+  for (int y = 0; y < pin_height; ++y)
+    for (int x = 0; x < pin_width; ++x) {
+      const ImVec2 from{at.x + static_cast<float>(x) * side, at.y + static_cast<float>(y) * side};
+      const std::size_t i = static_cast<std::size_t>(y * pin_width + x);
+      list->AddRectFilled(from, {from.x + side, from.y + side}, shades[static_cast<std::size_t>(pixels[i] + 128)]);
+    }
 }
 
 }  // namespace attoscope

@@ -1,7 +1,14 @@
 /// Data of the pictures: visible cells and their image. No drawing.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "imgui.h"
 #include "ui/frame/ui_state.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -39,12 +46,12 @@ std::string sampling_text(const CellPicture& picture, const CellRect& rect, doub
 int matrix_row(const Result& result, int row);
 
 /// Zoom and colour range of the picture on show, for editing.
-struct Looked {
+struct PictureSettings {
   CellRect& zoom;
   bool& range_pinned;
   double& range;
 };
-Looked looked(View& view);
+PictureSettings picture_settings(View& view);
 /// The picture on show.
 const CellPicture& shown_picture(const UiState& state, const View& view);
 
@@ -67,5 +74,61 @@ Colouring colouring(bool diverging, double range, const View& view);
 
 /// True if two fields have the same unit, so that one range serves both.
 bool same_unit(Field x, Field y);
+
+/// The experiment without the traced row and the number of rows, which do not change scores.
+Experiment scored(Experiment experiment);
+
+/// Question for the scores of `rect` (rows and keys) with a margin, or, if that is too large, of the part around `row`. Returns
+/// `last` if it still covers them.
+ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect, int row, const ScoreQuestion* last);
+
+/// True if the window covers `rect`.
+bool holds(const ScoreQuestion& window, const CellRect& rect);
+
+/// Updates the values.
+void refresh_scores(ScoreState& state, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show);
+
+/// True if the map shows counts, which are computed on demand.
+constexpr bool shows_counts(RescaleShow show) { return show == RescaleShow::saturated || show == RescaleShow::underflowed; }
+
+/// m of a held row before and after a tile; NaN if no key is seen yet, or a run begins.
+struct RunningMax {
+  double before, after;
+  bool moved() const;
+};
+RunningMax running_max(const Result& result, int tile, int held_row);
+
+/// True if two experiments have the same counts. The traced row matters only if it decides which rows are computed.
+bool same_counts(const Experiment& x, const Experiment& y);
+
+/// Counts of P in a tile and a row; -1 if the row was not counted or the counts are of another experiment.
+struct ClippedCounts {
+  int saturated = -1, underflowed = -1;
+};
+ClippedCounts clipped_here(const Clipping* clipping, const Experiment& experiment, int tile, int row);
+
+/// Row of Q at a row of the map's matrix.
+int map_row(const RescaleState& state, int matrix_row);
+
+/// Updates the values; unchanged while the data for `show` is missing.
+void refresh_map(RescaleState& state, const std::shared_ptr<const Result>& result,
+                 const std::shared_ptr<const Clipping>& clipping, RescaleShow show);
+/// Moves the pixels in which m moved from the image to `marks`.
+void take_marks(RescaleState& state);
+/// Updates `visible` from the image, after masked pixels were cleared.
+void take_visible(RescaleState& state);
+
+struct Result;
+
+/// pin_width x pin_height pixels from the top, in the format of `Pin::thumbnail`: each the colour-map position of the largest
+/// |value| below it, with the heat map's default colours.
+std::vector<std::int8_t> thumbnail_of(const Result& result);
+
+/// Colours of the pixel values -128 .. 127.
+using ThumbnailShades = std::array<Colour, 256>;
+ThumbnailShades thumbnail_shades();
+
+/// Draws the picture, each pixel `side` at UI scale 1; an empty field without pixels.
+void draw_thumbnail(ImVec2 at, float side, std::span<const std::int8_t> pixels, const ThumbnailShades& shades);
 
 }  // namespace attoscope

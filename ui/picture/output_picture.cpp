@@ -6,18 +6,11 @@
 #include <cmath>
 
 #include "kernels/experiment/rules.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/picture/cell_sum.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/profiles.h"
-#include "ui/picture/range_lock.h"
-#include "ui/picture/read_out.h"
-#include "ui/picture/toolbar.h"
-#include "ui/widgets/stale.h"
+#include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -39,7 +32,6 @@ struct Output {
   Session& session;
   const PanelInput& input;
   UiState& all;
-  const Palette& colours;
   Places whole{};
   CellRect rect{};
   std::vector<Pane> panes{};
@@ -166,11 +158,11 @@ void draw_divider(const Output& o) {
   const Places& p = o.whole;
   const float x = std::floor(p.min.x + static_cast<float>(o.session.view.swipe) * p.width()), middle = (p.min.y + p.max.y) / 2;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddLine({x - 1, p.min.y}, {x - 1, p.max.y}, o.colours.panel, px(3));
-  list->AddLine({x, p.min.y}, {x, p.max.y}, o.colours.text, px(1.5f));
-  list->AddRectFilled({x - px(5), middle - px(14)}, {x + px(5), middle + px(14)}, o.colours.text, px(4));
+  list->AddLine({x - 1, p.min.y}, {x - 1, p.max.y}, colours().panel, px(3));
+  list->AddLine({x, p.min.y}, {x, p.max.y}, colours().text, px(1.5f));
+  list->AddRectFilled({x - px(5), middle - px(14)}, {x + px(5), middle + px(14)}, colours().text, px(4));
   for (const float off : {-2.0f, 2.0f})
-    list->AddLine({x + px(off), middle - px(6)}, {x + px(off), middle + px(6)}, o.colours.panel, px(1));
+    list->AddLine({x + px(off), middle - px(6)}, {x + px(off), middle + px(6)}, colours().panel, px(1));
 }
 
 /// Title of the second picture: its field, and the text of its slip.
@@ -184,7 +176,7 @@ std::string second_words(const Output& o) {
 
 /// Colour of the second field; a slip's output has neither method's colour.
 Colour second_colour(const Output& o) {
-  return compares_with_slip(o.session.view, o.input) ? o.colours.text : field_colour(o.session.view.second_field, o.colours);
+  return compares_with_slip(o.session.view, o.input) ? colours().text : field_colour(o.session.view.second_field);
 }
 
 /// Names of the fields, in corners of their pictures.
@@ -194,11 +186,10 @@ void draw_tags(const Output& o) {
   const bool beside = view.comparison == Comparison::side_by_side, second = second_turn(view);
   const auto tag = [&](const Places& p, float align, const std::string& words, Colour colour) {
     const float room = view.comparison == Comparison::swipe ? p.width() * 0.6f : p.width();
-    draw_tag({align > 0 ? p.max.x : p.min.x, p.min.y}, align, fitted(Face::small, words, room - px(28)), colour, o.colours);
+    draw_tag({align > 0 ? p.max.x : p.min.x, p.min.y}, align, fitted(Face::small, words, room - px(28)), colour);
   };
   if (!second)
-    tag(o.panes[0].p, 0, field_title(view.field, method_names(o.all.heat.result->experiment)),
-        field_colour(view.field, o.colours));
+    tag(o.panes[0].p, 0, field_title(view.field, method_names(o.all.heat.result->experiment)), field_colour(view.field));
   if (second || beside || view.comparison == Comparison::swipe)
     tag(o.panes.back().p, beside ? 0.0f : 1.0f, second_words(o), second_colour(o));
 }
@@ -207,18 +198,17 @@ void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
   const Result& result = *o.all.heat.result;
   paint(o, *pane.state, pane.p, pane.how);
   if (o.session.view.comparison == Comparison::swipe) paint_beyond_divider(o);
-  if (o.session.view.show_tiles)
-    draw_row_lines(pane.p, o.rect, tile_rows(result.experiment.a, result.experiment.problem.n), o.colours);
+  if (o.session.view.show_tiles) draw_row_lines(pane.p, o.rect, tile_rows(result.experiment.a, result.experiment.problem.n));
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_stale(o.input)) list->AddRectFilled(pane.p.min, pane.p.max, faded(o.colours.panel, 0.35f));
+  if (is_stale(o.input)) list->AddRectFilled(pane.p.min, pane.p.max, faded(colours().panel, 0.35f));
   if (under.row >= 0) {
     const RowSpan rows = row_span(o.all.heat, under.row);
-    draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, under.col + 0.5}, o.colours);
+    draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, under.col + 0.5});
   }
-  list->AddRect({pane.p.min.x - 1, pane.p.min.y - 1}, {pane.p.max.x + 1, pane.p.max.y + 1}, o.colours.line);
-  draw_col_axis(pane.p, o.rect, o.colours);
+  list->AddRect({pane.p.min.x - 1, pane.p.min.y - 1}, {pane.p.max.x + 1, pane.p.max.y + 1}, colours().line);
+  draw_col_axis(pane.p, o.rect);
   const bool first = &pane == &o.panes.front(), last = &pane == &o.panes.back();
-  draw_traced(pane.p, o.rect, result.trace.row, o.colours, first && last ? Sides::both : (first ? Sides::left : Sides::right));
+  draw_traced(pane.p, o.rect, result.trace.row, first && last ? Sides::both : (first ? Sides::left : Sides::right));
 }
 
 // --- curves, marks, read-outs -----------------------------------------------------------------------------------------
@@ -244,14 +234,12 @@ void draw_cross_section(const Output& o, const Cell& cell) {
   for (std::size_t i = 0; i < o.panes.size(); ++i) {
     const HeatState& shown = i == 0 ? heat : o.all.second;
     ProfileState& curves = i == 0 ? o.all.profiles : o.all.second_profiles;
-    refresh_profiles(curves, shown.result, {shown.field, cell.row, cell.col, beside}, o.session.view.theme,
+    refresh_profiles(curves, shown.result, {shown.field, cell.row, cell.col, beside},
                      shown.result == heat.result ? method_names(e) : names_with_slip(e));
-    if (beside)
-      curves.along_row[0].colour = curves.along_col[0].colour =
-          i == 0 ? field_colour(shown.field, o.colours) : second_colour(o);
+    if (beside) curves.along_row[0].colour = curves.along_col[0].colour = i == 0 ? field_colour(shown.field) : second_colour(o);
     const Colouring how = colourings(o.all, o.session.view)[i];
-    draw_along_row(o.panes[i].p, o.rect, heat, curves.along_row, how, row, o.colours, i == 1);
-    draw_along_col(o.panes[i].p, o.rect, heat, curves.along_col, how, col, o.colours);
+    draw_along_row(o.panes[i].p, o.rect, heat, curves.along_row, how, row, i == 1);
+    draw_along_col(o.panes[i].p, o.rect, heat, curves.along_col, how, col);
   }
 }
 
@@ -264,7 +252,7 @@ void draw_curves(const Output& o, const Cell& under) {
   }
   const bool compared = compares(o.session.view), both = compared && same_unit(heat.field, o.all.second.field);
   const double largest = std::max(heat.largest, both ? o.all.second.largest : 0.0f);
-  const Colour first = field_colour(heat.field, o.colours), second = second_colour(o);
+  const Colour first = field_colour(heat.field), second = second_colour(o);
   if (o.panes.size() > 1) {
     draw_row_worst(o.panes[0].p, o.rect, heat, largest, first);
     draw_row_worst(o.panes[1].p, o.rect, o.all.second, both ? largest : static_cast<double>(o.all.second.largest), second);
@@ -279,10 +267,10 @@ void draw_bars(const Output& o) {
   const auto how = colourings(o.all, o.session.view);
   const auto bar = [&](int i, const HeatState& state) {
     draw_colour_bar({{o.whole.bar_left[i], o.whole.min.y}, {o.whole.bar_right[i], o.whole.max.y}},
-                    how[static_cast<std::size_t>(i)], state, o.colours);
+                    how[static_cast<std::size_t>(i)], state);
   };
   bar(0, o.all.heat);
-  draw_range_lock(o.session.view, o.all, o.whole, how[0], o.colours);
+  draw_range_lock(o.session.view, o.all, o.whole, how[0]);
   if (!o.one_bar) bar(1, o.all.second);
 }
 
@@ -292,15 +280,15 @@ void draw_element_mark(const Output& o, const Pane& pane, int row, int column, c
   const ImVec2 at{to_x(pane.p, o.rect, column + 0.5), to_y(pane.p, o.rect, row + 0.5)};
   const float radius = px(7);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->AddCircle(at, radius, o.colours.panel, 0, px(4));
-  list->AddCircle(at, radius, o.colours.text, 0, px(2));
+  list->AddCircle(at, radius, colours().panel, 0, px(4));
+  list->AddCircle(at, radius, colours().text, 0, px(2));
   if (compares(o.session.view)) return;  // the names of the fields are there
   const float width = text_width(Face::small, name), high = line_height(Face::small);
   const bool left = at.x + radius + width + px(12) > pane.p.max.x;
   const ImVec2 from{left ? at.x - radius - width - px(10) : at.x + radius + px(2),
                     std::clamp(at.y - high / 2, pane.p.min.y, std::max(pane.p.min.y, pane.p.max.y - high))};
-  list->AddRectFilled(from, {from.x + width + px(8), from.y + high}, faded(o.colours.background, 0.85f), px(3));
-  draw_text(list, {from.x + px(4), from.y}, Face::small, o.colours.text, name);
+  list->AddRectFilled(from, {from.x + width + px(8), from.y + high}, faded(colours().background, 0.85f), px(3));
+  draw_text(list, {from.x + px(4), from.y}, Face::small, colours().text, name);
 }
 
 /// Marks the first wrong element of a loaded output, and the one furthest beyond its tolerance.
@@ -334,11 +322,10 @@ void await_cell(const Output& o) {
   const int row = view.cell_row, col = view.cell_col;
   if (row < 0 || row >= state.n || col < 0 || col >= state.cols || row + 1 <= o.rect.row0 || row >= o.rect.row1) return;
   const std::array lines{
-      NoteLine{o.colours.secondary, fmt::format("row {}, dim {}: ", row, col) +
+      NoteLine{colours().secondary, fmt::format("row {}, dim {}: ", row, col) +
                                         (is_first_answer(*state.result) ? "on its way" : "not among the computed rows")}};
-  for (const Pane& pane : o.panes)
-    draw_cell_mark(pane.p, o.rect, {static_cast<double>(row), row + 1.0}, col, col + 1, o.colours);
-  draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines, o.colours);
+  for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, {static_cast<double>(row), row + 1.0}, col, col + 1);
+  draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines);
 }
 
 /// Mark and read-out of the cell under the mouse, or of the pinned one.
@@ -352,10 +339,10 @@ void read_cell(const Output& o, const Cell& under) {
   if (cell.row < 0) return await_cell(o);
   const double row = state.result->rows[static_cast<std::size_t>(cell.row)];
   const RowSpan rows = pinned ? RowSpan{row, row + 1} : row_span(state, cell.row);
-  for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, cell.col, cell.col + 1, o.colours);
+  for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, cell.col, cell.col + 1);
   const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
   draw_read_out(*state.result, cell, o.whole.box(),
-                {to_x(at.p, o.rect, cell.col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)}, o.colours);
+                {to_x(at.p, o.rect, cell.col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
 }
 
 /// A button beside a pinned cell that shows its sum, on the side opposite to the read-out.
@@ -369,7 +356,7 @@ void offer_sum(const Output& o) {
   const ImVec2 at{to_x(p, o.rect, col), to_y(o.whole, o.rect, row)};
   ImGui::SetCursorScreenPos({std::max(p.min.x + px(2), std::floor(at.x - size.x - gap.x)),
                              std::min(std::floor(at.y + gap.y), p.max.y - size.y - px(2))});
-  if (push_button("the sum###sum", o.colours, view.show_sum, size)) view.show_sum = !view.show_sum;
+  if (push_button("the sum###sum", view.show_sum, size)) view.show_sum = !view.show_sum;
   explain(
       "The sum of this cell's last product on tensor cores: every term of a block in binary, what is cut off, and what is "
       "carried into the next block.");
@@ -394,35 +381,35 @@ std::string remark(const Output& o) {
 
 }  // namespace
 
-void draw_output(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                 const Box& room) {
-  View& view = session.view;
-  const std::shared_ptr<const Result> slip = compares_with_slip(view, input) ? slip_answer(view, input) : nullptr;
-  if (compares_with_slip(view, input) && !slip) requests.side.slip_output = SlipQuestion{nullptr, *compared_slip(view, input)};
-  if (compares(view)) refresh_values(all.second, slip ? slip : all.heat.result, view.second_field);
-  Output o{session, input, all, colours};
+void draw_output(const Frame& frame, const Box& room) {
+  View& view = frame.session.view;
+  const std::shared_ptr<const Result> slip = compares_with_slip(view, frame.input) ? slip_answer(view, frame.input) : nullptr;
+  if (compares_with_slip(view, frame.input) && !slip)
+    frame.requests.side.slip_output = SlipQuestion{nullptr, *compared_slip(view, frame.input)};
+  if (compares(view)) refresh_values(frame.state.second, slip ? slip : frame.state.heat.result, view.second_field);
+  Output o{frame.session, frame.input, frame.state};
   o.one_bar = !compares(view) ||
               (same_unit(view.field, view.second_field) && text(view.field).is_signed == text(view.second_field).is_signed);
   o.whole = places(room.min, room.max,
                    {.side = view.profiles ? 96.0f : 48.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = o.one_bar ? 1 : 2});
-  if (all.heat.rows <= 0 || all.heat.cols <= 0)
-    return draw_instead(o.whole, input.answer.computing ? "computing the first picture" : "no answer yet", colours);
-  if (const std::string why = why_no_field(o); !why.empty()) return draw_instead(o.whole, why, colours);
-  o.rect = seen(view.zoom, all.heat.n, all.heat.cols);
+  if (frame.state.heat.rows <= 0 || frame.state.heat.cols <= 0)
+    return draw_instead(o.whole, frame.input.answer.computing ? "computing the first picture" : "no answer yet");
+  if (const std::string why = why_no_field(o); !why.empty()) return draw_instead(o.whole, why);
+  o.rect = seen(view.zoom, frame.state.heat.n, frame.state.heat.cols);
   o.panes = panes(o);
   const Cell under = touched(o);
   if (view.comparison == Comparison::swipe) move_divider(o);
   for (const Pane& pane : o.panes) draw_pane(o, pane, under);
-  draw_row_axis(o.whole, o.rect, colours);
+  draw_row_axis(o.whole, o.rect);
   if (view.comparison == Comparison::swipe) draw_divider(o);
   draw_wrong_elements(o);
   draw_tags(o);
   draw_curves(o, under);
   draw_bars(o);
-  draw_caption(o.whole, "head dimension", remark(o), colours);
+  draw_caption(o.whole, "head dimension", remark(o));
   read_cell(o, under);
   offer_sum(o);
-  requests.animate |= view.comparison == Comparison::flicker;
+  frame.requests.animate |= view.comparison == Comparison::flicker;
 }
 
 }  // namespace attoscope

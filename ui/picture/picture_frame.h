@@ -1,16 +1,26 @@
 /// Common parts of all pictures of cells: layout, zoom and pan, axes and marks.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "imgui.h"
-#include "ui/picture/colour_bar.h"
+#include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
+
+/// A rectangle on screen.
+struct Box {
+  ImVec2 min, max;
+};
+/// The window without the bars at its top and bottom.
+Box between_bars();
+
+void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state);
 
 /// Space reserved around a picture, at UI scale 1.
 struct Margins {
@@ -47,29 +57,31 @@ CellRect navigated(const char* label, const Places& p, const CellRect& rect, int
 /// Number of clicks completed on the last item in this frame; 0: none, or a drag.
 int clicks();
 
+/// A click on the last item traces the row and scrubs to the tile; a double click changes neither.
+void trace_clicked(Session& session, CellPicture& picture, int row, int tile);
+
 /// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);
 
-void draw_row_axis(const Places& p, const CellRect& rect, const Palette& colours);
-void draw_col_axis(const Places& p, const CellRect& rect, const Palette& colours);
+void draw_row_axis(const Places& p, const CellRect& rect);
+void draw_col_axis(const Places& p, const CellRect& rect);
 /// Two lines under the picture: name of its columns, and a remark at the right.
-void draw_caption(const Places& p, const std::string& columns, const std::string& remark, const Palette& colours);
+void draw_caption(const Places& p, const std::string& columns, const std::string& remark);
 /// Lines at every multiple of `block`; none if they would be closer than 4 pixels.
-void draw_row_lines(const Places& p, const CellRect& rect, double block, const Palette& colours);
-void draw_col_lines(const Places& p, const CellRect& rect, double block, double offset, const Palette& colours);
+void draw_row_lines(const Places& p, const CellRect& rect, double block);
+void draw_col_lines(const Places& p, const CellRect& rect, double block, double offset);
 /// Sides of the picture with a triangle at the traced row.
 enum class Sides { both, left, right };
-void draw_traced(const Places& p, const CellRect& rect, int row, const Palette& colours, Sides sides = Sides::both);
+void draw_traced(const Places& p, const CellRect& rect, int row, Sides sides = Sides::both);
 /// Horizontal and vertical line through a point.
-void draw_crosshair(const Places& p, const CellRect& rect, const Point& at, const Palette& colours);
-void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, double col, double end_col,
-                    const Palette& colours);
+void draw_crosshair(const Places& p, const CellRect& rect, const Point& at);
+void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, double col, double end_col);
 /// Marks consumed columns: a bar above the picture, and a veil over the other columns.
-void draw_consumed(const Places& p, const CellRect& rect, double from, double to, const Palette& colours);
+void draw_consumed(const Places& p, const CellRect& rect, double from, double to);
 /// The largest |value| of each row as a curve beside the picture.
 void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& picture, double largest, Colour colour);
 /// A sentence in the place of the picture.
-void draw_instead(const Places& p, const std::string& sentence, const Palette& colours);
+void draw_instead(const Places& p, const std::string& sentence);
 
 /// A line of a note.
 struct NoteLine {
@@ -77,8 +89,13 @@ struct NoteLine {
   std::string text;
 };
 /// A box with text near `at`, within `bounds`, never over `at`.
-void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines, const Palette& colours);
+void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines);
 /// A word in a corner of a picture: align 0 at its left, 1 at its right.
-void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour, const Palette& colours);
+void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour);
+
+/// A window without a title that fills the box.
+void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::function<void()>& draw);
+/// Lines of one pixel at the left of a panel, and at its top if it is below another panel.
+void draw_edges(const Box& box, bool top);
 
 }  // namespace attoscope

@@ -1,26 +1,94 @@
 /// The kinds of picture in the middle panel; each fills `room`.
 #pragma once
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/picture/colour_bar.h"
+#include <string>
+
+#include "ui/frame/entries.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/widgets/theme.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
 /// A field of the output by rows and head dimension, alone or against a second one.
-void draw_output(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                 const Box& room);
+void draw_output(const Frame& frame, const Box& room);
 /// Moves of a's m, or P outside its format, by rows and tiles.
-void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                      const Box& room);
+void draw_rescale_map(const Frame& frame, const Box& room);
 /// S, P or the error of P of a window of rows and keys.
-void draw_scores(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                 const Box& room);
+void draw_scores(const Frame& frame, const Box& room);
 
 /// All heads of the input's file, worst first: deviation of a as a small picture, and numbers. A click opens a head.
-void draw_heads(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                const Box& room);
+void draw_heads(const Frame& frame, const Box& room);
+
+/// Controls of the picture's content, colours and comparison.
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state);
+
+/// Colour of a field's method, the same everywhere.
+Colour field_colour(Field field);
+
+/// A lock under the first colour bar: closed, the range is pinned. If the range is not the automatic one, a mark beside the bar
+/// points at the largest |value|.
+void draw_range_lock(View& view, const UiState& state, const Places& places, const Colouring& colouring);
+
+/// A cell of the result's matrices; row -1: none.
+struct Cell {
+  int row = -1, col = -1;
+};
+
+/// Draws the box near `at`, within `bounds`, never over the cell.
+void draw_read_out(const Result& result, const Cell& cell, const Box& bounds, ImVec2 at);
+
+/// True if the output is on show and has a pinned cell.
+bool has_cell_sum(const View& view);
+
+/// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
+void draw_cell_sum(const Frame& frame);
+
+/// Colour of an error over its tolerance: blue up to 1, orange to red above.
+Colour verdict_colour(double ratio);
+
+/// Fills the rest of the window with the grid; returns the clicked head, -1: none.
+int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open);
+
+/// The grid as CSV, one line for each judged head.
+std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info);
+
+/// Updates the smallest and the largest error of the table.
+void measure_kv(HeadsState& heads);
+
+/// The rows on show, worst first, as `attoscope kv` writes them.
+Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info);
+
+/// The same, drawn; a click on a heading orders by it. `open` is the head that the session shows. Returns the head that was
+/// clicked; null: none.
+const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open);
+
+/// Cell and field through which curves are drawn.
+struct ProfilePlace {
+  Field field = Field::a_error;
+  int row = -1, col = -1;
+  bool alone = false;  ///< only the field's own curve; else golden, a and b, or the same field of a and b
+};
+/// Updates the curves through a cell, with these names.
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place,
+                      const MethodNames& names);
+
+/// Opacity of each of `curves` curves that share a panel.
+float column_alpha(std::size_t curves);
+
+/// Curves over the columns, below the picture, on the colour bar's scale, with its end values at the left or right.
+void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
+                    const Colouring& how, const std::string& title, bool named_at_right = false);
+/// Curves over the rows, at the picture's right.
+void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
+                    const Colouring& how, const std::string& title);
+
+/// Smallest and largest value of each of `pixels` pixels over [from, to); a pixel without values has least > largest.
+struct Extremes {
+  float least, largest;
+  bool has_nan;
+};
+std::vector<Extremes> extremes(std::span<const float> values, double from, double to, int pixels);
 
 }  // namespace attoscope

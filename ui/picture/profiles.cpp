@@ -1,9 +1,8 @@
-#include "ui/picture/profiles.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -46,14 +45,14 @@ std::vector<Field> fields_beside(Field field) {
   return {Field::a_minus_b};
 }
 
-Colour curve_colour(Field field, const Palette& colours) {
-  if (field == Field::golden) return colours.golden;
-  if (field == Field::tolerance) return colours.text;
-  if (field == Field::a_storage || field == Field::b_storage) return colours.moved;
-  if (field == Field::a_arithmetic || field == Field::b_arithmetic) return colours.secondary;
+Colour curve_colour(Field field) {
+  if (field == Field::golden) return colours().golden;
+  if (field == Field::tolerance) return colours().text;
+  if (field == Field::a_storage || field == Field::b_storage) return colours().moved;
+  if (field == Field::a_arithmetic || field == Field::b_arithmetic) return colours().secondary;
   const bool is_b = field == Field::b || field == Field::b_error || field == Field::b_abs || field == Field::b_ulps ||
                     field == Field::b_relative;
-  return is_b ? colours.b : colours.a;
+  return is_b ? colours().b : colours().a;
 }
 
 /// A polyline that `end` interrupts.
@@ -111,23 +110,23 @@ void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour col
 float zero_share(const Colouring& how) { return bar_position(0, how); }
 
 /// Value at an end of the scale, beside the curves; inside if it is too long for the left margin.
-void name_end(const Places& p, float y, double value, bool at_right, const Palette& colours) {
+void name_end(const Places& p, float y, double value, bool at_right) {
   const std::string text = compact(value);
   const float width = text_width(Face::mono_small, text), height = line_height(Face::mono_small), top = y - height / 2;
   if (at_right) {
-    draw_text({p.max.x + px(7), top}, Face::mono_small, colours.secondary, text);
+    draw_text({p.max.x + px(7), top}, Face::mono_small, colours().secondary, text);
   } else if (width <= px(50)) {
-    draw_text({p.min.x - px(7), top}, Face::mono_small, colours.secondary, text, 1);
+    draw_text({p.min.x - px(7), top}, Face::mono_small, colours().secondary, text, 1);
   } else {
     const ImVec2 at{p.min.x + px(2), top};
-    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width + px(4), at.y + height}, faded(colours.panel, 0.85f));
-    draw_text({at.x + px(2), top}, Face::mono_small, colours.secondary, text);
+    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width + px(4), at.y + height}, faded(colours().panel, 0.85f));
+    draw_text({at.x + px(2), top}, Face::mono_small, colours().secondary, text);
   }
 }
 
 /// Names of the curves in their colours, from `at` rightwards.
-void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurve> curves, float end, const Palette& colours) {
-  at.x += draw_text(at, Face::small, colours.secondary, title) + px(12);
+void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurve> curves, float end) {
+  at.x += draw_text(at, Face::small, colours().secondary, title) + px(12);
   for (std::size_t i = curves.size(); i-- > 0;) {
     if (at.x + text_width(Face::small, curves[i].name) > end) return;
     at.x += draw_text(at, Face::small, curves[i].colour, curves[i].name) + px(12);
@@ -138,23 +137,22 @@ void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurv
 
 float column_alpha(std::size_t curves) { return curves > 1 ? 0.5f : 0.9f; }
 
-void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place, Theme theme,
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place,
                       const MethodNames& names) {
   const auto& [field, row, col, alone] = place;
-  if (state.result == result && state.field == field && state.row == row && state.col == col && state.theme == theme &&
-      state.alone == alone)
+  if (state.result == result && state.field == field && state.row == row && state.col == col &&
+      state.theme == colours().theme && state.alone == alone)
     return;
   state = {.result = result,
            .field = field,
            .row = row,
            .col = col,
-           .theme = theme,
+           .theme = colours().theme,
            .alone = alone,
            .along_row = {},
            .along_col = {}};
-  const Palette& colours = palette(theme);
   for (const Field f : alone ? std::vector{field} : fields_beside(field)) {
-    ProfileCurve across{curve_colour(f, colours), field_title(f, names), {}}, down = across;
+    ProfileCurve across{curve_colour(f), field_title(f, names), {}}, down = across;
     for (int c = 0; c < result->a.cols; ++c) across.values.push_back(static_cast<float>(field_value(*result, f, row, c)));
     for (int r = 0; r < result->a.rows; ++r) down.values.push_back(static_cast<float>(field_value(*result, f, r, col)));
     state.along_row.push_back(std::move(across));
@@ -184,31 +182,31 @@ std::vector<Extremes> extremes(std::span<const float> values, double from, doubl
 }
 
 void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
-                    const Colouring& how, const std::string& title, const Palette& colours, bool named_at_right) {
+                    const Colouring& how, const std::string& title, bool named_at_right) {
   const Box& box = p.below;
   const float top = box.min.y + px(16), height = box.max.y - px(8) - top;
   if (height < px(16)) return;
   const auto y_of = [&](float share) { return top + (1 - share) * height; };
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (const float share : {0.0f, zero_share(how), 1.0f})
-    list->AddLine({box.min.x, std::floor(y_of(share)) + 0.5f}, {box.max.x, std::floor(y_of(share)) + 0.5f}, colours.line);
+    list->AddLine({box.min.x, std::floor(y_of(share)) + 0.5f}, {box.max.x, std::floor(y_of(share)) + 0.5f}, colours().line);
   for (const ProfileCurve& curve : curves)
     draw_curve(
         extremes(curve.values, rect.col0 - picture.first_col, rect.col1 - picture.first_col, static_cast<int>(p.width())), how,
         curve.colour, [&](float pixel, float share) { return ImVec2{p.min.x + pixel, y_of(share)}; });
-  name_end(p, y_of(1), static_cast<double>(how.range), named_at_right, colours);
-  if (how.diverging) name_end(p, y_of(0), -static_cast<double>(how.range), named_at_right, colours);
-  draw_names({box.min.x, box.min.y - px(1)}, title, curves, box.max.x, colours);
+  name_end(p, y_of(1), static_cast<double>(how.range), named_at_right);
+  if (how.diverging) name_end(p, y_of(0), -static_cast<double>(how.range), named_at_right);
+  draw_names({box.min.x, box.min.y - px(1)}, title, curves, box.max.x);
 }
 
 void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
-                    const Colouring& how, const std::string& title, const Palette& colours) {
+                    const Colouring& how, const std::string& title) {
   const Box& box = p.side;
   const float width = box.max.x - box.min.x;
   const auto x_of = [&](float share) { return box.min.x + share * width; };
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (const float share : {0.0f, zero_share(how), 1.0f})
-    list->AddLine({std::floor(x_of(share)) + 0.5f, box.min.y}, {std::floor(x_of(share)) + 0.5f, box.max.y}, colours.line);
+    list->AddLine({std::floor(x_of(share)) + 0.5f, box.min.y}, {std::floor(x_of(share)) + 0.5f, box.max.y}, colours().line);
   for (const ProfileCurve& curve : curves)
     draw_band(extremes(curve.values, (rect.row0 - picture.first_row) * picture.per_row,
                        (rect.row1 - picture.first_row) * picture.per_row, static_cast<int>(p.height())),
@@ -218,7 +216,7 @@ void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& pi
                 list->AddRectFilled({middle - half, y}, {middle + half, y + 1},
                                     faded(curve.colour, column_alpha(curves.size())));
               });
-  draw_text({(box.min.x + box.max.x) / 2, box.max.y + px(4)}, Face::small, colours.secondary, title, 0.5f);
+  draw_text({(box.min.x + box.max.x) / 2, box.max.y + px(4)}, Face::small, colours().secondary, title, 0.5f);
 }
 
 }  // namespace attoscope

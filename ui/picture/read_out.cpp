@@ -1,10 +1,9 @@
-#include "ui/picture/read_out.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -21,10 +20,10 @@ std::string decimal(double x) {
 }
 
 /// Error of a cell, and the same in ulps.
-struct Off {
+struct CellError {
   std::string by, ulps;
 };
-Off off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
+CellError off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
   const double off = field_value(r, error, cell.row, cell.col), in_ulps = std::abs(field_value(r, ulps, cell.row, cell.col));
   if (off == 0) return {"exact", ""};
   return {signed_scientific(off, 4),
@@ -32,16 +31,16 @@ Off off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
 }
 
 /// Sign, exponent and mantissa in three colours.
-void draw_bits(ImDrawList* list, ImVec2 at, const Format& format, double x, const Palette& colours) {
+void draw_bits(ImDrawList* list, ImVec2 at, const Format& format, double x) {
   if (format.exponent_bits + format.mantissa_bits + 1 > 32) {
-    draw_text(list, at, Face::mono_small, colours.secondary, hex_float(x));
+    draw_text(list, at, Face::mono_small, colours().secondary, hex_float(x));
     return;
   }
   const BitText bits = bits_of(format, x);
-  at.x += draw_text(list, at, Face::mono_small, colours.moved, bits.sign) + px(4);
-  at.x += draw_text(list, at, Face::mono_small, colours.good, bits.exponent) + px(4);
-  at.x += draw_text(list, at, Face::mono_small, colours.text, bits.mantissa);
-  if (!bits.exact) draw_text(list, at, Face::mono_small, colours.faint, " +");
+  at.x += draw_text(list, at, Face::mono_small, colours().moved, bits.sign) + px(4);
+  at.x += draw_text(list, at, Face::mono_small, colours().good, bits.exponent) + px(4);
+  at.x += draw_text(list, at, Face::mono_small, colours().text, bits.mantissa);
+  if (!bits.exact) draw_text(list, at, Face::mono_small, colours().faint, " +");
 }
 
 /// Line of golden, a or b.
@@ -49,7 +48,7 @@ struct Line {
   std::string name;
   Colour colour;
   double value;
-  Off off{};  ///< empty for golden
+  CellError off{};  ///< empty for golden
 };
 
 /// Columns of a read-out, from its left edge. wide: value, bits, error, ulps in one line. tall: bits and ulps in a second line.
@@ -103,51 +102,51 @@ ImVec2 corner(const Columns& l, const Box& bounds, ImVec2 at) {
   return from;
 }
 
-void draw_line(ImDrawList* list, const Line& line, const Columns& l, ImVec2 at, const Format& format, const Palette& colours) {
+void draw_line(ImDrawList* list, const Line& line, const Columns& l, ImVec2 at, const Format& format) {
   const float pad = std::floor(px(12)), right = at.x + l.width - pad, below = at.y + l.line;
   const float name_room = l.value_end - pad - text_width(Face::mono_small, "0") * 11;
   draw_text(list, {at.x + pad, at.y}, Face::mono_small, line.colour, fitted(Face::mono_small, line.name, name_room));
-  draw_text(list, {at.x + l.value_end, at.y}, Face::mono_small, colours.text, decimal(line.value), 1);
+  draw_text(list, {at.x + l.value_end, at.y}, Face::mono_small, colours().text, decimal(line.value), 1);
   const bool tall = l.kind == Columns::Kind::tall, tiny = l.kind == Columns::Kind::tiny;
   const std::string beside =
       tall ? line.off.by : (tiny && !line.off.ulps.empty() ? line.off.ulps : line.off.by + line.off.ulps);
-  draw_text(list, {right, at.y}, Face::mono_small, colours.secondary, beside, 1);
-  if (tall) draw_text(list, {right, below}, Face::mono_small, colours.secondary, line.off.ulps, 1);
+  draw_text(list, {right, at.y}, Face::mono_small, colours().secondary, beside, 1);
+  if (tall) draw_text(list, {right, below}, Face::mono_small, colours().secondary, line.off.ulps, 1);
   if (!l.shows_bits()) return;
   const ImVec2 bits{at.x + l.bits_at, tall ? below : at.y};
   if (line.off.by.empty())
-    draw_text(list, bits, Face::mono_small, colours.secondary, "= " + hex_float(line.value));
+    draw_text(list, bits, Face::mono_small, colours().secondary, "= " + hex_float(line.value));
   else
-    draw_bits(list, bits, format, line.value, colours);
+    draw_bits(list, bits, format, line.value);
 }
 
 }  // namespace
 
-void draw_read_out(const Result& r, const Cell& cell, const Box& bounds, ImVec2 at, const Palette& colours) {
+void draw_read_out(const Result& r, const Cell& cell, const Box& bounds, ImVec2 at) {
   const MethodNames names = method_names(r.experiment);
   const Format& format = r.experiment.format;
   const Columns l = fitting(format, {bounds.max.x - bounds.min.x, bounds.max.y - bounds.min.y});
   const ImVec2 from = corner(l, bounds, at);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(from, {from.x + l.width, from.y + l.height}, faded(colours.background, 0.96f), px(4));
-  list->AddRect(from, {from.x + l.width, from.y + l.height}, colours.line, px(4));
+  list->AddRectFilled(from, {from.x + l.width, from.y + l.height}, faded(colours().background, 0.96f), px(4));
+  list->AddRect(from, {from.x + l.width, from.y + l.height}, colours().line, px(4));
   const float pad = std::floor(px(12)), step = l.line;
   float y = from.y + px(8);
   const std::string place = fmt::format("row {}, dim {}", r.rows[static_cast<std::size_t>(cell.row)], cell.col);
-  const float after = from.x + pad + draw_text(list, {from.x + pad, y}, Face::mono_small, colours.secondary, place);
+  const float after = from.x + pad + draw_text(list, {from.x + pad, y}, Face::mono_small, colours().secondary, place);
   if (r.shares) {
     const double share = (*r.shares)(cell.row, cell.col);
-    draw_text(list, {after, y}, Face::mono_small, share > 1 ? colours.bad : colours.secondary,
+    draw_text(list, {after, y}, Face::mono_small, share > 1 ? colours().bad : colours().secondary,
               "  " + times(share) + " tolerance");
   }
   if (l.shows_bits() && (!r.shares || l.kind == Columns::Kind::wide))
-    draw_text(list, {from.x + l.width - pad, y}, Face::mono_small, colours.faint, "bits in " + name(format), 1);
-  const Line lines[] = {{"golden", colours.golden, (*r.golden)(cell.row, cell.col)},
-                        {names.a, colours.a, r.a(cell.row, cell.col), off_by(r, cell, Field::a_error, Field::a_ulps)},
-                        {names.b, colours.b, r.b(cell.row, cell.col), off_by(r, cell, Field::b_error, Field::b_ulps)}};
+    draw_text(list, {from.x + l.width - pad, y}, Face::mono_small, colours().faint, "bits in " + name(format), 1);
+  const Line lines[] = {{"golden", colours().golden, (*r.golden)(cell.row, cell.col)},
+                        {names.a, colours().a, r.a(cell.row, cell.col), off_by(r, cell, Field::a_error, Field::a_ulps)},
+                        {names.b, colours().b, r.b(cell.row, cell.col), off_by(r, cell, Field::b_error, Field::b_ulps)}};
   y += step;
   for (const Line& line : lines) {
-    draw_line(list, line, l, {from.x, y}, format, colours);
+    draw_line(list, line, l, {from.x, y}, format);
     y += l.kind == Columns::Kind::tall ? 2 * step : step;
   }
 }

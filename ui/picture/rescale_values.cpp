@@ -1,4 +1,3 @@
-#include "ui/picture/rescale_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,6 +57,31 @@ void take_counts(RescaleState& m, const Clipping& c) {
           counts[static_cast<std::size_t>(tile) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(row)];
 }
 
+/// Pixels for which `holds` is true, as rectangles; adjacent equal columns are joined.
+template <class Holds>
+std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
+  std::vector<CellRect> found;
+  const auto at = [&](int x, int y) {
+    return holds(
+        image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x)]);
+  };
+  const auto same_column = [&](int x, int other) {
+    for (int y = 0; y < image.height; ++y)
+      if (at(x, y) != at(other, y)) return false;
+    return true;
+  };
+  for (int x = 0, end = 0; x < image.width; x = end) {
+    for (end = x + 1; end < image.width && same_column(x, end);) ++end;
+    for (int y = 0; y < image.height; ++y) {
+      const int top = y;
+      while (y < image.height && at(x, y)) ++y;
+      if (y > top)
+        found.push_back({static_cast<double>(top), static_cast<double>(x), static_cast<double>(y), static_cast<double>(end)});
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 bool RunningMax::moved() const {
@@ -77,7 +101,7 @@ bool same_counts(const Experiment& x, const Experiment& y) {
   return same_row == y;
 }
 
-ClippedHere clipped_here(const Clipping* c, const Experiment& experiment, int tile, int row) {
+ClippedCounts clipped_here(const Clipping* c, const Experiment& experiment, int tile, int row) {
   if (c == nullptr || c->tiles <= tile || !same_counts(c->experiment, experiment)) return {};
   const std::vector<int> rows = computed_rows(experiment.problem);
   const auto at = std::lower_bound(rows.begin(), rows.end(), row);
@@ -118,35 +142,6 @@ void refresh_map(RescaleState& m, const std::shared_ptr<const Result>& result, c
   if (!counts && result) take_moves(m, *result);
   measure(m);
 }
-
-namespace {
-
-/// Pixels for which `holds` is true, as rectangles; adjacent equal columns are joined.
-template <class Holds>
-std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
-  std::vector<CellRect> found;
-  const auto at = [&](int x, int y) {
-    return holds(
-        image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x)]);
-  };
-  const auto same_column = [&](int x, int other) {
-    for (int y = 0; y < image.height; ++y)
-      if (at(x, y) != at(other, y)) return false;
-    return true;
-  };
-  for (int x = 0, end = 0; x < image.width; x = end) {
-    for (end = x + 1; end < image.width && same_column(x, end);) ++end;
-    for (int y = 0; y < image.height; ++y) {
-      const int top = y;
-      while (y < image.height && at(x, y)) ++y;
-      if (y > top)
-        found.push_back({static_cast<double>(top), static_cast<double>(x), static_cast<double>(y), static_cast<double>(end)});
-    }
-  }
-  return found;
-}
-
-}  // namespace
 
 void take_marks(RescaleState& m) {
   m.marks = rectangles(m.image, [](float value) { return value == 1.0f; });

@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
-#include "ui/frame/panel_input.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/pixel_image.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/picture/profiles.h"
-#include "ui/picture/range_lock.h"
-#include "ui/picture/rescale_values.h"
-#include "ui/picture/score_window.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/widgets/stale.h"
+#include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -58,52 +53,37 @@ int tile_of(const Experiment& e, int key) {
   return (e.a.reverse_keys ? key_count(e.problem) - 1 - key : key) / tile_keys(e.a, key_count(e.problem));
 }
 
-std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell, const Palette& colours) {
+std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell) {
   const Experiment& e = w.question.experiment;
   std::vector<NoteLine> lines{
-      {colours.secondary, fmt::format("row {}, key {}, tile {}", cell.row, cell.key, tile_of(e, cell.key))}};
+      {colours().secondary, fmt::format("row {}, key {}, tile {}", cell.row, cell.key, tile_of(e, cell.key))}};
   const Keys keys = visible_keys(e.problem, cell.row);
   if (cell.key < keys.first || cell.key >= keys.end) {
-    lines.push_back({colours.faint, "masked: the row does not see the key"});
+    lines.push_back({colours().faint, "masked: the row does not see the key"});
     return lines;
   }
   const double S = w.S[cell.at], P = w.P[cell.at], weight = w.weight[cell.at];
   lines.push_back(
-      {colours.a, fmt::format("S     {:>13}", std::isfinite(S) ? fmt::format("{:.6f}", S).c_str() : scientific(S))});
-  lines.push_back({colours.a, fmt::format("P     {:>13}", scientific(P, 6))});
-  lines.push_back({colours.golden, fmt::format("true  {:>13}", scientific(weight, 6))});
-  lines.push_back({colours.text, fmt::format("error {:>13}", signed_scientific(P - weight, 4))});
+      {colours().a, fmt::format("S     {:>13}", std::isfinite(S) ? fmt::format("{:.6f}", S).c_str() : scientific(S))});
+  lines.push_back({colours().a, fmt::format("P     {:>13}", scientific(P, 6))});
+  lines.push_back({colours().golden, fmt::format("true  {:>13}", scientific(weight, 6))});
+  lines.push_back({colours().text, fmt::format("error {:>13}", signed_scientific(P - weight, 4))});
   return lines;
 }
 
-/// A click traces the row and scrubs to the key's tile; a double click changes neither.
-void click(Session& session, ScoreState& m, const ScoreCell& cell) {
-  const int count = clicks();
-  if (count == 1) {
-    m.earlier_traced_row = session.experiment.problem.traced_row;
-    m.earlier_scrubbed_tile = session.view.scrubbed_tile;
-    session.experiment.problem.traced_row = cell.row;
-    session.view.scrubbed_tile = tile_of(m.window->question.experiment, cell.key);
-  } else if (count == 2) {
-    session.experiment.problem.traced_row = m.earlier_traced_row;
-    session.view.scrubbed_tile = m.earlier_scrubbed_tile;
-  }
-}
-
 /// Marks the keys that the traced row has consumed.
-void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view, const Palette& colours) {
+void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
   const int index = input.answer.result ? scrubbed(*input.answer.result, view) : -1;
   if (index < 0) return;
   const Experiment& e = input.answer.result->experiment;
   const double keys = tile_keys(e.a, key_count(e.problem)), n = key_count(e.problem);
   const double first = input.answer.result->trace.tiles.front().tile * keys;
   const double end = std::min(n, (input.answer.result->trace.tiles[static_cast<std::size_t>(index)].tile + 1) * keys);
-  draw_consumed(p, rect, e.a.reverse_keys ? n - end : first, e.a.reverse_keys ? n - first : end, colours);
+  draw_consumed(p, rect, e.a.reverse_keys ? n - end : first, e.a.reverse_keys ? n - first : end);
 }
 
 /// Row and column of a cell as curves, with the true values.
-void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, const ScoreCell& cell, const Colouring& how,
-                 const Palette& colours) {
+void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, const ScoreCell& cell, const Colouring& how) {
   const ScoreWindow& w = *m.window;
   const std::ptrdiff_t keys = w.question.keys, row = cell.row - w.question.first_row, col = cell.key - w.question.first_key;
   std::vector<ProfileCurve> along_row, along_col;
@@ -113,11 +93,11 @@ void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, con
     for (std::ptrdiff_t r = 0; r < w.question.rows; ++r)
       along_col.back().values.push_back(x[static_cast<std::size_t>(r * keys + col)]);
   };
-  if (m.show == ScoreShow::P) add(colours.golden, "true weight", w.weight);
-  add(colours.a, m.show == ScoreShow::S ? "S" : (m.show == ScoreShow::P ? "P" : "P - true weight"),
+  if (m.show == ScoreShow::P) add(colours().golden, "true weight", w.weight);
+  add(colours().a, m.show == ScoreShow::S ? "S" : (m.show == ScoreShow::P ? "P" : "P - true weight"),
       m.show == ScoreShow::S ? w.S : (m.show == ScoreShow::P ? w.P : m.values));
-  draw_along_row(p, rect, m, along_row, how, fmt::format("row {}", cell.row), colours);
-  draw_along_col(p, rect, m, along_col, how, fmt::format("key {}", cell.key), colours);
+  draw_along_row(p, rect, m, along_row, how, fmt::format("row {}", cell.row));
+  draw_along_col(p, rect, m, along_col, how, fmt::format("key {}", cell.key));
 }
 
 std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
@@ -136,66 +116,64 @@ ScoreCell profiled(const ScoreWindow& w, const std::optional<ScoreCell>& under, 
   return {row, std::clamp(visible_keys(q.experiment.problem, row).end - 1, q.first_key, q.first_key + q.keys - 1), 0};
 }
 
-void draw_window(Session& session, const PanelInput& input, UiState& all, const Palette& colours, const Places& p,
-                 const CellRect& rect) {
+void draw_window(Session& session, const PanelInput& input, UiState& all, const Places& p, const CellRect& rect) {
   ScoreState& m = all.scores;
   const View& view = session.view;
   const ScoreWindow& w = *m.window;
   const Experiment& e = w.question.experiment;
   const auto at = hovered(p, rect);
   const auto cell = at ? std::optional(cell_at(w, *at)) : std::nullopt;
-  if (cell && cell->row >= 0) click(session, m, *cell);
+  if (cell && cell->row >= 0) trace_clicked(session, m, cell->row, tile_of(m.window->question.experiment, cell->key));
   const Colouring how = colouring(view.score_show != ScoreShow::P, colour_range(all, view), view);
   if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (input.paint) input.paint(list, p.min, p.max, m.image, how);
   const double block = tile_keys(e.a, key_count(e.problem)), n = key_count(e.problem);
   if (view.show_tiles) {
-    draw_row_lines(p, rect, tile_rows(e.a, e.problem.n), colours);
-    draw_col_lines(p, rect, block, e.a.reverse_keys ? n - std::floor(n / block) * block : 0, colours);
+    draw_row_lines(p, rect, tile_rows(e.a, e.problem.n));
+    draw_col_lines(p, rect, block, e.a.reverse_keys ? n - std::floor(n / block) * block : 0);
   }
-  draw_progress(p, rect, input, view, colours);
-  if (is_stale(input) || !(e == scored(session.experiment))) list->AddRectFilled(p.min, p.max, faded(colours.panel, 0.35f));
-  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours.line);
-  draw_row_axis(p, rect, colours);
-  draw_col_axis(p, rect, colours);
-  if (input.answer.result) draw_traced(p, rect, input.answer.result->trace.row, colours);
-  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
-  draw_range_lock(session.view, all, p, how, colours);
-  draw_caption(p, "key", remark(m, p, rect), colours);
-  if (view.profiles) draw_curves(p, rect, m, profiled(w, cell, traced_row(session.experiment.problem)), how, colours);
+  draw_progress(p, rect, input, view);
+  if (is_stale(input) || !(e == scored(session.experiment))) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
+  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+  draw_row_axis(p, rect);
+  draw_col_axis(p, rect);
+  if (input.answer.result) draw_traced(p, rect, input.answer.result->trace.row);
+  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m);
+  draw_range_lock(session.view, all, p, how);
+  draw_caption(p, "key", remark(m, p, rect));
+  if (view.profiles) draw_curves(p, rect, m, profiled(w, cell, traced_row(session.experiment.problem)), how);
   if (!cell || cell->row < 0) return;
-  draw_crosshair(p, rect, {cell->row + 0.5, cell->key + 0.5}, colours);
-  draw_cell_mark(p, rect, {static_cast<double>(cell->row), cell->row + 1.0}, cell->key, cell->key + 1, colours);
-  draw_note(p.box(), ImGui::GetIO().MousePos, note(w, *cell, colours), colours);
+  draw_crosshair(p, rect, {cell->row + 0.5, cell->key + 0.5});
+  draw_cell_mark(p, rect, {static_cast<double>(cell->row), cell->row + 1.0}, cell->key, cell->key + 1);
+  draw_note(p.box(), ImGui::GetIO().MousePos, note(w, *cell));
 }
 
 }  // namespace
 
-void draw_scores(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
-                 const Box& room) {
-  ScoreState& m = all.scores;
-  View& view = session.view;
+void draw_scores(const Frame& frame, const Box& room) {
+  ScoreState& m = frame.state.scores;
+  View& view = frame.session.view;
   const Places p =
       places(room.min, room.max, {.side = view.profiles ? 96.0f : 0.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = 1});
-  const bool emulated = is_emulated(session.experiment.a.algorithm);
-  if (emulated) refresh_scores(m, input.side.scores, view.score_show);
-  const Problem& problem = session.experiment.problem;
+  const bool emulated = is_emulated(frame.session.experiment.a.algorithm);
+  if (emulated) refresh_scores(m, frame.input.side.scores, view.score_show);
+  const Problem& problem = frame.session.experiment.problem;
   const int n = m.n > 0 ? m.n : problem.n, keys = m.n > 0 ? m.across : key_count(problem);
   CellRect rect = seen(view.score_look.zoom, n, keys);
-  const std::string why = why_no_scores(session, input);
+  const std::string why = why_no_scores(frame.session, frame.input);
   if (why.empty()) {
     const CellRect moved = navigated("picture", p, rect, n, keys);
     if (!(moved == rect)) view.score_look.zoom = stored(rect = moved, n, keys);
   }
-  if (emulated && input.answer.result && input.answer.result->experiment == session.experiment) {
+  if (emulated && frame.input.answer.result && frame.input.answer.result->experiment == frame.session.experiment) {
     const ScoreQuestion question =
-        score_question(session.experiment, seen(view.score_look.zoom, problem.n, key_count(problem)), traced_row(problem),
-                       input.side.scores ? &input.side.scores->question : nullptr);
-    if (!input.side.scores || !(input.side.scores->question == question)) requests.side.scores = question;
+        score_question(frame.session.experiment, seen(view.score_look.zoom, problem.n, key_count(problem)), traced_row(problem),
+                       frame.input.side.scores ? &frame.input.side.scores->question : nullptr);
+    if (!frame.input.side.scores || !(frame.input.side.scores->question == question)) frame.requests.side.scores = question;
   }
-  if (!why.empty()) return draw_instead(p, why, colours);
-  draw_window(session, input, all, colours, p, rect);
+  if (!why.empty()) return draw_instead(p, why);
+  draw_window(frame.session, frame.input, frame.state, p, rect);
 }
 
 }  // namespace attoscope

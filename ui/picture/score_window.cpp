@@ -1,4 +1,3 @@
-#include "ui/picture/score_window.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,3 @@
-#include "ui/picture/toolbar.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +9,18 @@
 #include "imgui_stdlib.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
+#include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope {
 
-Colour field_colour(Field field, const Palette& colours) {
+Colour field_colour(Field field) {
   switch (field) {
     case Field::golden:
-      return colours.golden;
+      return colours().golden;
     case Field::b:
     case Field::b_error:
     case Field::b_abs:
@@ -28,11 +28,11 @@ Colour field_colour(Field field, const Palette& colours) {
     case Field::b_relative:
     case Field::b_storage:
     case Field::b_arithmetic:
-      return colours.b;
+      return colours().b;
     case Field::tolerance:
-      return colours.text;
+      return colours().text;
     default:
-      return colours.a;
+      return colours().a;
   }
 }
 
@@ -46,8 +46,8 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
 /// Widths of the controls, and their distance, at UI scale 1.
 constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
                 curves_width = 72, whole_width = 46, apart = 5;
-/// Widths of the field combos: the first fits "b − golden", the second "three-pass − golden"; and of all other controls.
-constexpr float least_field_width = 124, field_width = 184, others_width = 655;
+/// Widths of the field combos: the first fits "b − golden", the second, in a roomy toolbar, "three-pass − golden".
+constexpr float least_field_width = 124, field_width = 184, roomy = 1020;
 
 /// Puts the next item beside the last one, or on a new line if it does not fit.
 void flow(float width) {
@@ -55,7 +55,7 @@ void flow(float width) {
   if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
 }
 
-void kind_switch(View& view, float width, const Palette& colours) {
+void kind_switch(View& view, float width) {
   static constexpr Choice kinds[] = {
       {"output", "The output, N rows by the head dimension: golden, a, b, or how far they are apart. Key M: the next picture."},
       {"rescales",
@@ -68,7 +68,7 @@ void kind_switch(View& view, float width, const Palette& colours) {
        "Every head of the input's file: how far a is off as a small picture, and its numbers, worst first. A click opens a "
        "head. "
        "Key M: the next picture."}};
-  segmented("kind", colours, kinds, view.picture, px(width));
+  segmented("kind", kinds, view.picture, px(width));
 }
 
 /// The key that shows a field; "": none.
@@ -100,7 +100,7 @@ std::string fitted_title(Field field, const FieldChoice& from) {
 }
 
 /// A combo of fields; true if one was chosen.
-bool field_combo(const char* label, const std::string& what, Field& shown, const FieldChoice& from, const Palette& colours) {
+bool field_combo(const char* label, const std::string& what, Field& shown, const FieldChoice& from) {
   bool chosen = false;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::label);
@@ -114,7 +114,7 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
       if (ImGui::Selectable(("     " + field_title(field, from.names)).c_str(), field == shown)) shown = field, chosen = true;
       ImGui::PopID();
       explain(text(field).what, from.keys ? field_key(field) : std::string());
-      draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field, colours));
+      draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field));
     }
     ImGui::EndCombo();
   } else {
@@ -122,12 +122,12 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
             std::string("golden = softmax(scale Q K^T) V of the same rounded inputs, in fp64 or better") +
                 (from.keys ? "\nkeys 1 .. 9" : ""));
   }
-  draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown, colours));
+  draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown));
   return chosen;
 }
 
 /// Field that the first one is compared with: of the answer, or of the named slip's output.
-void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from, const Palette& colours) {
+void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from) {
   const Slip* const slip = compared_slip(view, input);
   const bool of_slip = compares_with_slip(view, input);
   const MethodNames names = of_slip ? names_with_slip(input.answer.result->experiment) : from.names;
@@ -136,7 +136,7 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const bool chosen = field_combo(
       "##second field",
       of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "What it is compared with: ",
-      view.second_field, {names, brief, from.result, false, from.width}, colours);
+      view.second_field, {names, brief, from.result, false, from.width});
   if (chosen) view.second_slip = false;
 }
 
@@ -184,12 +184,12 @@ void score_combo(View& view) {
   choice_combo("##score", choices, score_names, 160, view.score_show);
 }
 
-void range_field(const UiState& state, View& view, const Palette& colours) {
-  const Looked look = looked(view);
+void range_field(const UiState& state, View& view) {
+  const PictureSettings look = picture_settings(view);
   std::string text = "±" + scientific(colour_range(state, view), 2);
   {
     const WithField f(Face::mono_small);
-    ImGui::PushStyleColor(ImGuiCol_Text, look.range_pinned ? colours.text : colours.secondary);
+    ImGui::PushStyleColor(ImGuiCol_Text, look.range_pinned ? colours().text : colours().secondary);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), ImGui::GetStyle().FramePadding.y});
     ImGui::SetNextItemWidth(px(range_width));
     if (ImGui::InputText("##range", &text, ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue)) {
@@ -206,16 +206,16 @@ void range_field(const UiState& state, View& view, const Palette& colours) {
       "automatic: largest finite |value|, rounded up");
 }
 
-void scale_button(View& view, const Palette& colours) {
+void scale_button(View& view) {
   const bool log = view.scale == ValueScale::log;
-  if (push_button(log ? "log###scale" : "linear###scale", colours, false, {px(scale_width), 0}))
+  if (push_button(log ? "log###scale" : "linear###scale", false, {px(scale_width), 0}))
     view.scale = log ? ValueScale::linear : ValueScale::log;
   explain("The rule that turns values into colours. Signed log shows small errors beside large ones. Key L.",
           "linear: value / range\nlog: asinh(300 value / range)");
 }
 
-void tiles_toggle(View& view, const Palette& colours) {
-  toggle("tiles", colours, view.show_tiles, px(tiles_width));
+void tiles_toggle(View& view) {
+  toggle("tiles", view.show_tiles, px(tiles_width));
   explain(
       view.picture == PictureKind::output
           ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the keys "
@@ -223,10 +223,10 @@ void tiles_toggle(View& view, const Palette& colours) {
           : "Lines where a new tile begins: block_q query rows down, block_k keys across. Key G.");
 }
 
-void whole_button(View& view, const Palette& colours) {
-  const Looked look = looked(view);
+void whole_button(View& view) {
+  const PictureSettings look = picture_settings(view);
   ImGui::BeginDisabled(look.zoom == CellRect{});
-  if (push_button("whole###reset zoom", colours, false, {px(whole_width), 0})) look.zoom = {};
+  if (push_button("whole###reset zoom", false, {px(whole_width), 0})) look.zoom = {};
   ImGui::EndDisabled();
   explain(
       "Shows everything again (double click, or key 0). Wheel zooms about the mouse, with Shift only across, with Ctrl only "
@@ -234,8 +234,8 @@ void whole_button(View& view, const Palette& colours) {
       "rows; dragging moves.");
 }
 
-void profiles_toggle(View& view, const Palette& colours) {
-  toggle("curves", colours, view.profiles, px(curves_width));
+void profiles_toggle(View& view) {
+  toggle("curves", view.profiles, px(curves_width));
   explain(view.picture == PictureKind::scores ? "The row and the column through the cell under the mouse as curves: P of a in "
                                                 "its colour, the true weight in grey. Key X."
                                               : "The row and the column through the cell under the mouse as curves on the "
@@ -243,57 +243,88 @@ void profiles_toggle(View& view, const Palette& colours) {
                                                 "field of both methods. Key X.");
 }
 
-/// Controls of the content: kind, field, comparison.
-void draw_what(View& view, const PanelInput& input, const FieldChoice& fields, const Palette& colours) {
-  kind_switch(view, kind_width, colours);
-  if (view.picture == PictureKind::heads) return;
+/// Controls of the kind of picture: its field, and the second one of a comparison.
+void content_controls(View& view, const PanelInput& input, const FieldChoice& fields) {
   flow(fields.width);
   if (view.picture == PictureKind::rescales) return rescale_combo(view);
   if (view.picture == PictureKind::scores) return score_combo(view);
-  field_combo("##field", "What the picture shows: ", view.field, fields, colours);
+  field_combo("##field", "What the picture shows: ", view.field, fields);
   flow(px(comparison_width));
   comparison_combo(view);
   if (view.comparison == Comparison::none) return;
   flow(fields.width);
-  second_field_combo(view, input, fields, colours);
+  second_field_combo(view, input, fields);
 }
 
-void draw_how(const UiState& state, View& view, const Palette& colours) {
-  if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
-    scale_button(view, colours);
-    flow(px(range_width));
-    range_field(state, view, colours);
-    flow(px(tiles_width));
-  }
-  tiles_toggle(view, colours);
-  if (view.picture != PictureKind::rescales) {
-    flow(px(curves_width));
-    profiles_toggle(view, colours);
-  }
-  flow(px(whole_width));
-  whole_button(view, colours);
+/// A padlock with its centre at `c`, open or closed.
+void draw_padlock(ImVec2 c, bool closed, Colour colour) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float half = px(5), top = c.y - px(0.5f), radius = px(3.2f), pi = 3.14159265f;
+  list->AddRectFilled({c.x - half, top}, {c.x + half, top + px(7)}, colour, px(1.5f));
+  const float lift = closed ? 0 : px(2), arc = top - px(2) - lift;
+  list->PathLineTo({c.x - radius, top});
+  list->PathArcTo({c.x, arc}, radius, -pi, 0);
+  if (closed) list->PathLineTo({c.x + radius, top});
+  list->PathStroke(colour, 0, px(1.5f));
+}
+
+/// A triangle left of the bar that points at the largest |value|, or upwards beside its end if the value is beyond.
+void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colour) {
+  const double end = static_cast<double>(how.range);
+  const bool beyond = largest > end;
+  const float share = bar_position(static_cast<float>(std::min(largest, end)), how), s = px(4);
+  const float x = bar.min.x - px(1), y = bar.min.y + (1 - share) * (bar.max.y - bar.min.y);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (beyond)
+    list->AddTriangleFilled({x - 2 * s, y + 2 * s}, {x, y + 2 * s}, {x - s, y}, colour);
+  else
+    list->AddTriangleFilled({x, y}, {x - 1.5f * s, y - s}, {x - 1.5f * s, y + s}, colour);
 }
 
 }  // namespace
 
-void draw_toolbar(Session& session, const PanelInput& input, const UiState& state, const Palette& colours) {
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state) {
   View& view = session.view;
-  const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
-  const MethodNames names = method_names(shown);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x,
-              field = std::clamp((room - px(others_width)) / 2, px(least_field_width), px(field_width));
-  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field}, colours);
+  const float left = ImGui::GetCursorScreenPos().x;
+  kind_switch(view, kind_width);
   if (view.picture == PictureKind::heads) return;
-  const auto next_line = [&, left = at.x] {  // of one height, whatever stands on it
-    ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
-  };
-  if (room >= px(others_width + 2 * least_field_width))
+  const MethodNames names = method_names(state.heat.result ? state.heat.result->experiment : session.experiment);
+  const float field = px(ImGui::GetContentRegionAvail().x < px(roomy) ? least_field_width : field_width);
+  content_controls(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
+  if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
     flow(px(scale_width));
-  else
-    next_line();
-  draw_how(state, view, colours);
-  next_line();
+    scale_button(view);
+    flow(px(range_width));
+    range_field(state, view);
+  }
+  flow(px(tiles_width));
+  tiles_toggle(view);
+  if (view.picture != PictureKind::rescales) {
+    flow(px(curves_width));
+    profiles_toggle(view);
+  }
+  flow(px(whole_width));
+  whole_button(view);
+  // The last line has one height, whatever stands on it.
+  ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
+}
+
+void draw_range_lock(View& view, const UiState& state, const Places& p, const Colouring& how) {
+  const bool pinned = picture_settings(view).range_pinned;
+  const double largest = largest_shown(state, view);
+  if (static_cast<float>(automatic_range(largest)) != how.range && largest > 0)
+    draw_mark({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, largest, colours().text);
+  const float side = px(20), middle = (p.bar_left[0] + p.bar_right[0]) / 2;
+  const ImVec2 at{std::floor(middle - side / 2), std::floor(p.max.y + px(6))};
+  ImGui::SetCursorScreenPos(at);
+  if (ImGui::InvisibleButton("pin", {side, side})) toggle_pinned_range(state, view);
+  const bool hot = ImGui::IsItemHovered();
+  if (hot) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + side, at.y + side}, colours().raised, px(3));
+  draw_padlock({middle, at.y + side / 2}, pinned, pinned ? colours().accent : hot ? colours().text : colours().faint);
+  explain(
+      "Fixes the range of the colours, so that pictures can be compared while the numbers change. Each kind of picture has its "
+      "own. Key P; Shift+P fits it to the values as they are now.\nWhile a slider moves, the range stays in any case, and a "
+      "mark beside the bar points at the largest |value|.");
 }
 
 }  // namespace attoscope

@@ -1,12 +1,10 @@
-#include "ui/picture/verdict_grid.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "imgui.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -33,8 +31,6 @@ struct Grid {
   const TensorFileInfo& info;
   std::vector<const JudgedHead*> heads;  ///< by head index; null: not judged yet
   int open = 0;
-  Theme theme;
-  const Palette& colours;
   int across = 1;               ///< cells of the longest layer
   float names = 0, head = 0;    ///< width of the layer names, height of the column labels
   float width = 1, height = 1;  ///< of a cell
@@ -45,8 +41,8 @@ std::string name_of(const Grid& grid, int head) {
   return place < grid.info.head_names.size() ? grid.info.head_names[place] : fmt::format("head {}", head);
 }
 
-Grid grid_of(const JudgedView& heads, const TensorFileInfo& info, int open, Theme theme, const Palette& colours, ImVec2 room) {
-  Grid grid{.info = info, .heads = {}, .open = open, .theme = theme, .colours = colours};
+Grid grid_of(const JudgedView& heads, const TensorFileInfo& info, int open, ImVec2 room) {
+  Grid grid{.info = info, .heads = {}, .open = open};
   grid.heads.resize(static_cast<std::size_t>(std::max(0, info.heads)));
   if (heads.rows)
     for (const JudgedHead& head : *heads.rows)
@@ -81,9 +77,9 @@ std::string sentence_of(const Grid& grid, int head, const JudgedHead* found) {
   return name + (found->rounded ? " is rounded." : " is wrong.") + row + " A click opens it, Ctrl+Z comes back.";
 }
 
-Colour fill_of(const Grid& grid, const JudgedHead* found) {
-  if (found == nullptr) return grid.colours.panel;
-  return found->incomparable ? grid.colours.faint : verdict_colour(found->ratio, grid.theme);
+Colour fill_of(const JudgedHead* found) {
+  if (found == nullptr) return colours().panel;
+  return found->incomparable ? colours().faint : verdict_colour(found->ratio);
 }
 
 /// Black or white, whichever has more contrast on `ground`.
@@ -104,10 +100,10 @@ bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float gap = px(1);
   const ImVec2 from{at.x + gap, at.y + gap}, to{at.x + grid.width - gap, at.y + grid.height - gap};
-  const Colour fill = fill_of(grid, found);
+  const Colour fill = fill_of(found);
   list->AddRectFilled(from, to, fill);
-  if (found == nullptr) list->AddRect(from, to, grid.colours.line);
-  if (head == grid.open || hovered) list->AddRect(at, {at.x + grid.width, at.y + grid.height}, grid.colours.text, 0, 0, px(2));
+  if (found == nullptr) list->AddRect(from, to, colours().line);
+  if (head == grid.open || hovered) list->AddRect(at, {at.x + grid.width, at.y + grid.height}, colours().text, 0, 0, px(2));
   const bool readable = grid.width >= px(30) && grid.height >= px(15);
   if (found != nullptr && !found->incomparable && readable)
     draw_text({(from.x + to.x) / 2, (from.y + to.y - line_height(Face::mono_small)) / 2}, Face::mono_small, ink_on(fill),
@@ -121,7 +117,7 @@ int every(float label, float cell) { return std::max(1, static_cast<int>(std::ce
 void draw_head_numbers(const Grid& grid, ImVec2 at) {
   const int step = every(text_width(Face::mono_small, std::to_string(grid.across)) + px(6), grid.width);
   for (int i = 0; i < grid.across; i += step)
-    draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, grid.colours.secondary,
+    draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, colours().secondary,
               std::to_string(i), 0.5f);
 }
 
@@ -135,7 +131,7 @@ int draw_layers(const Grid& grid, ImVec2 at) {
     const float y = at.y + grid.head + static_cast<float>(i) * grid.height;
     if (y + grid.height < seen.y || y > seen.y + size.y) continue;
     if (static_cast<int>(i) % step == 0)
-      draw_text({at.x, y + (grid.height - line_height(Face::small)) / 2}, Face::small, grid.colours.secondary,
+      draw_text({at.x, y + (grid.height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
                 fitted(Face::small, layer.name, grid.names - px(6)));
     for (int j = 0; j < layer.heads && layer.first + j < grid.info.heads; ++j)
       if (draw_head_cell(grid, layer.first + j, {at.x + grid.names + static_cast<float>(j) * grid.width, y}))
@@ -145,7 +141,7 @@ int draw_layers(const Grid& grid, ImVec2 at) {
 }
 
 /// Legend of the colours.
-void draw_verdict_legend(ImVec2 at, float width, Theme theme, const Palette& colours) {
+void draw_verdict_legend(ImVec2 at, float width) {
   const float bar = std::floor(std::min(width / 2, px(220))), high = px(10);
   constexpr int steps = 40;
   ImDrawList* const list = ImGui::GetWindowDrawList();
@@ -154,48 +150,49 @@ void draw_verdict_legend(ImVec2 at, float width, Theme theme, const Palette& col
     const double ratio = t <= 1 ? t : std::pow(most_ratio, t - 1);
     const float from = at.x + std::floor(bar * static_cast<float>(i) / steps),
                 to = at.x + std::floor(bar * static_cast<float>(i + 1) / steps);
-    list->AddRectFilled({from, at.y}, {to, at.y + high}, verdict_colour(ratio, theme));
+    list->AddRectFilled({from, at.y}, {to, at.y + high}, verdict_colour(ratio));
   }
   const float under = at.y + high + px(2);
-  draw_text({at.x, under}, Face::mono_small, colours.secondary, "0");
-  draw_text({at.x + bar / 2, under}, Face::mono_small, colours.text, "1", 0.5f);
-  draw_text({at.x + bar, under}, Face::mono_small, colours.secondary, fmt::format("{:.0f}", most_ratio), 1);
+  draw_text({at.x, under}, Face::mono_small, colours().secondary, "0");
+  draw_text({at.x + bar / 2, under}, Face::mono_small, colours().text, "1", 0.5f);
+  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.0f}", most_ratio), 1);
   float x = at.x + bar + px(12);
-  draw_text({x, at.y - px(2)}, Face::small, colours.secondary,
+  draw_text({x, at.y - px(2)}, Face::small, colours().secondary,
             fitted(Face::small, "error / tolerance: above 1 it is wrong", at.x + width - x));
   const float side = px(9), y = under + px(3);
-  list->AddRectFilled({x, y}, {x + side, y + side}, colours.faint);
+  list->AddRectFilled({x, y}, {x + side, y + side}, colours().faint);
   x += side + px(5);
-  x += draw_text({x, under}, Face::small, colours.secondary, "not comparable") + px(12);
-  list->AddRect({x, y}, {x + side, y + side}, colours.line);
-  draw_text({x + side + px(5), under}, Face::small, colours.secondary,
+  x += draw_text({x, under}, Face::small, colours().secondary, "not comparable") + px(12);
+  list->AddRect({x, y}, {x + side, y + side}, colours().line);
+  draw_text({x + side + px(5), under}, Face::small, colours().secondary,
             fitted(Face::small, "not yet judged", at.x + width - x - side - px(5)));
 }
 
 }  // namespace
 
-Colour verdict_colour(double ratio, Theme theme) {
+Colour verdict_colour(double ratio) {
   const float t = place_of(ratio);
   if (ratio <= 1)
-    return is_light(theme) ? mixed(rgb(232, 238, 246), rgb(76, 120, 178), t) : mixed(rgb(34, 44, 60), rgb(92, 142, 206), t);
-  return is_light(theme) ? mixed(rgb(245, 150, 60), rgb(120, 0, 20), t) : mixed(rgb(245, 160, 70), rgb(196, 12, 38), t);
+    return is_light(colours().theme) ? mixed(rgb(232, 238, 246), rgb(76, 120, 178), t)
+                                     : mixed(rgb(34, 44, 60), rgb(92, 142, 206), t);
+  return is_light(colours().theme) ? mixed(rgb(245, 150, 60), rgb(120, 0, 20), t)
+                                   : mixed(rgb(245, 160, 70), rgb(196, 12, 38), t);
 }
 
-int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open, Theme theme, const Palette& colours) {
+int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   int clicked = -1;
   if (ImGui::BeginChild("verdict grid", {all.x, all.y - px(legend_height)}, ImGuiChildFlags_NavFlattened,
                         ImGuiWindowFlags_HorizontalScrollbar)) {
     const ImVec2 first = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const Grid grid = grid_of(heads, info, open, theme, colours, room);
+    const Grid grid = grid_of(heads, info, open, room);
     draw_head_numbers(grid, first);
     clicked = draw_layers(grid, first);
-    ImGui::SetCursorScreenPos(first);
-    ImGui::Dummy({grid.names + static_cast<float>(grid.across) * grid.width,
-                  grid.head + static_cast<float>(info.layers.size()) * grid.height});
+    take_room(first, {grid.names + static_cast<float>(grid.across) * grid.width,
+                      grid.head + static_cast<float>(info.layers.size()) * grid.height});
   }
   ImGui::EndChild();
-  draw_verdict_legend({at.x, at.y + all.y - px(legend_height) + px(8)}, all.x, theme, colours);
+  draw_verdict_legend({at.x, at.y + all.y - px(legend_height) + px(8)}, all.x);
   return clicked;
 }
 

@@ -1,11 +1,10 @@
-#include "ui/recurrence/kernel_rows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ui/recurrence/recurrence.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 
@@ -55,19 +54,19 @@ void choose_row(Session& session, const KernelRows& rows, double at) {
 }
 
 /// Background of the curve: wrong tiles and the traced row.
-void draw_marks(const Session& session, const KernelRows& rows, const Palette& colours) {
+void draw_marks(const Session& session, const KernelRows& rows) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   for (const double middle : rows.bad) {
     const float from = ImPlot::PlotToPixels(middle - rows.tile / 2.0, rows.high).x,
                 to = std::max(from + px(2), ImPlot::PlotToPixels(middle + rows.tile / 2.0, rows.high).x);
-    list->AddRectFilled({from, at.y}, {to, at.y + size.y}, faded(colours.bad, 0.28f));
-    list->AddRectFilled({from, at.y + size.y - px(3)}, {to, at.y + size.y}, colours.bad);
+    list->AddRectFilled({from, at.y}, {to, at.y + size.y}, faded(colours().bad, 0.28f));
+    list->AddRectFilled({from, at.y + size.y - px(3)}, {to, at.y + size.y}, colours().bad);
   }
   const int traced = session.experiment.problem.traced_row, n = rows.found->experiment.problem.n;
   const float x = ImPlot::PlotToPixels((traced < 0 ? n + traced : traced) + 0.5, rows.high).x;
-  list->AddLine({x, at.y}, {x, at.y + size.y}, faded(colours.text, 0.5f));
+  list->AddLine({x, at.y}, {x, at.y + size.y}, faded(colours().text, 0.5f));
   ImPlot::PopPlotClipRect();
 }
 
@@ -95,21 +94,20 @@ bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
   return true;
 }
 
-void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size, const Palette& colours) {
+void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size) {
   const float head = px(18), names = px(21);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({size.x, head});
+  take_room(at, {size.x, head});
   explain(
       "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed). Marked tiles have a "
       "wrong "
       "row. A click traces that row.",
       "max |O - golden| / tolerance of the tile's rows");
   const std::string words = words_of(rows);
-  draw_text(at, Face::label, colours.text, fitted(Face::label, "Your kernel by rows", size.x));
+  draw_text(at, Face::label, colours().text, fitted(Face::label, "Your kernel by rows", size.x));
   draw_text({at.x, at.y + head}, Face::small,
-            !rows.bad.empty()     ? colours.bad
-            : rows.others_unknown ? colours.secondary
-                                  : colours.good,
+            !rows.bad.empty()     ? colours().bad
+            : rows.others_unknown ? colours().secondary
+                                  : colours().good,
             fitted(Face::small, words, size.x));
   const ImVec2 from{at.x, at.y + head + names}, room{size.x, size.y - head - names};
   ImGui::SetCursorScreenPos(from);
@@ -119,10 +117,10 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   ImGui::SetCursorScreenPos(from);
   const double n = rows.found->experiment.problem.n;
   if (!begin_plot({"##kernel rows", 0, n, rows.low, rows.high, true, {}, {}, {}, {}}, room)) return;
-  draw_marks(session, rows, colours);
+  draw_marks(session, rows);
   Series errors = series_of("error / tolerance", rows.of_a ? Ink::a : Ink::b, Shape::steps, rows.row, rows.share);
-  draw_clamped_steps("##errors", errors, rows.low, rows.high, stroke(rows.of_a ? colours.a : colours.b), rows.tile);
-  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, 1.0), ImPlot::PlotToPixels(n, 1.0), colours.text, px(5),
+  draw_clamped_steps("##errors", errors, rows.low, rows.high, stroke(rows.of_a ? colours().a : colours().b), rows.tile);
+  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, 1.0), ImPlot::PlotToPixels(n, 1.0), colours().text, px(5),
               px(3));
   if (clicked) {
     const ImVec2 left = ImPlot::GetPlotPos();

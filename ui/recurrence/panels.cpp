@@ -1,10 +1,9 @@
-#include "ui/recurrence/panels.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "ui/recurrence/recurrence.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 

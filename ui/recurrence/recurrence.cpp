@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/recurrence/kernel_rows.h"
-#include "ui/recurrence/tile_range.h"
-#include "ui/widgets/stale.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
@@ -50,24 +47,6 @@ constexpr double seconds_a_tile = 0.25;
 
 bool at_the_last(const View& view, const Result& r) { return scrubbed(r, view) + 1 >= static_cast<int>(r.trace.tiles.size()); }
 
-}  // namespace
-
-void play_or_pause(Playback& playback, View& view, const Result* result, double now) {
-  const bool starts = !playback.playing && result != nullptr && result->trace.tiles.size() > 1;
-  playback = {starts, now + seconds_a_tile};
-  if (starts && at_the_last(view, *result)) scrub_to(view, *result, 0);
-}
-
-bool advance(Playback& playback, View& view, const Result* result, double now) {
-  if (!playback.playing) return false;
-  if (now - playback.next_step > 1) playback.next_step = now;  // no frame was drawn for a while
-  for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, result, 1);
-  playback.playing = result != nullptr && !at_the_last(view, *result);
-  return playback.playing;
-}
-
-namespace {
-
 /// Reason why a of an answer has no recurrence; empty if it has one.
 std::string why_none(const Result& r) {
   if (const std::string_view reason = info(r.experiment.a.algorithm).no_recurrence; !reason.empty()) return std::string(reason);
@@ -78,16 +57,6 @@ std::string why_none(const Result& r) {
     return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
   return {};
 }
-
-}  // namespace
-
-std::string why_no_recurrence(const PanelInput& input) {
-  const std::shared_ptr<const Result> shown = recurrence_answer(input);
-  if (!shown) return input.answer.computing ? "computing" : "no answer yet";
-  return why_none(*shown);
-}
-
-namespace {
 
 /// Names the tile in which the row of a wrong output parts from the followed row.
 std::string parting_words(const CallJudgement& call, const Result& followed, const Parting& parting) {
@@ -105,9 +74,9 @@ std::string parting_words(const CallJudgement& call, const Result& followed, con
 }
 
 /// A sentence instead of the plots, and below it the numbers of a single tile or of three passes.
-void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room, const Palette& colours) {
+void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room) {
   const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::SetCursorScreenPos({left, at.y + room.y / 2 - px(48)});
   ImGui::BeginGroup();
   wrapped(Face::label, why, width + 1);
@@ -115,7 +84,7 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
   ImGui::PopStyleColor();
   const float below = std::max(at.y + room.y / 2, ImGui::GetItemRectMax().y + px(8));
   if (r != nullptr && !r->trace.tiles.empty())
-    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width, colours);
+    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width);
 }
 
 /// True while the verdict on a loaded output is missing; its plot keeps its place.
@@ -124,8 +93,7 @@ bool awaits_kernel_rows(const PanelInput& input) {
 }
 
 /// The rows of a loaded output at the right; returns what is left of the room.
-ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
-                          const Palette& colours) {
+ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
   KernelRows& rows = *state.kernel_rows;
   const bool awaited = awaits_kernel_rows(input);
@@ -133,16 +101,15 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
   const ImVec2 right{at.x + left + px(16), at.y};
   if (rows.found && (!awaited || rows.found->experiment.loaded == input.answer.result->experiment.loaded))
-    draw_kernel_rows(session, rows, right, {width, room.y}, colours);
+    draw_kernel_rows(session, rows, right, {width, room.y});
   else
-    draw_text(right, Face::label, colours.faint, fitted(Face::label, "Your kernel by rows: being computed", width));
+    draw_text(right, Face::label, colours().faint, fitted(Face::label, "Your kernel by rows: being computed", width));
   return {left, room.y};
 }
 
 /// Whose recurrence it is, and where the output's row parts from it, over the first plots' top: what stands below does not
 /// move.
-void draw_whose(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width,
-                const Palette& colours) {
+void draw_followed_name(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width) {
   const CallJudgement* const call = shown_verdict(input);
   const std::string_view name = followed_name(input.answer.result->experiment);
   const bool is_meant = name == "flash2";
@@ -151,56 +118,130 @@ void draw_whose(const PanelInput& input, const Result& shown, const Parting& par
   const std::string words = known ? parting_words(*call, shown, parting) : "";
   const float inner = width - px(8), line = line_height(Face::small);
   const ImVec2 size{width, line + (words.empty() ? 0 : wrapped_height(Face::small, words, inner)) + px(4)};
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours.background, 0.9f), px(3));
-  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours.a, fitted(Face::small, whose, inner));
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().background, 0.9f), px(3));
+  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours().a, fitted(Face::small, whose, inner));
   ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
-  ImGui::PushStyleColor(ImGuiCol_Text, parting.tile >= 0 ? colours.bad : colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, parting.tile >= 0 ? colours().bad : colours().secondary);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginGroup();
   wrapped(Face::small, words, inner);
   ImGui::EndGroup();
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(size);
+  take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
           ", which your kernel is meant to be: a loaded output has none. " + words);
 }
 
+constexpr double least_tiles = 1;
+
+/// The largest number of a step's format; infinite if the step is not rounded.
+double limit_of(const Experiment& e, Step step) {
+  const Rounding& r = e.a.precision[step];
+  return r.kind == Rounding::Kind::exact ? std::numeric_limits<double>::infinity() : largest<double>(format_of(r, e.format));
+}
+
+bool is_within(double x, double limit) { return std::isfinite(x) && std::abs(x) < limit; }
+
 }  // namespace
 
-float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void play_or_pause(Playback& playback, View& view, const Result* result, double now) {
+  const bool starts = !playback.playing && result != nullptr && result->trace.tiles.size() > 1;
+  playback = {starts, now + seconds_a_tile};
+  if (starts && at_the_last(view, *result)) scrub_to(view, *result, 0);
+}
+
+bool advance(Playback& playback, View& view, const Result* result, double now) {
+  if (!playback.playing) return false;
+  if (now - playback.next_step > 1) playback.next_step = now;  // no frame was drawn for a while
+  for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, result, 1);
+  playback.playing = result != nullptr && !at_the_last(view, *result);
+  return playback.playing;
+}
+
+std::string why_no_recurrence(const PanelInput& input) {
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
-  const bool of_b = shown != input.answer.result, loaded = input.answer.result && has_loaded(input.answer.result->experiment);
-  const FollowedRow* const followed = shown_followed(input);
-  if (loaded && followed == nullptr) requests.side.followed = followed_beside(session.experiment);
-  refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
-  const CallJudgement* const call = shown_verdict(input);
+  if (!shown) return input.answer.computing ? "computing" : "no answer yet";
+  return why_none(*shown);
+}
+
+float draw_recurrence(const Frame& frame) {
+  const std::shared_ptr<const Result> shown = recurrence_answer(frame.input);
+  const bool of_b = shown != frame.input.answer.result,
+             loaded = frame.input.answer.result && has_loaded(frame.input.answer.result->experiment);
+  const FollowedRow* const followed = shown_followed(frame.input);
+  if (loaded && followed == nullptr) frame.requests.side.followed = followed_beside(frame.session.experiment);
+  refresh_strip(frame.state.strip, shown, frame.session.view.hidden_curves, of_b);
+  const CallJudgement* const call = shown_verdict(frame.input);
   const Parting parting = call != nullptr && followed != nullptr ? parting_of(*call, *shown, followed->prefix) : Parting{};
-  state.strip.parts_at = parting.tile;
-  requests.animate |= advance(state.playback, session.view, shown.get(), ImGui::GetTime());
-  const bool awaited = loaded && followed == nullptr && follows_another(input.answer.result->experiment);
-  const std::string why = awaited ? "Its recurrence is being computed." : why_no_recurrence(input);
+  frame.state.strip.parts_at = parting.tile;
+  frame.requests.animate |= advance(frame.state.playback, frame.session.view, shown.get(), ImGui::GetTime());
+  const bool awaited = loaded && followed == nullptr && follows_another(frame.input.answer.result->experiment);
+  const std::string why = awaited ? "Its recurrence is being computed." : why_no_recurrence(frame.input);
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float scrubber = scrubber_height(all.x), foot = why.empty() ? scrubber + px(8) : 0;
-  const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot}, colours);
+  const ImVec2 room = beside_kernel_rows(frame.session, frame.input, frame.state, at, {all.x, all.y - foot});
   if (!why.empty()) {
-    draw_why_none(why, shown.get(), at, room, colours);
-    dim_if_stale(input, colours);
+    draw_why_none(why, shown.get(), at, room);
+    dim_if_stale(frame.input);
     return room.x;
   }
-  Palette theirs = colours;
+  Palette theirs = colours();
   if (of_b) {
     std::swap(theirs.a, theirs.b);
-    if (followed_name(input.answer.result->experiment) == "flash2") theirs.a = colours.text;
+    if (followed_name(frame.input.answer.result->experiment) == "flash2") theirs.a = colours().text;
   }
-  show_axes(state.strip, shown_tiles(*shown, session.view));
+  const WithColours as_theirs(theirs);
+  show_axes(frame.state.strip, shown_tiles(*shown, frame.session.view));
   ImGui::SetCursorScreenPos(at);
-  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs, true);
-  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs, true);
-  if (loaded) draw_whose(input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56), theirs);
-  dim_if_stale(input, colours);
+  draw_recurrence_plots(frame.session.view, frame.state.strip, strip_plots(frame.session.view), room, true);
+  draw_scrubber(frame.session.view, frame.state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
+  if (loaded) draw_followed_name(frame.input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
+  dim_if_stale(frame.input);
   return room.x;
+}
+
+TileRange all_tiles(const Result& r) { return {-0.5, std::max(1, r.rescales.tiles) - 0.5}; }
+
+TileRange shown_tiles(const Result& r, const View& view) {
+  const TileRange all = all_tiles(r), part{std::max(all.from, view.tiles.from), std::min(all.to, view.tiles.to)};
+  return view.tiles == TileRange{} || part.to - part.from < least_tiles ? all : part;
+}
+
+bool shows_all_tiles(const Result& r, const View& view) { return shown_tiles(r, view) == all_tiles(r); }
+
+void show_tiles(View& view, const Result& r, TileRange wanted) {
+  const TileRange all = all_tiles(r);
+  const double count = std::clamp(wanted.to - wanted.from, least_tiles, all.to - all.from);
+  const double from = std::clamp(wanted.from, all.from, all.to - count);
+  const bool is_all = count >= all.to - all.from;
+  view.tiles = is_all ? TileRange{} : TileRange{from, from + count};
+}
+
+void reveal_tile(View& view, const Result& r, int tile) {
+  const TileRange now = shown_tiles(r, view);
+  const double half = (now.to - now.from) / 2;
+  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) show_tiles(view, r, {tile - half, tile + half});
+}
+
+bool meets_limit(const Experiment& e, const TraceTile& t) {
+  const double of_m = std::min(limit_of(e, Step::m), limit_of(e, Step::S));
+  return t.saturated > 0 || !is_within(t.max_used, of_m) || !is_within(t.l, limit_of(e, Step::l)) || std::isinf(t.o_norm);
+}
+
+int tile_with(const Result& r, const View& view, TileEvent event, int by) {
+  const auto& tiles = r.trace.tiles;
+  const int count = static_cast<int>(tiles.size());
+  for (int i = scrubbed(r, view) + by; i >= 0 && i < count; i += by) {
+    const TraceTile& t = tiles[static_cast<std::size_t>(i)];
+    if (event == TileEvent::rescale ? t.moved : meets_limit(r.experiment, t)) return i;
+  }
+  return -1;
+}
+
+void scrub_to_event(View& view, const Result* r, TileEvent event, int by) {
+  if (r == nullptr || r->trace.tiles.empty()) return;
+  if (const int index = tile_with(*r, view, event, by); index >= 0) scrub(view, r, index - scrubbed(*r, view));
 }
 
 }  // namespace attoscope

@@ -1,20 +1,18 @@
 /// The recurrence of the traced row: series over tiles, and the tile under the scrubber.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "imgui.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/widgets/legend.h"
+#include "ui/frame/figure_panel.h"
+#include "ui/frame/frame.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/widgets/plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
-
-struct PanelInput;
 
 /// Updates the series, and fits the axes to the curves that are not `hidden` (see View::hidden_curves). `of_b`: a and b are
 /// exchanged in `result`.
@@ -61,7 +59,7 @@ std::span<const StripPlot> strip_plots(const View& view);
 /// The plots in a row; a click scrubs, a click on a name toggles its curve. With `zooms` the wheel zooms, a drag moves the
 /// tiles, and a double click shows all.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           const Palette& colours, bool zooms = false);
+                           bool zooms = false);
 /// Name of a curve in a legend, with its mark; a click toggles the curve.
 struct LegendEntry {
   using Mark = CurveMark;
@@ -73,17 +71,71 @@ struct LegendEntry {
   const char* what;  ///< tooltip
   const char* formula;
 };
-void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries, const Palette& colours);
+void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries);
 
 /// Height of the scrubber: the worked step is beside its buttons, or under them in a narrow one.
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
-void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, const Palette& colours,
-                   bool zooms = false);
+void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, bool zooms = false);
 /// The worked step of a tile, on at most `lines` lines.
-void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines = 2);
+void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines = 2);
 
 /// The bottom panel; returns the width of its plots together.
-float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+float draw_recurrence(const Frame& frame);
+
+struct Experiment;
+struct Result;
+struct TraceTile;
+
+/// Range of all tiles of an answer, from edge to edge.
+TileRange all_tiles(const Result& result);
+/// The view's range within the answer's tiles; all tiles if they do not overlap.
+TileRange shown_tiles(const Result& result, const View& view);
+bool shows_all_tiles(const Result& result, const View& view);
+
+/// Shows these tiles, limited to existing ones and to at least one.
+void show_tiles(View& view, const Result& result, TileRange wanted);
+/// Centres the range on the tile if the tile is outside.
+void reveal_tile(View& view, const Result& result, int tile);
+
+/// Events of a tile. rescale: m moved and l, O were rescaled. limit: a number reached the largest of its format.
+enum class TileEvent { rescale, limit };
+/// True if P, m or l of the traced row reached the largest number of its format, or one of them or |O| is not finite.
+bool meets_limit(const Experiment& experiment, const TraceTile& tile);
+/// Index in `trace.tiles` of the next tile with the event after the scrubbed one (`by` 1) or before it (-1); -1: none.
+int tile_with(const Result& result, const View& view, TileEvent event, int by);
+/// Scrubs to `tile_with`, if there is one.
+void scrub_to_event(View& view, const Result* result, TileEvent event, int by);
+
+/// Names of the curves.
+namespace curve_label {
+inline constexpr const char *most_rows = "90 % of rows", *half_the_rows = "50 % of rows", *max_true = "true max", *m = "m",
+                            *moved = "moved", *ties = "ties", *rescales = "m moved", *expected = "1/t, scores in random order",
+                            *O_norm = "|O|", *l = "l", *alpha = "α", *saturates = "saturates";
+}  // namespace curve_label
+
+/// One plot over the tiles, with the curves that the view shows.
+FigurePanel strip_panel(StripPlot plot, const StripState& state, const View& view);
+
+/// Histogram of the rows by their number of moves of m.
+FigurePanel row_move_panel(const StripState& state);
+
+/// Tiles of rows of a loaded output, updated once for a verdict.
+struct KernelRows {
+  std::shared_ptr<const HeadVerdict> found;
+  bool of_a = true;                ///< the loaded output is a
+  bool others_unknown = false;     ///< other heads of its call are wrong, or not judged yet
+  int tile = 1;                    ///< rows of a tile
+  double low = 1e-2, high = 10;    ///< ends of the axis
+  std::vector<double> row, share;  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
+  std::vector<double> bad;         ///< middles of tiles with a wrong row
+  std::vector<int> first_bad;      ///< first wrong row of each of these
+};
+
+/// Updates the tiles; false without a loaded output on screen or a verdict on it.
+bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
+
+/// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
+void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope

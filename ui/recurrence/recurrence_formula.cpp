@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/widgets.h"
@@ -73,33 +72,33 @@ void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
   step.max.push_back({Tone::quiet, fmt::format("{} ≤ {:.3g}", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
 }
 
-Colour colour_of(Tone tone, const Palette& colours) {
+Colour colour_of(Tone tone) {
   switch (tone) {
     case Tone::quiet:
-      return colours.secondary;
+      return colours().secondary;
     case Tone::moved:
-      return colours.moved;
+      return colours().moved;
     case Tone::golden:
-      return colours.golden;
+      return colours().golden;
     case Tone::bad:
-      return colours.bad;
+      return colours().bad;
     case Tone::text:
       break;
   }
-  return colours.text;
+  return colours().text;
 }
 
 constexpr float line_step = 18;
 
 /// Draws pieces on at most `lines` lines; returns the top of the next line.
-float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines, const Palette& colours) {
+float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines) {
   const float left = at.x, end = at.x + width;
   for (const FormulaPiece& piece : pieces) {
     if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end)
       at = {left, at.y + px(line_step)}, --lines;
     if (at.x > left && at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) break;
     const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
-    at.x += draw_text(at, Face::mono_small, colour_of(piece.tone, colours), shown) + px(piece.text.ends_with("→") ? 7 : 16);
+    at.x += draw_text(at, Face::mono_small, colour_of(piece.tone), shown) + px(piece.text.ends_with("→") ? 7 : 16);
     if (shown != piece.text) break;
   }
   return at.y + px(line_step);
@@ -133,16 +132,15 @@ WorkedStep worked_step(const Result& r, int index) {
   return step;
 }
 
-void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines) {
+void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines) {
   const WorkedStep step = worked_step(result, index);
   const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
   const bool both = width - right >= px(200);  // else only the plot shows the error
-  const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1, colours);
-  if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
+  const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1);
+  if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours().secondary, step.error, 1);
   const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));
-  draw_pieces(step.sums, {at.x, next}, width, lines - used, colours);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
+  draw_pieces(step.sums, {at.x, next}, width, lines - used);
+  take_room(at, {std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
   explain("The step of the recurrence at this tile of the traced row, with its numbers.",
           joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
 }

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "implot.h"
-#include "ui/recurrence/panels.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -26,7 +24,6 @@ using Mark = LegendEntry::Mark;
 struct Strip {
   View& view;
   const StripState& state;
-  const Palette& colours;
   bool zooms;
   int scrubbed;  ///< tile under the scrubber
   const Result& result() const { return *state.result; }
@@ -37,9 +34,9 @@ void draw_behind(const Strip& s, bool names_runs) {
   const float width = ImPlot::GetPlotSize().x, runs = static_cast<float>(s.state.run_begins.size());
   const bool named = names_runs && (runs + 1) * px(48) < width;
   for (std::size_t i = 0; i < s.state.run_begins.size() && runs * px(8) < width; ++i)
-    draw_vertical(s.state.run_begins[i], s.colours.secondary, 1, named ? fmt::format("run {}", i + 2) : " ");
-  if (s.state.parts_at >= 0) shade_range(s.state.parts_at - 0.5, s.state.parts_at + 0.5, faded(s.colours.bad, 0.28f));
-  shade_range(s.scrubbed - 0.5, s.scrubbed + 0.5, faded(s.colours.accent, 0.22f));
+    draw_vertical(s.state.run_begins[i], colours().secondary, 1, named ? fmt::format("run {}", i + 2) : " ");
+  if (s.state.parts_at >= 0) shade_range(s.state.parts_at - 0.5, s.state.parts_at + 0.5, faded(colours().bad, 0.28f));
+  shade_range(s.scrubbed - 0.5, s.scrubbed + 0.5, faded(colours().accent, 0.22f));
 }
 
 /// The rows by their moves of m, over a part of the plot in [from, to].
@@ -48,9 +45,9 @@ void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
       size{to.x - low.x, std::min(0.7f * (to.y - from.y), px(104))};
   if (s.state.rows.moves.empty() || (s.view.hidden_curves & bit(Curve::row_moves)) != 0 || size.y < px(48) || size.x < px(80))
     return;
-  ImGui::GetWindowDrawList()->AddRectFilled(low, {low.x + size.x, low.y + size.y}, faded(s.colours.panel, 0.88f), px(3));
+  ImGui::GetWindowDrawList()->AddRectFilled(low, {low.x + size.x, low.y + size.y}, faded(colours().panel, 0.88f), px(3));
   ImGui::SetCursorScreenPos(low);
-  draw_panel(row_move_panel(s.state), {.id = "moves a row"}, size, s.colours);
+  draw_panel(row_move_panel(s.state), {.id = "moves a row"}, size);
 }
 
 /// Texts of one plot.
@@ -68,12 +65,12 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   const float head = px(18), names = px(21), unit = text_width(Face::small, texts.unit);
   ImGui::Dummy({size.x, head});
   explain(texts.what, texts.formula);
-  const float used = draw_text(at, Face::label, s.colours.text, fitted(Face::label, texts.title, size.x));
+  const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, texts.title, size.x));
   const bool alone = texts.legend.size() == 0;  // the line of names is free
   if (alone || used + px(8) + unit < size.x)
     draw_text({at.x + size.x, at.y + px(1) + (alone ? head : 0)}, Face::small, texts.unit_colour,
               fitted(Face::small, texts.unit, size.x), 1);
-  draw_legend(s.view, {at.x, at.y + head}, size.x, texts.legend, s.colours);
+  draw_legend(s.view, {at.x, at.y + head}, size.x, texts.legend);
   ImGui::SetCursorScreenPos({at.x, at.y + head + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);
   const TileRange all = all_tiles(s.result());
@@ -82,25 +79,24 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   TileRange& tiles = s.view.tiles;
   if (s.zooms) look.shown = {&tiles.from, &tiles.to, 1};
   look.behind = [&] { draw_behind(s, plot == StripPlot::running_max); };
-  const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - head - names}, s.colours);
+  const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - head - names});
   if (mouse.clicked) scrub_to(s.view, s.result(), std::round(mouse.x));
   if (plot == StripPlot::rescales) draw_row_moves(s, mouse.from, mouse.to);
 }
 
 void draw_max(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
-  const Palette& c = s.colours;
   draw_plot(s, StripPlot::running_max, "running max", size,
             {fmt::format("Max, row {}", m.result->trace.row),
              "S units",
-             c.faint,
-             {{Mark::line, Curve::m, "m", "m", c.a, "The running max that exp sees; purple where it moved.",
+             colours().faint,
+             {{Mark::line, Curve::m, "m", "m", colours().a, "The running max that exp sees; purple where it moved.",
                "m_new = max(m, max_j S_ij)"},
-              {Mark::ring, Curve::max_true, "true", "true", c.golden,
+              {Mark::ring, Curve::max_true, "true", "true", colours().golden,
                "The largest score so far; a separate line where a stale max lies below it.", "max_j S_ij over the keys so far"},
-              {Mark::band, Curve::rows, "rows", "rows", c.text,
+              {Mark::band, Curve::rows, "rows", "rows", colours().text,
                "The running max of all rows: 50 % and 90 % of them lie in the bands.", "quantiles 5, 25, 75, 95 % of m"},
-              {Mark::diamond, Curve::ties, "ties", "ties", c.text,
+              {Mark::diamond, Curve::ties, "ties", "ties", colours().text,
                "Tiles in which a further key has exactly the score of the max in use.", "S_ij = m, beyond the first such j"}},
              m.run_begins.empty()
                  ? "The running max of the traced row, tile by tile, among those of all rows."
@@ -110,7 +106,6 @@ void draw_max(Strip& s, ImVec2 size) {
 }
 
 void draw_rescales(Strip& s, ImVec2 size) {
-  const Palette& c = s.colours;
   const Rescales& r = s.result().rescales;
   std::string words = fmt::format("{:.2f} a row, H_T − 1 = {:.2f}", r.effective_mean, r.expected);
   constexpr const char* title = "Rescales per tile, all rows";
@@ -120,12 +115,12 @@ void draw_rescales(Strip& s, ImVec2 size) {
   draw_plot(s, StripPlot::rescales, "rescales", size,
             {title,
              words,
-             c.moved,
-             {{Mark::bar, Curve::rescales, "moved", "moved", c.moved,
+             colours().moved,
+             {{Mark::bar, Curve::rescales, "moved", "moved", colours().moved,
                "In how many rows the running max moved at this tile, so that l and O were rescaled.", "count of m_new > m"},
-              {Mark::line, Curve::expected, "expected", "1/t", c.text, "The expectation for scores in random order.",
+              {Mark::line, Curve::expected, "expected", "1/t", colours().text, "The expectation for scores in random order.",
                "P(move at tile t) = 1/t"},
-              {Mark::bar, Curve::row_moves, "per row", "per row", c.moved,
+              {Mark::bar, Curve::row_moves, "per row", "per row", colours().moved,
                "Rows by the number of their moves, beside what scores in random order would give on average (dashed).",
                "H_T - 1 = 1/2 + 1/3 + ... + 1/T a row"}},
              fmt::format("The running max of a row moved {:.2f} times on average, over {} tiles. For scores in random order it "
@@ -136,19 +131,18 @@ void draw_rescales(Strip& s, ImVec2 size) {
 
 void draw_sums(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
-  const Palette& c = s.colours;
   const bool saturated = m.row.saturated > 0;
   draw_plot(s, StripPlot::row_sum, "row sum", size,
             {"Sum, α, O",
              saturated ? fmt::format("{} P saturated", static_cast<long long>(m.row.saturated)) : "share of largest",
-             saturated ? c.bad : c.faint,
-             {{Mark::line, Curve::l, "l", "l", c.a, "The running row sum after each tile, as a share of its largest value.",
-               "l = alpha l + sum_j e_j"},
-              {Mark::dot, Curve::alpha, "alpha", "α", c.moved, "The factor that rescaled l and O; 1 where m did not move.",
-               "alpha = exp(m_old - m_new)"},
-              {Mark::line, Curve::O_norm, "O", "|O|", c.text,
+             saturated ? colours().bad : colours().faint,
+             {{Mark::line, Curve::l, "l", "l", colours().a,
+               "The running row sum after each tile, as a share of its largest value.", "l = alpha l + sum_j e_j"},
+              {Mark::dot, Curve::alpha, "alpha", "α", colours().moved,
+               "The factor that rescaled l and O; 1 where m did not move.", "alpha = exp(m_old - m_new)"},
+              {Mark::line, Curve::O_norm, "O", "|O|", colours().text,
                "The Euclidean norm of the running output, as a share of its largest value.", "|O| = sqrt(sum_c O_c^2)"},
-              {Mark::line, Curve::P_max, "P", "largest P", c.a,
+              {Mark::line, Curve::P_max, "P", "largest P", colours().a,
                "One more plot: the largest P of each tile, and where P's format saturates.",
                "max_j P_ij <= largest number of the format"}},
              "Row sum, rescale factor and output of the traced row after each tile. Coral: a P lies beyond its format.",
@@ -161,7 +155,7 @@ void draw_P(Strip& s, ImVec2 size) {
   draw_plot(s, StripPlot::largest_P, "largest P", size,
             {fmt::format("Largest P, row {}", m.result->trace.row),
              m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit) : "P is not rounded",
-             seen ? s.colours.bad : s.colours.faint,
+             seen ? colours().bad : colours().faint,
              {},
              "The largest P of each tile, and the largest number of P's format (dashed): beyond it P overflows, saturates or "
              "is NaN.",
@@ -170,7 +164,6 @@ void draw_P(Strip& s, ImVec2 size) {
 
 void draw_errors(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
-  const Palette& c = s.colours;
   const MethodNames names = method_names(m.result->experiment);
   const bool two_pass = m.result->experiment.a.algorithm == Algorithm::two_pass;
   draw_plot(s, StripPlot::error, "error so far", size,
@@ -178,10 +171,10 @@ void draw_errors(Strip& s, ImVec2 size) {
              !m.row.error.empty() ? "max, log"
              : two_pass           ? "O comes with the second pass"
                                   : "every error is NaN",
-             c.faint,
-             {{Mark::line, Curve::error, "error", names.a, c.a, "The error of O/l if the loop ended at this tile.",
+             colours().faint,
+             {{Mark::line, Curve::error, "error", names.a, colours().a, "The error of O/l if the loop ended at this tile.",
                "max |O/l - golden(keys so far)|"},
-              {Mark::dashes, Curve::b_error, "error of b", names.b_after_a + " at the end", c.b,
+              {Mark::dashes, Curve::b_error, "error of b", names.b_after_a + " at the end", colours().b,
                m.of_b ? "The error of your kernel in this row." : "The final error of b in this row.",
                m.of_b ? "max |a - golden|" : "max |b - golden|"}},
              "The error of O/l if the loop ended at this tile, golden taken over the same keys.",
@@ -201,11 +194,10 @@ std::span<const StripPlot> strip_plots(const View& view) {
   return four;
 }
 
-void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           const Palette& colours, bool zooms) {
+void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size, bool zooms) {
   const auto index = static_cast<std::size_t>(scrubbed(*state.result, view));
   const float count = static_cast<float>(plots.size()), gap = px(16), width = std::floor((size.x - gap * (count - 1)) / count);
-  Strip strip{view, state, colours, zooms, state.result->trace.tiles[index].tile};
+  Strip strip{view, state, zooms, state.result->trace.tiles[index].tile};
   ImVec2 at = ImGui::GetCursorScreenPos();
   const float below = at.y + size.y;
   for (const StripPlot plot : plots) {
@@ -214,6 +206,14 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});
+}
+
+void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries) {
+  std::vector<LegendName> names;
+  for (const LegendEntry& e : entries)
+    names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
+  const int clicked = draw_legend(at, width, names);
+  if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
 }
 
 }  // namespace attoscope

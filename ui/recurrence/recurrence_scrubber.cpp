@@ -6,8 +6,6 @@
 #include <optional>
 
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
-#include "ui/widgets/transport.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -51,15 +49,15 @@ constexpr std::array<StepButton, 8> steps{{
      .event = TileEvent::limit},
 }};
 
-bool step_button(const StepButton& b, const Palette& colours) {
-  if (!b.event) return transport_button(b.id, b.icon, false, colours);
-  return mark_button(b.id, b.by > 0, *b.event == TileEvent::rescale ? colours.moved : colours.bad, colours);
+bool step_button(const StepButton& b) {
+  if (!b.event) return transport_button(b.id, b.icon, false);
+  return mark_button(b.id, b.by > 0, *b.event == TileEvent::rescale ? colours().moved : colours().bad);
 }
 
-void draw_step(const StepButton& b, View& view, Playback& playback, const Result& r, const Palette& colours) {
+void draw_step(const StepButton& b, View& view, Playback& playback, const Result& r) {
   const bool possible = !b.event || tile_with(r, view, *b.event, b.by) >= 0;
   ImGui::BeginDisabled(!possible);
-  if (step_button(b, colours)) {
+  if (step_button(b)) {
     playback.playing = false;
     b.event ? scrub_to_event(view, &r, *b.event, b.by) : scrub(view, &r, b.by);
   }
@@ -68,18 +66,18 @@ void draw_step(const StepButton& b, View& view, Playback& playback, const Result
   ImGui::SameLine();
 }
 
-void draw_play(View& view, Playback& playback, const Result& r, const Palette& colours) {
+void draw_play(View& view, Playback& playback, const Result& r) {
   const TransportIcon icon = playback.playing ? TransportIcon::pause : TransportIcon::play;
-  if (transport_button("###play", icon, playback.playing, colours)) play_or_pause(playback, view, &r, ImGui::GetTime());
+  if (transport_button("###play", icon, playback.playing)) play_or_pause(playback, view, &r, ImGui::GetTime());
   explain("Plays the recurrence, four tiles a second, to the last tile; then, or when pressed again, it stops. Key J.",
           "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)");
   ImGui::SameLine();
 }
 
 /// Button that shows all tiles.
-void draw_all_button(View& view, const Result& r, const Palette& colours) {
+void draw_all_button(View& view, const Result& r) {
   ImGui::BeginDisabled(shows_all_tiles(r, view));
-  if (push_button("all###all tiles", colours, false, {px(34), px(control_height)})) view.tiles = {};
+  if (push_button("all###all tiles", false, {px(34), px(control_height)})) view.tiles = {};
   ImGui::EndDisabled();
   explain("Shows all tiles. In the plots the wheel zooms, a drag moves the tiles, and a double click shows all.");
   ImGui::SameLine();
@@ -91,21 +89,21 @@ constexpr float slider_height = 16, beside = control_height + slider_height, und
 int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
 /// All buttons in a row; `events`: including those that go to events.
-void draw_buttons(View& view, Playback& playback, const Result& r, bool events, bool zooms, const Palette& colours) {
+void draw_buttons(View& view, Playback& playback, const Result& r, bool events, bool zooms) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
-    if (i == plain_steps / 2) draw_play(view, playback, r, colours);
-    draw_step(steps[i], view, playback, r, colours);
+    if (i == plain_steps / 2) draw_play(view, playback, r);
+    draw_step(steps[i], view, playback, r);
   }
-  if (zooms) draw_all_button(view, r, colours);
+  if (zooms) draw_all_button(view, r);
   ImGui::PopStyleVar();
 }
 
-void draw_slider(View& view, const Result& r, ImVec2 at, ImVec2 size, const Palette& colours) {
+void draw_slider(View& view, const Result& r, ImVec2 at, ImVec2 size) {
   const int index = scrubbed(r, view), count = static_cast<int>(r.trace.tiles.size());
   int shown = index;
   ImGui::SetCursorScreenPos(at);
-  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, size)) scrub(view, &r, shown - index);
+  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, shown, size)) scrub(view, &r, shown - index);
   explain("The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0.");
 }
 
@@ -122,24 +120,22 @@ float scrubber_height(float width) {
   return width < px(under_width) ? px(54) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);
 }
 
-void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, const Palette& colours,
-                   bool zooms) {
+void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, bool zooms) {
   const bool stacked = size.y > px(beside);
   const float y = at.y + (stacked ? px(6) : 0);
   ImGui::SetCursorScreenPos({at.x, y});
-  draw_buttons(view, playback, r, size.x > px(two_lines_width), zooms, colours);
+  draw_buttons(view, playback, r, size.x > px(two_lines_width), zooms);
   float x = ImGui::GetCursorScreenPos().x + px(8);
-  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text,
+  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text,
                  tile_text(r, scrubbed(r, view))) +
        px(8);
   if (stacked) {
-    draw_slider(view, r, {x, y}, {std::clamp(at.x + size.x - x, px(40), px(320)), px(control_height)}, colours);
-    return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(38)}, size.x, colours, stacked_lines(size.x));
+    draw_slider(view, r, {x, y}, {std::clamp(at.x + size.x - x, px(40), px(320)), px(control_height)});
+    return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(38)}, size.x, stacked_lines(size.x));
   }
-  draw_slider(view, r, {at.x, y + px(control_height)}, {x - px(8) - at.x, px(slider_height)}, colours);
+  draw_slider(view, r, {at.x, y + px(control_height)}, {x - px(8) - at.x, px(slider_height)});
   x += px(8);
-  draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x,
-              colours);
+  draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x);
 }
 
 }  // namespace attoscope

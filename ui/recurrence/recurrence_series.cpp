@@ -6,7 +6,6 @@
 #include <span>
 
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
 
 namespace attoscope {
 
@@ -117,6 +116,15 @@ double limit_of_P(const Experiment& e) {
   return r.kind == Rounding::Kind::exact || e.a.algorithm == Algorithm::two_pass ? 0 : largest<double>(format_of(r, e.format));
 }
 
+void take_answer(StripState& m, const Result& r) {
+  take_trace(m.row, r.trace);
+  take_rescales(m, r.rescales);
+  m.rows.moves = rows_by_moves(r);
+  m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);
+  m.b_error = error_of_b(r);
+  m.P_limit = limit_of_P(r.experiment);
+}
+
 }  // namespace
 
 std::vector<double> rows_by_moves(const Result& r) {
@@ -141,19 +149,6 @@ std::vector<double> rows_by_moves(const Result& r) {
   for (const std::int32_t count : moves) ++counts[static_cast<std::size_t>(count)];
   return counts;
 }
-
-namespace {
-
-void take_answer(StripState& m, const Result& r) {
-  take_trace(m.row, r.trace);
-  take_rescales(m, r.rescales);
-  m.rows.moves = rows_by_moves(r);
-  m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);
-  m.b_error = error_of_b(r);
-  m.P_limit = limit_of_P(r.experiment);
-}
-
-}  // namespace
 
 void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, unsigned hidden, bool of_b) {
   if (state.result == result && state.hidden == hidden) return;

@@ -11,11 +11,127 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
-#include "ui/session/figure_choice.h"
-#include "ui/session/sweep_plan.h"
-#include "ui/session/train_look.h"
 
 namespace attoscope {
+
+/// A part of the window that can be saved. `window` is a picture alone; `strip` is all plots of the recurrence.
+enum class Plot : std::uint8_t {
+  window,
+  heat_map,
+  strip,
+  running_max,
+  rescales,
+  row_sum,
+  largest_P,
+  error,
+  ulps,
+  scatter,
+  why,
+  traffic,
+  sweep,
+  train_deviation,
+  train_runs
+};
+inline constexpr std::array<std::string_view, 15> plot_names{
+    "window", "heat_map", "strip", "running_max", "rescales", "row_sum",         "largest_P", "error",
+    "ulps",   "scatter",  "why",   "traffic",     "sweep",    "train_deviation", "train_runs"};
+/// True if the plot shows a training instead of an experiment's answer.
+constexpr bool is_of_training(Plot p) { return p == Plot::train_deviation || p == Plot::train_runs; }
+
+/// True if the plot's x axis is the tiles of the recurrence.
+constexpr bool is_over_tiles(Plot p) { return p >= Plot::strip && p <= Plot::error; }
+
+/// screen: a PNG of the pixels and a CSV. Others: a figure for print with its data, script and JSON.
+enum class ExportAs : std::uint8_t { screen, pdf, svg, png };
+inline constexpr std::array<std::string_view, 4> export_as_names{"screen", "pdf", "svg", "png"};
+
+/// Format of an exported plot.
+struct FigureChoice {
+  ExportAs as = ExportAs::screen;
+  bool two_columns = false;  ///< as wide as two columns of a page: 175 mm instead of 85 mm
+  bool zip = false;          ///< one file instead of a folder
+  bool shown_tiles = false;  ///< recurrence: the tiles that the window shows instead of all
+
+  friend bool operator==(const FigureChoice&, const FigureChoice&) = default;
+};
+
+/// Settings of a named figure of the papers.
+struct FigureSettings {
+  std::string policy = "eager";  ///< of method a
+  bool all_policies = false;     ///< draw every flash policy instead of one
+  int n = 1024, d = 64, seeds = 5;
+
+  friend bool operator==(const FigureSettings&, const FigureSettings&) = default;
+};
+inline constexpr int most_figure_n = 65536, most_figure_seeds = 10000;
+
+/// A parameter and its values as typed: "16:1024:x2", "bf16,fp16".
+struct VariedParameter {
+  std::string key;  ///< "block_k", "format", "a.O"; empty: none
+  std::string values;
+
+  friend bool operator==(const VariedParameter&, const VariedParameter&) = default;
+};
+
+/// Method whose error is measured.
+enum class SweepSubject : std::uint8_t { a, b, a_minus_b };
+inline constexpr std::array<std::string_view, 3> sweep_subject_names{"a", "b", "a_minus_b"};
+
+/// Measure as it is, divided by the RMS of golden, or a's divided by b's.
+enum class SweepRelation : std::uint8_t { absolute, golden, ratio };
+inline constexpr std::array<std::string_view, 3> sweep_relation_names{"absolute", "golden", "ratio"};
+
+/// Spread around a mean over seeds.
+enum class SeedSpread : std::uint8_t { std, min_max };
+inline constexpr std::array<std::string_view, 2> seed_spread_names{"std", "min_max"};
+
+/// A sweep of the session's experiment.
+struct SweepPlan {
+  VariedParameter first{"block_k", "16:1024:x2"}, second{};
+  int seeds = 3;
+  std::string measure = "mean_abs";
+  SweepSubject subject = SweepSubject::a;
+  SweepRelation relation = SweepRelation::absolute;
+  SeedSpread spread = SeedSpread::std;
+  bool log_x = true, log_y = true;  ///< if all values are above 0
+  bool heat_map = false;            ///< for two parameters, instead of lines
+
+  friend bool operator==(const SweepPlan&, const SweepPlan&) = default;
+};
+inline constexpr int most_plan_seeds = 10000;
+
+/// A measure between two models' weights at a measured step; the first five are those of WeightDeviation, in order.
+enum class TrainMeasure : std::uint8_t { max_abs, wasserstein, rel_l2, update_cosine, directionality, loss_difference };
+inline constexpr std::array<std::string_view, 6> train_measure_names{"max_abs",       "wasserstein",    "rel_l2",
+                                                                     "update_cosine", "directionality", "loss_difference"};
+
+/// A measure of each run, at every step, or of a head at the measured steps.
+enum class RunMeasure : std::uint8_t { loss, gradient_norm, delta_bias, query_norm, ties, saturated, underflowed };
+inline constexpr std::array<std::string_view, 7> run_measure_names{"loss", "gradient_norm", "delta_bias", "query_norm",
+                                                                   "ties", "saturated",     "underflowed"};
+
+/// over_steps: max |dW| along the tensor's rows, step by step. matrix: |dW| of the tensor at the newest measured step.
+enum class WeightPicture : std::uint8_t { over_steps, matrix };
+inline constexpr std::array<std::string_view, 2> weight_picture_names{"over_steps", "matrix"};
+
+inline constexpr int max_train_seeds = 1000;
+
+struct TrainLook {
+  TrainMeasure measure = TrainMeasure::rel_l2;
+  RunMeasure of_runs = RunMeasure::loss;
+  WeightPicture picture = WeightPicture::over_steps;
+  bool relative = false;  ///< divided by the reference band's measure at the same step
+  bool log_y = true, log_runs = false;
+  std::uint64_t hidden = 0, hidden_runs = 0;  ///< bit i hides comparison i, run i; those from 64 on are always shown
+  int pair = 0;                               ///< index of the pair in the weight picture
+  int tensor = -1;                            ///< -1: all; else an index of Parameters::tensors
+  bool worst = true;                          ///< measures of heads: the head with the largest value; else `layer` and `head`
+  int run = 0, layer = 0, head = 0, sequence = 0;  ///< source of Q, K, V that a click opens in Explore
+  int step = -1;                                   ///< step picked in the curves; -1: none
+  int seeds = 1;  ///< number of trainings, with consecutive seeds from the plan's; curves of several have bands
+
+  friend bool operator==(const TrainLook&, const TrainLook&) = default;
+};
 
 enum class ValueScale : std::uint8_t { linear, log };  ///< log: signed, asinh
 

@@ -1,4 +1,3 @@
-#include "ui/statistics/csv.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +10,7 @@
 #include "kernels/questions/same_bits.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/statistics/suspects.h"
+#include "ui/statistics/statistics.h"
 
 namespace attoscope {
 

@@ -1,5 +1,3 @@
-#include "ui/statistics/loop_picture.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +5,9 @@
 
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
-#include "ui/widgets/transport.h"
+#include "ui/statistics/traffic.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 namespace {
@@ -80,20 +77,20 @@ void fill(const Box& b, Colour colour, float between = 1) {
 }
 
 /// The matrices in HBM: Q at the left, K and V above, O at the right; parts on chip are highlighted.
-void draw_matrices(const Places& p, const Grid& g, const LoopStep& s, const Palette& colours) {
+void draw_matrices(const Places& p, const Grid& g, const LoopStep& s) {
   const float right = p.grid.x + p.grid_size.x + p.gap, left = p.grid.x - p.gap - p.strip, V = p.grid.y - p.gap - p.strip,
               K = V - p.gap + px(2) - p.strip;
   for (const float x : {left, right}) {
-    fill({{x, p.grid.y}, {x + p.strip, p.grid.y + p.grid_size.y}}, colours.raised);
-    fill(rows_of(p, g, s.query_block, x, p.strip), colours.golden);
+    fill({{x, p.grid.y}, {x + p.strip, p.grid.y + p.grid_size.y}}, colours().raised);
+    fill(rows_of(p, g, s.query_block, x, p.strip), colours().golden);
   }
   for (const float y : {K, V}) {
-    fill({{p.grid.x, y}, {p.grid.x + p.grid_size.x, y + p.strip}}, colours.raised);
-    fill(keys_of(p, g, s.key_tile, y, p.strip), colours.accent);
+    fill({{p.grid.x, y}, {p.grid.x + p.grid_size.x, y + p.strip}}, colours().raised);
+    fill(keys_of(p, g, s.key_tile, y, p.strip), colours().accent);
   }
   const auto letter = [&](float x, float y, const char* text, bool lit) {
     draw_text({x + p.strip / 2, y + (p.strip - line_height(Face::mono_small)) / 2}, Face::mono_small,
-              lit ? colours.panel : colours.secondary, text, 0.5f);
+              lit ? colours().panel : colours().secondary, text, 0.5f);
   };
   letter(left, p.grid.y, "Q", s.query_block == 0);
   letter(right, p.grid.y, "O", s.query_block == 0);
@@ -102,12 +99,13 @@ void draw_matrices(const Places& p, const Grid& g, const LoopStep& s, const Pale
 }
 
 /// The scores by block and tile: visited, on chip, or not yet visited. They never exist as a whole.
-void draw_cells(const LoopPicture& picture, int at, const Places& p, const Grid& g, const Palette& colours) {
+void draw_cells(const LoopPicture& picture, int at, const Places& p, const Grid& g) {
   ImGui::GetWindowDrawList()->AddRectFilled(p.grid, {p.grid.x + p.grid_size.x, p.grid.y + p.grid_size.y},
-                                            mixed(colours.panel, colours.raised, 0.4f), px(1));
+                                            mixed(colours().panel, colours().raised, 0.4f), px(1));
   for (std::size_t i = 0; i < picture.steps.size(); ++i)
-    fill(cell_of(p, g, picture.steps[i]), static_cast<int>(i) < at ? mixed(colours.raised, colours.a, 0.35f) : colours.raised);
-  fill(cell_of(p, g, picture.steps[static_cast<std::size_t>(at)]), colours.a);
+    fill(cell_of(p, g, picture.steps[i]),
+         static_cast<int>(i) < at ? mixed(colours().raised, colours().a, 0.35f) : colours().raised);
+  fill(cell_of(p, g, picture.steps[static_cast<std::size_t>(at)]), colours().a);
 }
 
 void draw_arrow(ImVec2 from, ImVec2 to, Colour colour) {
@@ -126,19 +124,19 @@ struct OnChipPart {
 };
 
 /// The matrices on chip, to scale, one below the other.
-void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& g, const Palette& colours) {
+void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& g) {
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
   const Problem& problem = picture.experiment.problem;
   const auto d = static_cast<float>(problem.d), d_v = static_cast<float>(value_columns(problem)),
              rows = static_cast<float>(g.rows), keys = static_cast<float>(g.keys);
-  const std::array<OnChipPart, 5> parts{{{"Q", rows, d, colours.golden, !queries || s.outer_begins},
-                                         {"K", keys, d, colours.accent, queries || s.outer_begins},
-                                         {"V", keys, d_v, colours.accent, queries || s.outer_begins},
-                                         {"S, P", rows, keys, colours.a, false},
-                                         {"O, m, l", rows, d_v + 2, colours.golden, !queries}}};
+  const std::array<OnChipPart, 5> parts{{{"Q", rows, d, colours().golden, !queries || s.outer_begins},
+                                         {"K", keys, d, colours().accent, queries || s.outer_begins},
+                                         {"V", keys, d_v, colours().accent, queries || s.outer_begins},
+                                         {"S, P", rows, keys, colours().a, false},
+                                         {"O, m, l", rows, d_v + 2, colours().golden, !queries}}};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(p.chip, {p.chip.x + p.chip_size.x, p.chip.y + p.chip_size.y}, colours.line, px(3), px(1));
+  list->AddRect(p.chip, {p.chip.x + p.chip_size.x, p.chip.y + p.chip_size.y}, colours().line, px(3), px(1));
   float highest = 0, widest = 0;
   for (const OnChipPart& part : parts) highest += part.rows, widest = std::max(widest, part.columns);
   const float room = p.chip_size.y - px(12) - 5 * px(6) - p.text, width = p.chip_size.x - px(12) - px(60);
@@ -147,7 +145,8 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& 
     const float height = std::max(px(6), room * part.rows / highest), w = std::max(px(6), width * part.columns / widest);
     const Box box{{p.chip.x + px(8), y}, {p.chip.x + px(8) + w, y + height}};
     list->AddRectFilled(box.min, box.max, part.colour, px(1));
-    draw_text({box.max.x + px(6), y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours.text, part.name);
+    draw_text({box.max.x + px(6), y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text,
+              part.name);
     if (part.arrives) draw_arrow({p.chip.x - px(22), y + height / 2}, {p.chip.x - px(4), y + height / 2}, part.colour);
     y += height + px(6);
   }
@@ -161,12 +160,13 @@ std::string stored_text(const LoopPicture& picture, int at) {
 }
 
 /// An arrow from the chip to HBM, and the text of the stored bytes.
-void draw_stored(const LoopPicture& picture, int at, const Places& p, const Palette& colours) {
+void draw_stored(const LoopPicture& picture, int at, const Places& p) {
   const std::string text = stored_text(picture, at);
   if (text.empty()) return;
   const float y = p.chip.y + p.chip_size.y - px(4) - p.text / 2;
-  draw_arrow({p.chip.x + px(6), y}, {p.chip.x - px(22), y}, colours.golden);
-  draw_text({p.chip.x + px(10), y - p.text / 2}, Face::small, colours.text, fitted(Face::small, text, p.chip_size.x - px(14)));
+  draw_arrow({p.chip.x + px(6), y}, {p.chip.x - px(22), y}, colours().golden);
+  draw_text({p.chip.x + px(10), y - p.text / 2}, Face::small, colours().text,
+            fitted(Face::small, text, p.chip_size.x - px(14)));
 }
 
 std::string moved(const LoopPicture& picture, int at) {
@@ -203,10 +203,10 @@ std::string loop_sentence(const LoopPicture& picture, int at) {
          moved(picture, at);
 }
 
-void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 size, const Palette& colours) {
+void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 size) {
   if (picture.steps.empty()) {
-    ImGui::GetWindowDrawList()->AddRect(from, {from.x + size.x, from.y + size.y}, colours.line);
-    draw_text({from.x + size.x / 2, from.y + size.y / 2}, Face::label, colours.secondary, loop_sentence(picture, 0), 0.5f);
+    ImGui::GetWindowDrawList()->AddRect(from, {from.x + size.x, from.y + size.y}, colours().line);
+    draw_text({from.x + size.x / 2, from.y + size.y / 2}, Face::label, colours().secondary, loop_sentence(picture, 0), 0.5f);
     return;
   }
   const Grid g(picture.experiment);
@@ -215,39 +215,38 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
   const std::string_view outside = "Q, K, V, O in HBM; between them S, of which one tile exists at a time";
   const float room = p.chip.x - from.x - px(8);
   const bool whole = text_width(Face::small, outside) <= room;
-  draw_text(from, Face::small, colours.faint, whole ? outside : outside.substr(0, outside.find(';')));
-  draw_text({p.chip.x, from.y}, Face::small, colours.faint, "on chip (SRAM)");
-  draw_matrices(p, g, s, colours);
-  draw_cells(picture, at, p, g, colours);
-  draw_chip(picture, at, p, g, colours);
-  draw_stored(picture, at, p, colours);
+  draw_text(from, Face::small, colours().faint, whole ? outside : outside.substr(0, outside.find(';')));
+  draw_text({p.chip.x, from.y}, Face::small, colours().faint, "on chip (SRAM)");
+  draw_matrices(p, g, s);
+  draw_cells(picture, at, p, g);
+  draw_chip(picture, at, p, g);
+  draw_stored(picture, at, p);
 }
 
-bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width,
-                         const Palette& colours) {
+bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width) {
   const int last = std::max(0, static_cast<int>(picture.steps.size()) - 1), before = at;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
-  if (transport_button("###loop first", TransportIcon::first, false, colours)) at = 0;
+  if (transport_button("###loop first", TransportIcon::first, false)) at = 0;
   explain("The first block with its first tile.");
   ImGui::SameLine();
-  if (transport_button("###loop play", playing ? TransportIcon::pause : TransportIcon::play, playing, colours)) {
+  if (transport_button("###loop play", playing ? TransportIcon::pause : TransportIcon::play, playing)) {
     playing = !playing;
     if (playing && at == last) at = 0;
     next = ImGui::GetTime() + seconds_a_loop / (last + 1);
   }
   explain("Goes through the whole loop.");
   ImGui::SameLine();
-  if (transport_button("###loop step", TransportIcon::next, false, colours)) at = std::min(last, at + 1);
+  if (transport_button("###loop step", TransportIcon::next, false)) at = std::min(last, at + 1);
   explain("One block with one tile.");
   ImGui::SameLine();
   ImGui::PopStyleVar();
   const std::string digits = fmt::format("{} of {}", at + 1, last + 1);
   const float left = 3 * (transport_width() + px(2)) + px(8), right = text_width(Face::mono, digits) + px(12);
   const ImVec2 here = ImGui::GetCursorScreenPos();
-  track({"loop", 0, std::max(1, last), 0, last}, colours, at, {std::max(px(40), width - left - right), px(control_height)});
+  track({"loop", 0, std::max(1, last), 0, last}, at, {std::max(px(40), width - left - right), px(control_height)});
   explain("The blocks of queries and the tiles of keys that they meet.");
   const float y = here.y + (px(control_height) - line_height(Face::mono)) / 2;
-  draw_text({here.x - left + width + px(6), y}, Face::mono, colours.text, digits, 1);
+  draw_text({here.x - left + width + px(6), y}, Face::mono, colours().text, digits, 1);
   if (playing && ImGui::GetTime() >= next) {
     at = std::min(last, at + 1);
     next += seconds_a_loop / (last + 1);

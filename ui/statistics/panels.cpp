@@ -1,14 +1,18 @@
-#include "ui/statistics/panels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "kernels/arithmetic/format.h"
+#include "kernels/experiment/result.h"
 #include "kernels/questions/attribution.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope {
@@ -34,11 +38,6 @@ Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together
     s.y.push_back(total > 0 ? static_cast<double>(count) / total : 0);
   }
   return s;
-}
-
-/// Ink of an algorithm's traffic: a's or b's if they use the algorithm.
-Ink ink_of(const TrafficOf& t, const Palette& colours) {
-  return t.colour == colours.a ? Ink::a : t.colour == colours.b ? Ink::b : Ink::golden;
 }
 
 }  // namespace
@@ -77,13 +76,13 @@ FigurePanel why_panel(const Attribution& all) {
   return p;
 }
 
-FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours) {
+FigurePanel bytes_panel(const TrafficOfAll& all) {
   FigurePanel p;
   p.y = number_axis("HBM traffic");
   p.y.unit.push_back('B');
   p.y.min = 0;
   for (const TrafficOf& t : all) {
-    Series s = series_of("", ink_of(t, colours), Shape::bars);
+    Series s = series_of("", t.ink, Shape::bars);
     s.x = {static_cast<double>(p.x.categories.size())};
     s.y = {t.bytes};
     p.series.push_back(std::move(s));
@@ -92,7 +91,7 @@ FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours) {
   return p;
 }
 
-FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours) {
+FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine) {
   FigurePanel p;
   p.title = std::string(machine.name) + ", by its data sheet";
   p.x = number_axis("useful operations per byte", true);
@@ -108,7 +107,7 @@ FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, co
   p.series.push_back(std::move(roof));
   constexpr std::array shapes{Ink::four, Ink::two, Ink::one};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Ink own = ink_of(all[i], colours);
+    const Ink own = all[i].ink;
     Series s = series_of(all[i].name, own == Ink::golden ? shapes[i] : own, Shape::marks);
     s.x = {all[i].intensity};
     s.y = {attainable(machine, all[i].intensity)};
@@ -117,6 +116,30 @@ FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, co
   p.x.min = first;
   p.x.max = last;
   return p;
+}
+
+void draw_histogram(const Result& r) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
+  if (height < px(48)) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({room.x, title});
+  explain(
+      "The frequency of each signed error, in ulps of the main format; the outermost bins hold all beyond 8 ulps. A curve that "
+      "is not symmetric is a bias.",
+      "(x - golden) / ulp(max(|golden|, RMS/100))");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Signed error in " + name(r.experiment.format) + " ulps");
+  draw_text({at.x + room.x, at.y + px(8)}, Face::small, colours().faint, "share, log", 1);
+  static constexpr double x_ticks[] = {-8, -4, 0, 4, 8}, y_ticks[] = {1e-6, 1e-4, 1e-2, 1};
+  static constexpr const char* y_labels[] = {"1e-6", "1e-4", "1 %", "1"};
+  const FigurePanel p = ulps_panel(r);
+  if (!begin_plot({"##ulps", *p.x.min, *p.x.max, *p.y.min, *p.y.max, p.y.log, x_ticks, y_ticks, {}, y_labels},
+                  {room.x, height}))
+    return;
+  for (const Series& s : p.series)  // clamped, as a logarithm has no 0
+    draw_clamped_steps(s.ink == Ink::a ? "##a" : "##b", s, least_share / 2, 1,
+                       stroke(s.ink == Ink::a ? colours().a : colours().b), s.x[1] - s.x[0]);
+  end_plot();
 }
 
 }  // namespace attoscope

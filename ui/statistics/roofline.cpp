@@ -6,12 +6,11 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/statistics/panels.h"
+#include "ui/statistics/statistics.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 
@@ -52,7 +51,7 @@ std::vector<const TrafficOf*> in_order(const TrafficOfAll& all) {
 
 /// A dot on the roof for each algorithm, with its name at a vertical line below it. Names further left are lower, so that no
 /// line crosses a name.
-void draw_points(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours) {
+void draw_points(const TrafficOfAll& all, const DataSheet& machine) {
   const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y,
               right = ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;
   ImDrawList* list = ImPlot::GetPlotDrawList();
@@ -61,9 +60,9 @@ void draw_points(const TrafficOfAll& all, const DataSheet& machine, const Palett
     const ImVec2 dot = ImPlot::PlotToPixels(std::log10(t->intensity), attainable(machine, t->intensity));
     const bool left = dot.x + px(4) + text_width(Face::small, t->name) > right;
     y -= px(13);
-    list->AddLine(dot, {dot.x, y + px(12)}, faded(t->colour, 0.6f), px(1));
-    list->AddCircleFilled(dot, px(3.5f), t->colour);
-    draw_text(list, {left ? dot.x - px(4) : dot.x + px(4), y}, Face::small, colours.secondary, t->name, left ? 1.0f : 0.0f);
+    list->AddLine(dot, {dot.x, y + px(12)}, faded(traffic_colour(*t), 0.6f), px(1));
+    list->AddCircleFilled(dot, px(3.5f), traffic_colour(*t));
+    draw_text(list, {left ? dot.x - px(4) : dot.x + px(4), y}, Face::small, colours().secondary, t->name, left ? 1.0f : 0.0f);
   }
 }
 
@@ -72,8 +71,8 @@ std::string power_text(double exponent) {
   return exponent >= 3 && exponent < 6 ? compact(std::pow(10.0, exponent - 3)) + "k" : compact(std::pow(10.0, exponent));
 }
 
-void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size, const Palette& colours) {
-  const FigurePanel p = roofline_panel(all, machine, colours);
+void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size) {
+  const FigurePanel p = roofline_panel(all, machine);
   const Series& roof = p.series.front();
   const double first = std::log10(*p.x.min), last = std::log10(*p.x.max);  // the plot's axis is linear in the exponent
   std::vector<double> x_ticks;
@@ -88,8 +87,8 @@ void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size, c
   if (!begin_plot(frame, size)) return;
   std::vector<double> x;
   for (const double intensity : roof.x) x.push_back(std::log10(intensity));
-  ImPlot::PlotLine("##roof", x.data(), roof.y.data(), static_cast<int>(x.size()), stroke(colours.golden));
-  draw_points(all, machine, colours);
+  ImPlot::PlotLine("##roof", x.data(), roof.y.data(), static_cast<int>(x.size()), stroke(colours().golden));
+  draw_points(all, machine);
   end_plot();
 }
 
@@ -103,31 +102,31 @@ std::string bounds_table(const TrafficOfAll& all, double flops, const DataSheet&
 }
 
 /// The algorithm of a, or else of b; FA-2 if neither is one of the three.
-const TrafficOf& of_interest(const TrafficOfAll& all, const Palette& colours) {
-  for (const Colour c : {colours.a, colours.b})
+const TrafficOf& of_interest(const TrafficOfAll& all) {
+  for (const Ink ink : {Ink::a, Ink::b})
     for (const TrafficOf& t : all)
-      if (t.colour == c) return t;
+      if (t.ink == ink) return t;
   return all.back();
 }
 
 }  // namespace
 
-void draw_roofline(View& view, const TrafficOfAll& all, double flops, const Palette& colours) {
+void draw_roofline(View& view, const TrafficOfAll& all, double flops) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const float line = px(22), combo = px(128);
   if (room.y < line) return;
   const DataSheet& machine = data_sheets[static_cast<std::size_t>(view.machine)];
   const bool plotted = room.y >= line + px(64);
-  const TrafficOf& t = of_interest(all, colours);
+  const TrafficOf& t = of_interest(all);
   const std::string words =
       t.name + fmt::format(" {} flop/B, {} Tflop/s", three_digits(t.intensity), three_digits(attainable(machine, t.intensity)));
-  draw_text({at.x, at.y + (line - line_height(Face::label)) / 2}, Face::label, colours.text,
+  draw_text({at.x, at.y + (line - line_height(Face::label)) / 2}, Face::label, colours().text,
             fitted(Face::label, plotted ? "Roofline, Tflop/s by flop/B" : words, room.x - combo - px(8)));
   ImGui::SetCursorScreenPos({at.x + room.x - combo, at.y + px(1)});
   machine_combo(view.machine, combo);
   if (!plotted) return;
   ImGui::SetCursorScreenPos({at.x, at.y + line});
-  draw_plot(all, machine, {room.x - px(10), room.y - line}, colours);
+  draw_plot(all, machine, {room.x - px(10), room.y - line});
   ImGui::SetCursorScreenPos({at.x, at.y + line});
   ImGui::InvisibleButton("roofline", {room.x, room.y - line});
   explain(

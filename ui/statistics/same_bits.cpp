@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "kernels/experiment/result.h"
 #include "kernels/questions/gpu_check.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "kernels/questions/invariance.h"
+#include "kernels/questions/schedules.h"
+#include "ui/frame/frame.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
@@ -33,39 +33,39 @@ const SameBits* known_bits(const PanelInput& input, const Experiment& asked) {
   return input.side.same_bits && answers(input.side.same_bits->experiment, asked) ? input.side.same_bits.get() : nullptr;
 }
 
-Badge badge(const PanelInput& input, const Experiment& asked, const Palette& colours) {
+Badge badge(const PanelInput& input, const Experiment& asked) {
   const SameBits* bits = known_bits(input, asked);
   if (bits != nullptr && bits->agree())
-    return {"same bits", colours.good, fmt::format("{} runs gave the same bits.", bits->compared())};
-  if (bits != nullptr) return {"bits differ", colours.bad, "A run gave different bits."};
+    return {"same bits", colours().good, fmt::format("{} runs gave the same bits.", bits->compared())};
+  if (bits != nullptr) return {"bits differ", colours().bad, "A run gave different bits."};
   if (input.answering.same_bits)
-    return {"checking bits", colours.accent, "The same experiment is being computed in every other way."};
-  return {"bits not checked", colours.faint, "Not checked yet: does every way to compute this give the same bits?"};
+    return {"checking bits", colours().accent, "The same experiment is being computed in every other way."};
+  return {"bits not checked", colours().faint, "Not checked yet: does every way to compute this give the same bits?"};
 }
 
-void draw_runs(const SameBits& bits, const Palette& colours) {
+void draw_runs(const SameBits& bits) {
   const auto row = [&](std::size_t i) {
     const SameBitsRun& run = bits.runs[i];
     const Digests& d = run.digests;
-    TableRow shown{.id = "run " + std::to_string(i), .meaning = run.skipped, .mark = colours.faint};
+    TableRow shown{.id = "run " + std::to_string(i), .meaning = run.skipped, .mark = colours().faint};
     if (!run.skipped.empty()) return shown;
     shown.meaning =
         i == 0 ? "As the window computes it; every other run is compared with this one." : "The digests of this run.";
     shown.formula = "golden " + hex16(d.golden) + "\na      " + hex16(d.a) + "\nb      " + hex16(d.b);
-    shown.mark = agrees(run, bits.runs[0]) ? colours.good : colours.bad;
+    shown.mark = agrees(run, bits.runs[0]) ? colours().good : colours().bad;
     return shown;
   };
-  draw_table("runs", same_bits_table(bits), {.row = row}, colours);
+  draw_table("runs", same_bits_table(bits), {.row = row});
 }
 
 /// Methods a and b compared: differing numbers of O, and the tile from which a row differs.
-void draw_methods(const SameBits& bits, float width, const Palette& colours) {
+void draw_methods(const SameBits& bits, float width) {
   const MethodsApart& apart = bits.methods;
   if (apart.numbers == 0) return;
   const std::vector<std::string> lines = apart_lines(apart, bits.experiment);
   ImGui::BeginGroup();
   for (const std::string& line : lines)
-    label(Face::small, line == lines[0] ? colours.text : colours.secondary, fitted(Face::small, line, width));
+    label(Face::small, line == lines[0] ? colours().text : colours().secondary, fitted(Face::small, line, width));
   ImGui::EndGroup();
   const std::string tiles = apart.parting ? fmt::format("It sees keys of {} tiles. ", apart.parting->tiles) : "";
   explain("The two methods of this experiment against each other, number by number. " + tiles + apart.why_no_tile,
@@ -73,12 +73,12 @@ void draw_methods(const SameBits& bits, float width, const Palette& colours) {
 }
 
 /// A real kernel compared with its second run and its emulation; nothing without one.
-void draw_hardware(const PanelInput& input, float width, const Palette& colours) {
+void draw_hardware(const PanelInput& input, float width) {
   const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
   if (words.runs.empty()) return;
   ImGui::BeginGroup();
-  label(Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
-  label(Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
+  label(Face::small, words.repeats ? colours().good : colours().bad, fitted(Face::small, words.runs, width));
+  label(Face::small, colours().secondary, fitted(Face::small, words.emulation, width));
   ImGui::EndGroup();
   explain(words.runs + "; " + words.emulation +
               ". The kernel ran twice on the same inputs; its emulation is flash2 hw with the same tile and exp2.",
@@ -93,10 +93,10 @@ std::string why_no_gpu(const PanelInput& input) {
 }
 
 /// Button that checks this machine's GPU.
-void draw_gpu_button(const Session& session, const PanelInput& input, float width, const Palette& colours, Requests& requests) {
+void draw_gpu_button(const Session& session, const PanelInput& input, float width, Requests& requests) {
   const std::string why = why_no_gpu(input);
   ImGui::BeginDisabled(!why.empty() || input.answering.gpu_check);
-  if (push_button("check GPU###check gpu", colours, false, {width, px(21)})) requests.side.gpu_check = session.device;
+  if (push_button("check GPU###check gpu", false, {width, px(21)})) requests.side.gpu_check = session.device;
   ImGui::EndDisabled();
   explain(
       why.empty()
@@ -107,7 +107,7 @@ void draw_gpu_button(const Session& session, const PanelInput& input, float widt
 }
 
 /// Result of the check of this machine's GPU.
-void draw_gpu_check(const PanelInput& input, float width, const Palette& colours) {
+void draw_gpu_check(const PanelInput& input, float width) {
   const GpuCheck* const known = input.side.gpu_check.get();
   if (known == nullptr && !input.answering.gpu_check) return;
   const std::string text = input.answering.gpu_check ? "computing on the GPU and on the CPU ..." : gpu_check_sentence(*known);
@@ -115,12 +115,16 @@ void draw_gpu_check(const PanelInput& input, float width, const Palette& colours
   if (known != nullptr)
     for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
   ImGui::BeginGroup();
-  wrapped(Face::small, known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad, text, width);
+  wrapped(Face::small,
+          known == nullptr      ? colours().secondary
+          : known->as_written() ? colours().good
+                                : colours().bad,
+          text, width);
   ImGui::EndGroup();
   explain(text, lines);
 }
 
-void draw_checked_runs(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_checked_runs(const Session& session, const PanelInput& input, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58), gpu_button = px(82),
               words = width - button - gpu_button - 2 * px(8);
@@ -130,35 +134,73 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
       "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
       "sum has a defined order, so no bit may change. Then a against b: how many numbers differ, and from which tile on.",
       "digest = hash of the bit patterns, row-major");
-  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, fitted(Face::label, "Bits of all runs; a against b", words));
+  draw_text({at.x, at.y + px(8)}, Face::label, colours().text, fitted(Face::label, "Bits of all runs; a against b", words));
   ImGui::SetCursorScreenPos({at.x + width - button - px(8) - gpu_button, at.y + px(5)});
-  draw_gpu_button(session, input, gpu_button, colours, requests);
+  draw_gpu_button(session, input, gpu_button, requests);
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
   ImGui::BeginDisabled(input.answering.same_bits || input.answer.computing);
-  if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = session.experiment;
+  if (push_button("check###check bits", false, {button, px(21)})) requests.side.same_bits = session.experiment;
   ImGui::EndDisabled();
   explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
-  draw_hardware(input, width, colours);
-  draw_gpu_check(input, width, colours);
+  draw_hardware(input, width);
+  draw_gpu_check(input, width);
   if (bits != nullptr) {
-    draw_methods(*bits, width, colours);
+    draw_methods(*bits, width);
     ImGui::Dummy({0, px(4)});
-    return draw_runs(*bits, colours);
+    return draw_runs(*bits);
   }
-  label(Face::label, colours.secondary,
+  label(Face::label, colours().secondary,
         input.answering.same_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }
 
 /// Choice between runs and schedules, with room for the save button.
-void show_switch(View& view, const Palette& colours) {
+void show_switch(View& view) {
   static constexpr std::array<Choice, 2> shows{{
       {"runs", "Instruction sets, threads, block_q and devices, which must not change a bit; and a against b."},
       {"schedules",
        "a with other splits, tiles of keys and order of keys, which serving engines choose by the size of the batch: does the "
        "traced row keep its bits?"},
   }};
-  segmented("bits show", colours, shows, view.bits_show, ImGui::GetContentRegionAvail().x - px(48));
+  segmented("bits show", shows, view.bits_show, ImGui::GetContentRegionAvail().x - px(48));
+}
+
+/// The tooltip of a row.
+std::string numbers_text(const Invariance& answer, const ScheduleRun& run) {
+  const std::string parts = parting_text(run);
+  return fmt::format(
+      "row {}: {} of {} numbers of O differ{}\nall rows: {} of {}, at most {} ulp of {}\nmax |O - golden| {}\n{}", answer.row,
+      run.differing_in_row, answer.columns, parts.empty() ? "" : ",\n  " + parts, run.differing,
+      static_cast<std::int64_t>(answer.rows) * answer.columns, compact(run.max_ulp), name(answer.experiment.format),
+      scientific(run.max_error), hex16(run.digest));
+}
+
+void draw_answer(Session& session, const Invariance& answer) {
+  const std::string sentence = invariance_sentence(answer);
+  label(Face::small, colours().text, fitted(Face::small, sentence, ImGui::GetContentRegionAvail().x));
+  explain(sentence);
+  const Method a = session.experiment.a;
+  const auto method = [&](std::size_t i) { return with_schedule(a, answer.runs[i].schedule); };
+  const auto row = [&](std::size_t i) {
+    const ScheduleRun& run = answer.runs[i];
+    const bool is_b = session.experiment.b == method(i);
+    const std::string which = schedule_text(run.schedule) + (i == 0 ? ": a itself, with which the others are compared." : "."),
+                      click = is_b ? " It is b."
+                                   : " A click makes it b, so that a against b shows what differs; Ctrl+Z comes back.";
+    return TableRow{.id = "schedule " + std::to_string(i),
+                    .meaning = which + click,
+                    .formula = numbers_text(answer, run),
+                    .chosen = is_b,
+                    .mark = run.same_bits() ? colours().good : colours().bad};
+  };
+  if (const auto clicked = draw_table("schedules", invariance_table(answer), {.row = row}))
+    session.experiment.b = method(*clicked);
+}
+
+/// The answer to the current question; null: not known.
+const Invariance* known_answer(const PanelInput& input, const Experiment& asked) {
+  const Invariance* const known = input.side.invariance.get();
+  return known != nullptr && known->experiment == invariance_question(asked) ? known : nullptr;
 }
 
 }  // namespace
@@ -176,9 +218,8 @@ std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment
   return lines;
 }
 
-void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room,
-                     const Palette& colours) {
-  const Badge shown = badge(input, asked, colours);
+void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room) {
+  const Badge shown = badge(input, asked);
   const std::string words = text_width(Face::small, shown.text) <= room - px(14) ? shown.text : "bits";
   const ImVec2 back = ImGui::GetCursorScreenPos();
   const float height = px(16);
@@ -189,18 +230,28 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
           "same digest of golden, a and b for every\ninstruction set, thread count, block_q, device");
   ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + height / 2}, px(3.5f), shown.colour);
   draw_text({at.x + px(13), at.y + px(1)}, Face::small,
-            hot                           ? colours.text
-            : shown.colour == colours.bad ? colours.bad
-                                          : colours.secondary,
+            hot                             ? colours().text
+            : shown.colour == colours().bad ? colours().bad
+                                            : colours().secondary,
             words);
   ImGui::SetCursorScreenPos(back);
 }
 
-void draw_same_bits(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_same_bits(Session& session, const PanelInput& input, Requests& requests) {
   ImGui::Dummy({0, px(4)});
-  show_switch(session.view, colours);
-  session.view.bits_show == BitsShow::schedules ? draw_schedules(session, input, colours, requests)
-                                                : draw_checked_runs(session, input, colours, requests);
+  show_switch(session.view);
+  session.view.bits_show == BitsShow::schedules ? draw_schedules(session, input, requests)
+                                                : draw_checked_runs(session, input, requests);
+}
+
+void draw_schedules(Session& session, const PanelInput& input, Requests& requests) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  ImGui::Dummy({0, px(4)});
+  if (const std::string why = why_no_schedules(session.experiment.a); !why.empty())
+    return wrapped(Face::label, "There are no schedules: " + why + ".", width);
+  if (const Invariance* const answer = known_answer(input, session.experiment)) return draw_answer(session, *answer);
+  label(Face::label, colours().secondary, "computing a under every schedule ...");
+  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = invariance_question(session.experiment);
 }
 
 }  // namespace attoscope

@@ -10,9 +10,7 @@
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/statistics/panels.h"
+#include "ui/frame/frame.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
@@ -253,13 +251,13 @@ void draw_line(ImDrawList* list, const Series& s, Colour colour) {
 }
 
 /// Title of the plot, and at the right the legend of its line.
-void draw_title(ImVec2 at, float width, const Format& format, const Palette& colours) {
-  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "|error| over |golden|");
+void draw_title(ImVec2 at, float width, const Format& format) {
+  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "|error| over |golden|");
   const std::string words = "½ ulp of " + name(format);
   const float left = at.x + width - text_width(Face::small, words), y = at.y + px(8) + line_height(Face::small) / 2;
   if (left - px(24) < at.x + used + px(8)) return;
-  draw_text({left, at.y + px(8)}, Face::small, colours.secondary, words);
-  ImGui::GetWindowDrawList()->AddLine({left - px(20), y}, {left - px(4), y}, colours.text, px(1.2f));
+  draw_text({left, at.y + px(8)}, Face::small, colours().secondary, words);
+  ImGui::GetWindowDrawList()->AddLine({left - px(20), y}, {left - px(4), y}, colours().text, px(1.2f));
 }
 
 /// Reason why there are no points; empty: there are.
@@ -270,8 +268,7 @@ std::string why_no_points(const ScatterPoints& m) {
 
 }  // namespace
 
-void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, const Palette& colours,
-                  Requests& requests) {
+void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, Requests& requests) {
   constexpr std::size_t in_a_frame = 3 << 16;  // takes 1 to 2 ms
   requests.animate |= refresh_scatter(state, result, in_a_frame);
   const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
@@ -283,7 +280,7 @@ void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& resu
       "error is shown. If only the output is rounded, all lie below the line.",
       "|x - golden| over |golden|\nwithout any error: a " + std::to_string(state.a_exact) + ", b " +
           std::to_string(state.b_exact));
-  draw_title(at, room.x, result->experiment.format, colours);
+  draw_title(at, room.x, result->experiment.format);
   const FigurePanel& p = state.panel;
   PlotFrame frame{
       "##scatter", p.x.min.value_or(1e-3), p.x.max.value_or(10), p.y.min.value_or(1e-6), p.y.max.value_or(1), true, {}, {}, {},
@@ -294,12 +291,12 @@ void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& resu
   ImPlot::PushPlotClipRect();
   for (const Series& s : p.series)
     if (s.shape == Shape::dots)
-      draw_dots(list, s, faded(s.ink == Ink::a ? colours.a : colours.b, 0.8f));
+      draw_dots(list, s, faded(s.ink == Ink::a ? colours().a : colours().b, 0.8f));
     else
-      draw_line(list, s, colours.text);
+      draw_line(list, s, colours().text);
   const ImVec2 plot = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const std::string why = fitted(Face::label, why_no_points(state), size.x - px(8));
-  draw_text(list, {plot.x + size.x / 2, plot.y + size.y / 2 - line_height(Face::label)}, Face::label, colours.secondary, why,
+  draw_text(list, {plot.x + size.x / 2, plot.y + size.y / 2 - line_height(Face::label)}, Face::label, colours().secondary, why,
             0.5f);
   ImPlot::PopPlotClipRect();
   end_plot();

@@ -12,15 +12,10 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/shown_number.h"
 #include "ui/controls/controls.h"
-#include "ui/controls/first_wrong.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/frame/ui_state.h"
-#include "ui/statistics/csv.h"
-#include "ui/widgets/judged_heads.h"
+#include "ui/widgets/progress.h"
 #include "ui/widgets/save_menu.h"
-#include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -41,26 +36,26 @@ Line next_line(float height, float width) {
 }
 Line next_line(float height) { return next_line(height, ImGui::GetContentRegionAvail().x); }
 
-void draw_no_answer(const PanelInput& input, const Palette& colours) {
+void draw_no_answer(const PanelInput& input) {
   const Line head = next_line(px(28)), second = next_line(px(24));
-  draw_text(head.at, Face::headline, colours.text, input.answer.computing ? "Computing" : "No answer yet");
-  draw_text(second.at, Face::label, colours.secondary,
+  draw_text(head.at, Face::headline, colours().text, input.answer.computing ? "Computing" : "No answer yet");
+  draw_text(second.at, Face::label, colours().secondary,
             input.answer.computing         ? "the first rows are being computed"
             : input.messages.error.empty() ? ""
                                            : "see the line below");
 }
 
 /// Headline in the largest face that fits one line.
-void draw_verdict_headline(const Verdict& v, const Palette& colours) {
+void draw_verdict_headline(const Verdict& v) {
   const Line head = next_line(px(28));
-  const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
+  const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
   const Face face = text_width(Face::headline, v.headline) <= head.width ? Face::headline : Face::body;
   draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
             fitted(face, v.headline, head.width));
 }
 
 /// Sentence of the verdict, and at the right the progress of the answer.
-void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelInput& input, const Palette& colours) {
+void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelInput& input) {
   const Line second = next_line(px(24));
   const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
   const bool stale = is_stale(input);
@@ -68,9 +63,9 @@ void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelIn
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
   if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
-  draw_text(second.at, Face::label, v.tone == Verdict::Tone::good ? colours.good : colours.secondary,
+  draw_text(second.at, Face::label, v.tone == Verdict::Tone::good ? colours().good : colours().secondary,
             fitted(Face::label, sentence, second.width - tail_width));
-  if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours.faint, tail, 1);
+  if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours().faint, tail, 1);
   explain(
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
       "format. PyTorch's tests allow 5 times. It is a rule of thumb for kernels that round like the baseline: an emulated "
@@ -83,21 +78,21 @@ struct Headline {
   std::string words, more;
   Colour colour, more_colour;
 };
-Headline headline_of(const PanelInput& input, const Palette& colours) {
+Headline headline_of(const PanelInput& input) {
   if (!input.answer.result)
-    return {input.answer.computing ? "Computing" : "No answer yet", "", colours.text, colours.secondary};
+    return {input.answer.computing ? "Computing" : "No answer yet", "", colours().text, colours().secondary};
   const Verdict v = verdict(*input.answer.result);
-  const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
+  const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
   if (!has_loaded(input.answer.result->experiment))
-    return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours.good : colours.secondary};
+    return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours().good : colours().secondary};
   const Experiment& e = input.answer.result->experiment;
   const HeadVerdicts heads = shown_verdicts(e, input);
   const bool several = has_several_outputs(e, input.choices);
   const std::string words = several ? heads_words(heads) : v.headline;
-  const Colour colour = several ? heads_tone(heads, colours) : tone;
+  const Colour colour = several ? heads_tone(heads) : tone;
   const CallJudgement* const found = shown_verdict(input);
-  if (found == nullptr) return {words, "rounded or wrong? being computed", colour, colours.faint};
-  return {words, found->sentences[0], colour, kernel_tone(*found, input, colours)};
+  if (found == nullptr) return {words, "rounded or wrong? being computed", colour, colours().faint};
+  return {words, found->sentences[0], colour, kernel_tone(*found, input)};
 }
 
 /// Scale of the two error bars: b's error is at 1 of `reach`, so that the lines at 2 b and 5 b stay in place unless a is far
@@ -110,32 +105,32 @@ struct Bars {
 };
 
 /// The badge of the bits at the left, and names of the lines at 2 b and 5 b.
-void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked, const Palette& colours) {
+void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked) {
   const Line line = next_line(px(17));
   const Bars bars(line);
   for (const auto& [factor, name] : {std::pair{2.0, "2×"}, std::pair{5.0, "5×"}})
-    draw_text({bars.place(factor, Bars::reach), line.at.y + px(3)}, Face::mono_small, colours.faint, name, 0.5f);
-  draw_bits_badge(view, input, asked, line.at, bars.place(2, Bars::reach) - px(12) - line.at.x, colours);
+    draw_text({bars.place(factor, Bars::reach), line.at.y + px(3)}, Face::mono_small, colours().faint, name, 0.5f);
+  draw_bits_badge(view, input, asked, line.at, bars.place(2, Bars::reach) - px(12) - line.at.x);
 }
 
 /// Bars of a above b, with lines at 2 b and 5 b.
-void draw_pair(const char* what, double a, double b, const Palette& colours) {
+void draw_pair(const char* what, double a, double b) {
   const Line line = next_line(px(26));
   const Bars bars(line);
   const float bar = px(9), y = line.at.y + px(2);
   const bool known = std::isfinite(a) && std::isfinite(b);
   const double full = known && b > 0 ? Bars::reach * b : std::max(a, b);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text({line.at.x, y + px(2)}, Face::small, colours.secondary, what);
+  draw_text({line.at.x, y + px(2)}, Face::small, colours().secondary, what);
   const auto draw = [&](double value, float top, Colour c) {
-    list->AddRectFilled({bars.left, top}, {bars.left + bars.width, top + bar}, colours.raised, px(2));
+    list->AddRectFilled({bars.left, top}, {bars.left + bars.width, top + bar}, colours().raised, px(2));
     if (!known || !(value > 0)) return;
     const float share = static_cast<float>(std::min(1.0, value / full)), end = bars.left + std::max(px(2), bars.width * share);
     list->AddRectFilled({bars.left, top}, {end, top + bar}, c, px(2));
     if (value > full) list->AddTriangleFilled({end, top - px(1)}, {end + px(6), top + bar / 2}, {end, top + bar + px(1)}, c);
   };
-  draw(a, y, colours.a);
-  draw(b, y + bar + px(2), colours.b);
+  draw(a, y, colours().a);
+  draw(b, y + bar + px(2), colours().b);
   explain(std::string(what) +
               " |error| of a (above) and b (below) from golden. The lines mark twice and five times b's, which "
               "FlashAttention's and PyTorch's tests allow.",
@@ -143,69 +138,67 @@ void draw_pair(const char* what, double a, double b, const Palette& colours) {
   if (!known || b <= 0) return;
   for (const double factor : {2.0, 5.0}) {
     const float x = bars.place(factor, Bars::reach);
-    list->AddLine({x, y - px(2)}, {x, y + 2 * bar + px(4)}, factor == 2 ? colours.text : colours.secondary, px(1.5f));
+    list->AddLine({x, y - px(2)}, {x, y + 2 * bar + px(4)}, factor == 2 ? colours().text : colours().secondary, px(1.5f));
   }
 }
 
 /// Answer for two methods: headline, sentence, and bars of their mean and largest errors.
-void draw_answer_of_methods(Session& session, const PanelInput& input, float air, const Palette& colours) {
+void draw_answer_of_methods(Session& session, const PanelInput& input, float air) {
   const Result& result = *input.answer.result;
   const Verdict v = verdict(result);
-  draw_verdict_headline(v, colours);
-  draw_verdict_sentence(v, result, input, colours);
+  draw_verdict_headline(v);
+  draw_verdict_sentence(v, result, input);
   ImGui::Dummy({0, air});
-  draw_bar_heads(session.view, input, session.experiment, colours);
-  draw_pair("mean", result.a_error.mean_abs, result.b_error.mean_abs, colours);
-  draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
+  draw_bar_heads(session.view, input, session.experiment);
+  draw_pair("mean", result.a_error.mean_abs, result.b_error.mean_abs);
+  draw_pair("max", result.a_error.max_abs, result.b_error.max_abs);
 }
 
 /// Number of wrong heads of a loaded output, a button that shows them, and one that stops judging.
-void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& heads, const Palette& colours,
-                         Requests& requests) {
+void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& heads, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
   const Line head = next_line(px(28));
   const float button = px(56), gap = px(6), taken = (button + gap) * (found.complete() ? 1.0f : 2.0f);
   const std::string words = heads_words(found);
   const Face face = text_width(Face::headline, words) <= head.width - taken ? Face::headline : Face::body;
-  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, heads_tone(found, colours),
+  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, heads_tone(found),
             fitted(face, words, head.width - taken));
   const ImVec2 next = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({head.at.x + head.width - taken + gap, head.at.y});
   const bool shown = session.view.picture == PictureKind::heads && session.view.heads_show == HeadsShow::verdict;
-  if (push_button("heads###verdicts", colours, shown, {button, 0})) {
+  if (push_button("heads###verdicts", shown, {button, 0})) {
     session.view.picture = shown ? PictureKind::output : PictureKind::heads;
     session.view.heads_show = HeadsShow::verdict;
   }
   explain("Every head of your kernel's output, layers by heads: rounded or wrong, and how far off.");
   ImGui::SameLine(0, gap);
-  judging_button(found, session.experiment, heads, button, colours, requests);
+  judging_button(found, session.experiment, heads, button, requests);
   ImGui::SetCursorScreenPos(next);
 }
 
 /// A loaded output: its verdict, and ways from it to the picture.
-void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, float height, const Palette& colours,
-                           Requests& requests) {
+void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, float height, Requests& requests) {
   if (has_several_outputs(session.experiment, input.choices))
-    draw_heads_headline(session, input, heads, colours, requests);
+    draw_heads_headline(session, input, heads, requests);
   else
-    draw_verdict_headline(verdict(*input.answer.result), colours);
+    draw_verdict_headline(verdict(*input.answer.result));
   ImGui::Dummy({0, px(2)});
-  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, height - px(28 + 2 + 4 + control_height));
+  draw_kernel_verdict(input, ImGui::GetContentRegionAvail().x, height - px(28 + 2 + 4 + control_height));
   const Line ways = next_line(px(control_height));
   ImGui::SetCursorScreenPos(ways.at);
-  const float taken = first_wrong_button(session, input, colours);
-  draw_bits_badge(session.view, input, session.experiment, {ways.at.x + taken, ways.at.y + px(4)}, ways.width - taken, colours);
+  const float taken = first_wrong_button(session, input);
+  draw_bits_badge(session.view, input, session.experiment, {ways.at.x + taken, ways.at.y + px(4)}, ways.width - taken);
 }
 
 /// The answer above the table. Its height depends on the panel alone, so that the table does not move with outputs or verdicts.
-void draw_answer(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_answer(const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool high = ImGui::GetContentRegionAvail().y >= px(590);
   const float height = px(high ? 140 : 123);
-  if (has_loaded(input.answer.result->experiment))
-    draw_answer_of_output(session, input, state.heads, height, colours, requests);
+  if (has_loaded(frame.input.answer.result->experiment))
+    draw_answer_of_output(frame.session, frame.input, frame.state.heads, height, frame.requests);
   else
-    draw_answer_of_methods(session, input, high ? px(12) : 0, colours);
+    draw_answer_of_methods(frame.session, frame.input, high ? px(12) : 0);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
@@ -242,32 +235,31 @@ Edges edges_of(float width) {
 /// Width of a number that touches neither its neighbours nor the name of its line.
 float number_room(const Edges& x, float name_width) { return std::min(px(number_column - 10), x.a - name_width - px(6)); }
 
-void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height, const Palette& colours) {
+void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height) {
   const Line line = next_line(height, width);
   const double a = value_of(r.a_error, row), b = value_of(r.b_error, row), difference = value_of(r.a_minus_b, row);
   if (ImGui::IsItemHovered())
     ImGui::GetWindowDrawList()->AddRectFilled(
-        {line.at.x - px(4), line.at.y}, {line.at.x + line.width + px(4), line.at.y + height}, faded(colours.raised, 0.7f));
+        {line.at.x - px(4), line.at.y}, {line.at.x + line.width + px(4), line.at.y + height}, faded(colours().raised, 0.7f));
   const float y = line.at.y + (height - line_height(Face::mono)) / 2;
   const float room = number_room(x, text_width(Face::label, row.label));
   const auto number = [&](double v) { return number_text(v, row, room); };
   const bool has_ratio = row.form != Form::signed_value;
-  draw_text({line.at.x, y}, Face::label, colours.secondary, row.label);
-  draw_text({line.at.x + x.a, y}, Face::mono, colours.text, number(a), 1);
-  draw_text({line.at.x + x.b, y}, Face::mono, colours.text, number(b), 1);
-  draw_text({line.at.x + x.ratio, y}, Face::mono, has_ratio ? colours.secondary : colours.faint,
+  draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
+  draw_text({line.at.x + x.a, y}, Face::mono, colours().text, number(a), 1);
+  draw_text({line.at.x + x.b, y}, Face::mono, colours().text, number(b), 1);
+  draw_text({line.at.x + x.ratio, y}, Face::mono, has_ratio ? colours().secondary : colours().faint,
             has_ratio ? ratio_text(a / b) : "", 1);
-  draw_text({line.at.x + x.difference, y}, Face::mono, colours.secondary, number(difference), 1);
+  draw_text({line.at.x + x.difference, y}, Face::mono, colours().secondary, number(difference), 1);
   explain(row.what, has_ratio ? std::string(row.formula) + "\na / b = " + times(a / b) : std::string(row.formula));
 }
 
-void draw_nonfinite(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height,
-                    const Palette& colours) {
+void draw_nonfinite(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height) {
   const Line line = next_line(height, width);
   const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  draw_text({line.at.x, y}, Face::label, colours.secondary, row.label);
+  draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
   const auto count = [&](float edge, std::int64_t value) {
-    draw_text({line.at.x + edge, y}, Face::mono, value > 0 ? colours.bad : colours.faint,
+    draw_text({line.at.x + edge, y}, Face::mono, value > 0 ? colours().bad : colours().faint,
               value >= 1000000 ? scientific(static_cast<double>(value)) : std::to_string(value), 1);
   };
   count(x.a, r.a_error.nonfinite);
@@ -294,11 +286,10 @@ constexpr std::array<ErrorPart, 2> error_parts{{
 }};
 bool has_parts(const Result& r) { return r.a_parts || r.b_parts; }
 /// True for measures with a line for each part.
-bool is_told_in_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
+bool has_lines_of_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
 
 /// Line of a part, below its measure.
-void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& part, const Edges& x, float width, float height,
-               const Palette& colours) {
+void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& part, const Edges& x, float width, float height) {
   const Line line = next_line(height, width);
   const float y = line.at.y + (height - line_height(Face::mono)) / 2;
   const auto of = [&](const std::optional<ErrorParts>& parts) {
@@ -307,14 +298,14 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
   const double a = of(r.a_parts), b = of(r.b_parts);
   const float room = number_room(x, px(2) + text_width(Face::small, part.label));
   const auto number = [&](float edge, bool known, double value) {
-    draw_text({line.at.x + edge, y}, Face::mono, known ? colours.secondary : colours.faint,
+    draw_text({line.at.x + edge, y}, Face::mono, known ? colours().secondary : colours().faint,
               known ? number_text(value, row, room) : "–", 1);
   };
-  draw_text({line.at.x + px(2), y}, Face::small, colours.faint, part.label);
+  draw_text({line.at.x + px(2), y}, Face::small, colours().faint, part.label);
   number(x.a, r.a_parts.has_value(), a);
   number(x.b, r.b_parts.has_value(), b);
   const bool both = r.a_parts && r.b_parts;
-  if (both) draw_text({line.at.x + x.ratio, y}, Face::mono, colours.secondary, ratio_text(a / b), 1);
+  if (both) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
   explain(std::string(row.label) + ", " + part.label + ": " + part.what,
           std::string(part.formula) + (both ? "\na / b = " + times(a / b) : "") +
               (r.a_parts && r.b_parts ? "" : "\n–: this method stores nothing with scales"));
@@ -326,22 +317,22 @@ constexpr float least_detail = 116;
 /// Height of a row, from the height of the panel.
 float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
 
-void draw_table(const Result& r, const Palette& colours) {
+void draw_table(const Result& r) {
   const MethodNames names = method_names(r.experiment);
   const float width = ImGui::GetContentRegionAvail().x;
   const Edges x = edges_of(width);
   const float height = row_height();
   const Line head = next_line(height);
   const float y = head.at.y + (height - line_height(Face::small)) / 2;
-  draw_text({head.at.x + x.a, y}, Face::small, colours.a, fitted(Face::small, names.a, x.a), 1);
-  draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
-  draw_text({head.at.x + x.ratio, y}, Face::small, colours.secondary, "a/b", 1);
-  draw_text({head.at.x + x.difference, y}, Face::small, colours.secondary, "a−b", 1);
+  draw_text({head.at.x + x.a, y}, Face::small, colours().a, fitted(Face::small, names.a, x.a), 1);
+  draw_text({head.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
+  draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "a/b", 1);
+  draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "a−b", 1);
   explain("Errors of a (" + names.a + ") and b (" + names.b +
               ") from golden, their ratio, and the difference of a and b. Golden is the truth that both are "
               "held to: the same attention of the same rounded inputs, computed in fp64 or better.",
           "golden = softmax(scale Q K^T) V");
-  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && is_told_in_parts(row); };
+  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
   const int least = 6, parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
   const int all = static_cast<int>(deviation_measures.size()) + parts;
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
@@ -349,48 +340,45 @@ void draw_table(const Result& r, const Palette& colours) {
   ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
   const Edges edges = edges_of(width);
   for (const DeviationMeasure& row : deviation_measures) {
-    row.form == Form::count ? draw_nonfinite(r, row, edges, width, height, colours)
-                            : draw_row(r, row, edges, width, height, colours);
+    row.form == Form::count ? draw_nonfinite(r, row, edges, width, height) : draw_row(r, row, edges, width, height);
     for (const ErrorPart& part : error_parts)
-      if (in_parts(row)) draw_part(r, row, part, edges, width, height, colours);
+      if (in_parts(row)) draw_part(r, row, part, edges, width, height);
   }
   ImGui::EndChild();
 }
 
-void draw_detail(Detail shown, Session& session, const PanelInput& input, UiState& state, const Palette& colours,
-                 Requests& requests) {
+void draw_detail(Detail shown, const Frame& frame) {
   switch (shown) {
     case Detail::ulps:
-      return draw_histogram(*input.answer.result, colours);
+      return draw_histogram(*frame.input.answer.result);
     case Detail::scatter:
-      return draw_scatter(state.scatter, input.answer.result, colours, requests);
+      return draw_scatter(frame.state.scatter, frame.input.answer.result, frame.requests);
     case Detail::why:
-      return draw_why(session, input, colours, requests);
+      return draw_why(frame.session, frame.input, frame.requests);
     case Detail::same_bits:
-      return draw_same_bits(session, input, colours, requests);
+      return draw_same_bits(frame.session, frame.input, frame.requests);
     case Detail::traffic:
-      return draw_traffic(session, input, state.traffic, colours);
+      return draw_traffic(frame.session, frame.input, frame.state.traffic);
   }
 }
 
 /// A detail in `height` pixels, with a save button.
-void draw_saved_detail(Detail shown, float height, Session& session, const PanelInput& input, UiState& state,
-                       const Palette& colours, Requests& requests) {
+void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_detail(shown, session, input, state, colours, requests);
+  draw_detail(shown, frame);
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(shown);
-  const bool schedules = shown == Detail::same_bits && session.view.bits_show == BitsShow::schedules;
+  const bool schedules = shown == Detail::same_bits && frame.session.view.bits_show == BitsShow::schedules;
   const std::string name(schedules ? bits_show_names[1] : detail_names[detail]);
   const auto csv = [&] {
-    View view = session.view;
+    View view = frame.session.view;
     view.detail = shown;
-    return detail_csv(view, input);
+    return detail_csv(view, frame.input);
   };
-  const bool suspects = shown == Detail::why && is_a_loaded(input);
-  offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, session.view, colours,
-               requests);
+  const bool suspects = shown == Detail::why && is_a_loaded(frame.input);
+  offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
+               frame.requests);
 }
 
 /// Plot below the chosen one in a high panel.
@@ -401,7 +389,7 @@ std::optional<Detail> plot_under(Detail chosen) {
 }
 
 /// The panel below the table, and the buttons that choose it.
-void draw_lower(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+void draw_lower(const Frame& frame) {
   static constexpr std::array<Choice, 5> choices{{
       {"ulps", "The frequency of each signed error, in ulps of the main format."},
       {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
@@ -411,20 +399,20 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
   }};
   if (ImGui::GetContentRegionAvail().y < px(72)) return;
   ImGui::Dummy({0, px(6)});
-  segmented("detail", colours, choices, session.view.detail);
+  segmented("detail", choices, frame.session.view.detail);
   constexpr float plot_height = 310;
-  const Detail shown = session.view.detail;
+  const Detail shown = frame.session.view.detail;
   const std::optional<Detail> under = plot_under(shown);
   const float room = ImGui::GetContentRegionAvail().y;
   const bool both = under && room >= px(2 * plot_height);
-  draw_saved_detail(shown, both ? px(plot_height) : room, session, input, state, colours, requests);
-  if (both) draw_saved_detail(*under, ImGui::GetContentRegionAvail().y, session, input, state, colours, requests);
+  draw_saved_detail(shown, both ? px(plot_height) : room, frame);
+  if (both) draw_saved_detail(*under, ImGui::GetContentRegionAvail().y, frame);
 }
 
 }  // namespace
 
-bool draw_headline(const PanelInput& input, const Palette& colours) {
-  const Headline line = headline_of(input, colours);
+bool draw_headline(const PanelInput& input) {
+  const Headline line = headline_of(input);
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
   const bool clicked = ImGui::InvisibleButton("headline", size);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
@@ -434,19 +422,19 @@ bool draw_headline(const PanelInput& input, const Palette& colours) {
   return clicked;
 }
 
-void draw_statistics(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  const Result* result = input.answer.result.get();
+void draw_statistics(const Frame& frame) {
+  const Result* result = frame.input.answer.result.get();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::Dummy({0, px(4)});
   if (result == nullptr) {
-    draw_no_answer(input, colours);
+    draw_no_answer(frame.input);
   } else {
-    draw_answer(session, input, state, colours, requests);
-    draw_table(*result, colours);
-    draw_lower(session, input, state, colours, requests);
+    draw_answer(frame);
+    draw_table(*result);
+    draw_lower(frame);
   }
   ImGui::PopStyleVar();
-  dim_if_stale(input, colours);
+  dim_if_stale(frame.input);
 }
 
 }  // namespace attoscope

@@ -8,48 +8,48 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/widgets/theme.h"
+#include "ui/frame/figure_panel.h"
+#include "ui/frame/frame.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/frame/ui_state.h"
+#include "ui/statistics/traffic.h"
 
 namespace attoscope {
 
 struct Experiment;
 struct MethodsApart;
-struct PanelInput;
-struct Requests;
 struct Result;
 struct ScatterState;
 struct TrafficState;
-struct UiState;
 
 /// The right panel.
-void draw_statistics(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_statistics(const Frame& frame);
 
 /// The panel's headline in one line, for when the panel is hidden by another. True if it was clicked.
-bool draw_headline(const PanelInput& input, const Palette& colours);
+bool draw_headline(const PanelInput& input);
 
 /// Cost of each rounding step of a, as bars; requests it if unknown. A click on a bar makes the step exact.
-void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_why(Session& session, const PanelInput& input, Requests& requests);
 
 /// Bytes between HBM and the chip of the three algorithms, the use of on-chip memory, and a roofline; fills the rest of the
 /// panel.
-void draw_traffic(Session& session, const PanelInput& input, TrafficState& state, const Palette& colours);
+void draw_traffic(Session& session, const PanelInput& input, TrafficState& state);
 
 /// True if an answer for `known` also answers `asked`: they differ at most in the traced row.
 bool answers(const Experiment& known, const Experiment& asked);
 
 /// Badge of the same-bits check in two words; a click shows the runs.
-void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room,
-                     const Palette& colours);
+void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room);
 
 /// Short lines: numbers of O that differ between a and b, the largest difference, and the tile from which a row differs.
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& experiment);
 
 /// Runs that must have the same bits, a compared with b, and a button that starts them; or a under other schedules.
-void draw_same_bits(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_same_bits(Session& session, const PanelInput& input, Requests& requests);
 
 /// a under other schedules of the keys, with the same or other bits of the traced row. Requests them if unknown; a click makes
 /// one b.
-void draw_schedules(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+void draw_schedules(Session& session, const PanelInput& input, Requests& requests);
 
 /// Updates the points, by at most `elements` elements a call; true while elements remain, and the earlier answer's points stay.
 /// The first answer is finished in one call.
@@ -57,9 +57,54 @@ bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& r
                      std::size_t elements = std::numeric_limits<std::size_t>::max());
 
 /// |error| of a and b over |golden|, both logarithmic; fills the rest of the panel.
-void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, const Palette& colours, Requests& requests);
+void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, Requests& requests);
 
 /// Histogram of the signed errors of a and b in ulps; fills the rest of the panel.
-void draw_histogram(const Result& result, const Palette& colours);
+void draw_histogram(const Result& result);
+
+/// A slip, and the share of the RMS error that it leaves; NaN: its output is not known.
+struct Suspect {
+  const Slip* slip = nullptr;
+  double left = 1;
+  bool named = false;  ///< named in the verdict
+};
+
+/// Suspects of the worst head: the named one first, then by ascending share.
+std::vector<Suspect> suspects_of(const CallJudgement& call);
+
+/// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
+/// sentence.
+void draw_suspects(Session& session, const PanelInput& input);
+
+/// The suspects as CSV.
+std::string suspects_csv(const CallJudgement& call);
+
+/// Values on screen: visible rows and columns of the field, the rescale map or the scores.
+std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat);
+
+/// The traced row, tile by tile, and the number of moves of m over all rows.
+std::string recurrence_csv(const Result& result);
+
+/// Data of the panel at the lower right: histogram, errors over |O|, attribution, digests, schedules or traffic. Empty if not
+/// computed.
+std::string detail_csv(const NumbersView& view, const PanelInput& input);
+
+struct Attribution;
+
+/// Smallest share of elements in the histogram of ulps.
+inline constexpr double least_share = 1e-6;
+/// Histogram of signed errors: shares of the bins, each at its middle.
+FigurePanel ulps_panel(const Result& result);
+
+/// True if an element has a finite error above 0, so that there is a point to draw.
+bool has_points(const ScatterPoints& scatter);
+
+/// Change of the mean error in percent if each step were exact.
+FigurePanel why_panel(const Attribution& attribution);
+
+/// Bytes between HBM and the chip, one bar for each algorithm.
+FigurePanel bytes_panel(const TrafficOfAll& all);
+/// Roofline of a machine, with one point for each algorithm.
+FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine);
 
 }  // namespace attoscope

@@ -11,14 +11,12 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/stored_bytes.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/ui_state.h"
+#include "ui/frame/frame.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/loop_picture.h"
-#include "ui/statistics/panels.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 
@@ -28,7 +26,7 @@ namespace {
 enum class Room { low, middle, tall };
 
 /// Line of an algorithm: name, formula, bytes, ratio to Algorithm 0, and a bar to scale.
-void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorithm0, Room room, const Palette& colours) {
+void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorithm0, Room room) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool low = room == Room::low;
   const float width = ImGui::GetContentRegionAvail().x, height = px(low ? 22 : 26), bar = px(low ? 3 : 5),
@@ -37,23 +35,23 @@ void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorit
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float formula_left = px(76), bytes_right = width - px(52),
               bytes_left = bytes_right - text_width(Face::mono, "0.00 MB") - px(6);
-  draw_text(at, Face::label, colours.text, t.name);
-  draw_text({at.x + formula_left, at.y + px(1)}, Face::mono_small, colours.faint,
+  draw_text(at, Face::label, colours().text, t.name);
+  draw_text({at.x + formula_left, at.y + px(1)}, Face::mono_small, colours().faint,
             fitted(Face::mono_small, t.formula, bytes_left - formula_left));
-  draw_text({at.x + bytes_right, at.y}, Face::mono, colours.text, bytes_text(bytes), 1);
-  draw_text({at.x + width, at.y}, Face::mono, colours.secondary, times(bytes / algorithm0), 1);
-  list->AddRectFilled({at.x, y}, {at.x + width, y + bar}, colours.raised, px(2));
-  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), width * static_cast<float>(bytes / largest)), y + bar}, t.colour,
-                      px(2));
+  draw_text({at.x + bytes_right, at.y}, Face::mono, colours().text, bytes_text(bytes), 1);
+  draw_text({at.x + width, at.y}, Face::mono, colours().secondary, times(bytes / algorithm0), 1);
+  list->AddRectFilled({at.x, y}, {at.x + width, y + bar}, colours().raised, px(2));
+  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), width * static_cast<float>(bytes / largest)), y + bar},
+                      traffic_colour(t), px(2));
   explain(t.what, t.counted);
 }
 
 /// Lines of all three algorithms.
-void draw_bars(const TrafficOfAll& all, Room room, const Palette& colours) {
-  const FigurePanel panel = bytes_panel(all, colours);
+void draw_bars(const TrafficOfAll& all, Room room) {
+  const FigurePanel panel = bytes_panel(all);
   const auto bytes = [&](std::size_t i) { return panel.series[i].y.front(); };
   const double most = std::max({bytes(0), bytes(1), bytes(2)});
-  for (std::size_t i = 0; i < all.size(); ++i) draw_bytes(all[i], bytes(i), most, bytes(0), room, colours);
+  for (std::size_t i = 0; i < all.size(); ++i) draw_bytes(all[i], bytes(i), most, bytes(0), room);
 }
 
 /// "between HBM and chip, 2 B each", or bytes with scales if a stores with scales.
@@ -64,12 +62,12 @@ std::string caption_of(const Result& r) {
 }
 
 /// Caption of the numbers, and the button of the loop.
-void draw_caption(const Result& r, bool& shows_loop, const Palette& colours) {
+void draw_caption(const Result& r, bool& shows_loop) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // the save button is at the right
-  draw_text({at.x, at.y + px(2)}, Face::small, colours.faint, fitted(Face::small, caption_of(r), width - button - px(8)));
+  draw_text({at.x, at.y + px(2)}, Face::small, colours().faint, fitted(Face::small, caption_of(r), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
-  toggle("loop", colours, shows_loop, button);
+  toggle("loop", shows_loop, button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
 }
 
@@ -85,22 +83,22 @@ int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) 
 }
 
 /// The loop as a sentence and a picture, filling the rest of the panel.
-void draw_loop(TrafficState& state, const Result& r, const View& view, const Palette& colours) {
+void draw_loop(TrafficState& state, const Result& r, const View& view) {
   if (!state.loop) state.loop = std::make_shared<LoopPicture>();
   LoopPicture& picture = *state.loop;
   refresh_loop(picture, r.experiment, loop_order(r.experiment.a.algorithm));
   const int at = loop_step_of(picture, r, view);
   ImGui::Dummy({0, px(4)});
-  wrapped(Face::small, colours.secondary, loop_sentence(picture, at), ImGui::GetContentRegionAvail().x);
+  wrapped(Face::small, colours().secondary, loop_sentence(picture, at), ImGui::GetContentRegionAvail().x);
   const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   if (room.y < px(72)) return;
   const float height = std::min(room.y - px(4), px(360));
   ImGui::InvisibleButton("loop picture", {room.x, height});
-  draw_loop_picture(picture, at, {from.x, from.y + px(4)}, {room.x, height - px(4)}, colours);
+  draw_loop_picture(picture, at, {from.x, from.y + px(4)}, {room.x, height - px(4)});
 }
 
 /// Q, K, V and O as strips of N or n_k rows, with the current tile highlighted.
-void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e, const Palette& colours) {
+void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float step = size.x / 4, top = at.y + px(13), height = size.y - px(13);
   for (int i = 0; i < 4; ++i) {
@@ -109,38 +107,38 @@ void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e, const Palette& colour
     const float n = static_cast<float>(all), rows = static_cast<float>(std::min(keys ? e.a.block_k : e.a.block_q, all));
     const float x = at.x + step * static_cast<float>(i), tile = std::max(px(2), height * rows / n);
     const float start = top + (height - tile) * (keys ? 0.35f : 0.65f);
-    draw_text({x + (step - px(4)) / 2, at.y - px(1)}, Face::mono_small, colours.secondary,
+    draw_text({x + (step - px(4)) / 2, at.y - px(1)}, Face::mono_small, colours().secondary,
               std::string_view("QKVO").substr(i, 1), 0.5f);
-    list->AddRectFilled({x, top}, {x + step - px(4), top + height}, colours.raised, px(1));
-    list->AddRectFilled({x, start}, {x + step - px(4), start + tile}, keys ? colours.accent : colours.golden, px(1));
+    list->AddRectFilled({x, top}, {x + step - px(4), top + height}, colours().raised, px(1));
+    list->AddRectFilled({x, start}, {x + step - px(4), start + tile}, keys ? colours().accent : colours().golden, px(1));
   }
 }
 
 /// Tiles of one step side by side, to scale with M.
-void draw_chip(ImVec2 at, ImVec2 size, const OnChip& c, double M, const Palette& colours) {
+void draw_chip(ImVec2 at, ImVec2 size, const OnChip& c, double M) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const double full = std::max(c.total(), M);
   const auto x_of = [&](double elements) { return at.x + size.x * static_cast<float>(elements / full); };
-  list->AddRectFilled(at, {x_of(M), at.y + size.y}, colours.raised, px(2));
+  list->AddRectFilled(at, {x_of(M), at.y + size.y}, colours().raised, px(2));
   struct Part {
     const char* name;
     double elements;
     Colour colour;
   };
   double from = 0;
-  for (const Part& p : {Part{"Q", c.Q, colours.golden}, Part{"K", c.K, colours.accent}, Part{"V", c.V, colours.accent},
-                        Part{"O", c.O, colours.golden}, Part{"S", c.S, mixed(colours.faint, colours.raised, 0.25f)},
-                        Part{"", c.m_and_l, mixed(colours.faint, colours.raised, 0.25f)}}) {
+  for (const Part& p : {Part{"Q", c.Q, colours().golden}, Part{"K", c.K, colours().accent}, Part{"V", c.V, colours().accent},
+                        Part{"O", c.O, colours().golden}, Part{"S", c.S, mixed(colours().faint, colours().raised, 0.25f)},
+                        Part{"", c.m_and_l, mixed(colours().faint, colours().raised, 0.25f)}}) {
     const float x0 = x_of(from), x1 = std::max(x0 + 1, x_of(from + p.elements) - px(1));
     list->AddRectFilled({x0, at.y}, {x1, at.y + size.y}, p.colour, px(1));
     if (x1 - x0 > px(11))
-      draw_text({(x0 + x1) / 2, at.y + (size.y - line_height(Face::mono_small)) / 2 - px(1)}, Face::mono_small, colours.panel,
+      draw_text({(x0 + x1) / 2, at.y + (size.y - line_height(Face::mono_small)) / 2 - px(1)}, Face::mono_small, colours().panel,
                 p.name, 0.5f);
     from += p.elements;
   }
-  if (c.total() > M) list->AddRectFilled({x_of(M), at.y + size.y - px(3)}, {x_of(c.total()), at.y + size.y}, colours.bad);
+  if (c.total() > M) list->AddRectFilled({x_of(M), at.y + size.y - px(3)}, {x_of(c.total()), at.y + size.y}, colours().bad);
   const float x = std::floor(x_of(M));
-  list->AddLine({x, at.y - px(4)}, {x, at.y + size.y + px(3)}, colours.text, px(1.5f));
+  list->AddLine({x, at.y - px(4)}, {x, at.y + size.y + px(3)}, colours().text, px(1.5f));
 }
 
 std::string chip_table(const OnChip& c, const Experiment& e) {
@@ -156,11 +154,11 @@ std::string chip_table(const OnChip& c, const Experiment& e) {
          bytes_text(c.total() * element_bytes(e.format));
 }
 
-void draw_arrow(ImVec2 from, float length, const Palette& colours) {
+void draw_arrow(ImVec2 from, float length) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float tip = from.x + length, head = px(4);
-  list->AddLine(from, {tip - px(6), from.y}, colours.faint, px(1.2f));
-  list->AddTriangleFilled({tip - px(6), from.y - head}, {tip - px(6), from.y + head}, {tip, from.y}, colours.faint);
+  list->AddLine(from, {tip - px(6), from.y}, colours().faint, px(1.2f));
+  list->AddTriangleFilled({tip - px(6), from.y - head}, {tip - px(6), from.y + head}, {tip, from.y}, colours().faint);
 }
 
 void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
@@ -174,7 +172,7 @@ void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
 }
 
 /// On-chip memory of one step of the inner loop, compared with M.
-void draw_on_chip(const Experiment& e, int M, Room room, const Palette& colours) {
+void draw_on_chip(const Experiment& e, int M, Room room) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool tall = room == Room::tall, low = room == Room::low;
   const float width = ImGui::GetContentRegionAvail().x, caption = low ? 0 : px(18), sketch = px(tall ? 44 : 18),
@@ -186,25 +184,17 @@ void draw_on_chip(const Experiment& e, int M, Room room, const Palette& colours)
   const std::string text = low ? share : fmt::format("{:.0f} of M = {}, ", c.total(), M) + share;
   const float text_left = text_width(Face::mono, low ? ">99999 %" : text);
   ImGui::InvisibleButton("on chip", {width, caption + sketch});
-  draw_text(at, Face::label, colours.text, tall ? "HBM → on chip" : "On chip");
-  draw_text({at.x + width, at.y}, Face::mono, fits ? colours.secondary : colours.bad, text, 1);
+  draw_text(at, Face::label, colours().text, tall ? "HBM → on chip" : "On chip");
+  draw_text({at.x + width, at.y}, Face::mono, fits ? colours().secondary : colours().bad, text, 1);
   const float hbm = px(76), left = tall ? hbm + px(28) : low ? px(76) : 0, right = low ? width - text_left : width - px(1);
   const float y = at.y + caption + (low ? px(2) : (sketch - bar) / 2);
   if (tall) {
-    draw_hbm({at.x, at.y + caption}, {hbm, sketch - px(4)}, e, colours);
-    draw_arrow({at.x + hbm + px(2), y + bar / 2}, px(22), colours);
+    draw_hbm({at.x, at.y + caption}, {hbm, sketch - px(4)}, e);
+    draw_arrow({at.x + hbm + px(2), y + bar / 2}, px(22));
   }
-  draw_chip({at.x + left, y}, {right - left, bar}, c, M, colours);
+  draw_chip({at.x + left, y}, {right - left, bar}, c, M);
   explain_on_chip(c, e, fits);
 }
-
-}  // namespace
-
-double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine) {
-  return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
-}
-
-namespace {
 
 /// Operands of the byte counts: sizes, bytes of a number in the main format, rows that are read.
 struct Counted {
@@ -270,7 +260,7 @@ void count_with_scales(TrafficOfAll& all, const std::string& stored, const Count
       fmt::format("{:.0f} * ({} + ({:.0f} + 1) * {:.0f}) + {:.0f} * {} B = ", c.n, query, c.d_v, c.size, c.key_rows, key);
 }
 
-TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette& colours) {
+TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t) {
   const bool masked = t.skipped_tiles > 0;
   const Counted c = counted(e, t);
   const auto [n, n_k, d, d_v, size, Q, K, V, query_rows, key_rows] = c;
@@ -309,37 +299,41 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette
     const int index = static_cast<int>(i);
     all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
     all[i].intensity = flops / all[i].bytes;
-    all[i].colour = info(e.a.algorithm).traffic == index   ? colours.a
-                    : info(e.b.algorithm).traffic == index ? colours.b
-                                                           : mixed(colours.faint, colours.raised, 0.25f);
+    all[i].ink = info(e.a.algorithm).traffic == index ? Ink::a : info(e.b.algorithm).traffic == index ? Ink::b : Ink::golden;
   }
   return all;
 }
 
 }  // namespace
 
-TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) {
-  return traffic_of_all(r.experiment, r.traffic, colours);
+double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine) {
+  return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
 }
-TrafficOfAll traffic_of_all(const Experiment& e, const Palette& colours) { return traffic_of_all(e, traffic(e), colours); }
 
-void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) { draw_bars(all, Room::middle, colours); }
+TrafficOfAll traffic_of_all(const Result& r) { return traffic_of_all(r.experiment, r.traffic); }
+TrafficOfAll traffic_of_all(const Experiment& e) { return traffic_of_all(e, traffic(e)); }
 
-void draw_traffic(Session& session, const PanelInput& input, TrafficState& state, const Palette& colours) {
-  if (!input.answer.result) return label(Face::label, colours.secondary, "No answer yet");
+Colour traffic_colour(const TrafficOf& of) {
+  return of.ink == Ink::golden ? mixed(colours().faint, colours().raised, 0.25f) : ink_colour(of.ink);
+}
+
+void draw_traffic_lines(const TrafficOfAll& all) { draw_bars(all, Room::middle); }
+
+void draw_traffic(Session& session, const PanelInput& input, TrafficState& state) {
+  if (!input.answer.result) return label(Face::label, colours().secondary, "No answer yet");
   const Result& r = *input.answer.result;
-  const TrafficOfAll all = traffic_of_all(r, colours);
+  const TrafficOfAll all = traffic_of_all(r);
   const float height = ImGui::GetContentRegionAvail().y / px(1);
   const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   ImGui::Dummy({0, px(4)});
-  if (height >= 254) draw_caption(r, state.shows_loop, colours);
+  if (height >= 254) draw_caption(r, state.shows_loop);
   if (state.shows_loop && height >= 254) {
-    draw_loop(state, r, session.view, colours);
+    draw_loop(state, r, session.view);
   } else {
-    draw_bars(all, room, colours);
-    draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
-    draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);
+    draw_bars(all, room);
+    draw_on_chip(r.experiment, session.view.on_chip_elements, room);
+    draw_roofline(session.view, all, useful_flops(r.experiment.problem));
   }
   ImGui::PopStyleVar();
 }

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "imgui.h"
 #include "kernels/questions/attribution.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "ui/frame/frame.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/statistics/statistics.h"
-#include "ui/statistics/suspects.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -30,8 +28,8 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling) {
                      scaling_text(scaling[*source.stored]));
 }
 
-void draw_shares(Session& session, const Attribution& all, const Palette& colours) {
-  if (all.steps.empty()) return label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
+void draw_shares(Session& session, const Attribution& all) {
+  if (all.steps.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
   const Table table = attribution_table(all);
   const auto change = [&](std::size_t i) { return std::get<double>(table.rows[i][1]); };
   double largest = 0;
@@ -42,14 +40,67 @@ void draw_shares(Session& session, const Attribution& all, const Palette& colour
                     .meaning = explanation(s.source, session.experiment.a.scaling),
                     .formula = "now            " + scientific(all.total.mean_abs) + "\nif exact       " +
                                scientific(s.without.mean_abs) + "\nthis one alone " + scientific(s.alone.mean_abs),
-                    .mark = change(i) > 0 ? colours.bad : colours.a};
+                    .mark = change(i) > 0 ? colours().bad : colours().a};
   };
   const auto bar = [&](std::size_t i, std::size_t column) {
     const bool is_known = column == 1 && std::isfinite(change(i)) && largest > 0;
     return is_known ? static_cast<float>(std::min(1.0, std::abs(change(i)) / largest)) : -1.0f;
   };
-  if (const auto clicked = draw_table("steps", table, {.row = row, .bar = bar}, colours))
+  if (const auto clicked = draw_table("steps", table, {.row = row, .bar = bar}))
     session.experiment.a = made_exact(session.experiment.a, all.steps[*clicked].source);
+}
+
+/// "leaves 3 %"; "explains it" without an output of the slip.
+std::string left_words(const Suspect& s) {
+  if (std::isnan(s.left)) return "explains it";
+  const double percent = 100 * s.left;
+  return percent < 0.05   ? "leaves 0 %"
+         : percent < 9.95 ? fmt::format("leaves {:.1f} %", percent)
+                          : fmt::format("leaves {:.0f} %", percent);
+}
+
+/// Starts or ends a swipe against the slip's output.
+void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
+  view.picture = PictureKind::output;
+  view.second_slip = on;
+  view.comparison = on ? Comparison::swipe : Comparison::none;
+  view.slip = on ? slip.text : "";
+  if (on) view.field = view.second_field = e.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
+}
+
+/// A slip: its sentence, and the share that it leaves as a bar and in percent.
+void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, const char* id, float width) {
+  const float right = px(84), pad = px(8), inner = width - right - 2 * pad;
+  const std::string words = s.slip->text + (s.named ? " (named)" : "");
+  const float text = wrapped_height(Face::label, words, inner), height = text + px(15);
+  const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + width, at.y + height};
+  const bool known = s.slip->output != nullptr;
+  const bool on = known && compares_with_slip(session.view, input) && compared_slip(session.view, input)->text == s.slip->text;
+  ImGui::BeginDisabled(!known);
+  const bool clicked = ImGui::InvisibleButton(id, {width, height}, ImGuiButtonFlags_EnableNav);
+  ImGui::EndDisabled();
+  const bool hovered = ImGui::IsItemHovered();
+  explain(
+      known ? "The exact output with this mistake leaves so much of the error's root mean square. A click swipes your output "
+              "against it: where this is the mistake, both halves are the same picture."
+            : "Its output cannot be computed, so there is nothing to swipe against.",
+      fmt::format("RMS(O - with the mistake) / RMS(O - golden){}", std::isnan(s.left) ? "" : fmt::format(" = {:.3g}", s.left)));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  if (on || hovered) list->AddRectFilled(at, end, on ? faded(colours().accent, 0.22f) : faded(colours().raised, 0.7f), px(3));
+  if (s.named) list->AddRectFilled({at.x, at.y + px(3)}, {at.x + px(3), end.y - px(3)}, colours().bad);
+  {
+    const WithFace f(Face::label);
+    list->AddText(nullptr, 0, {at.x + pad, at.y + px(3)}, s.named ? colours().text : colours().secondary, words.data(),
+                  words.data() + words.size(), inner);
+  }
+  draw_text({end.x - px(2), at.y + px(4)}, Face::mono_small, s.named ? colours().text : colours().secondary, left_words(s), 1);
+  const float y = end.y - px(8), bar = px(4);
+  list->AddRectFilled({at.x + pad, y}, {end.x - px(2), y + bar}, colours().raised, px(2));
+  const float share = std::isnan(s.left) ? 0 : static_cast<float>(std::clamp(s.left, 0.0, 1.0));
+  if (share > 0)
+    list->AddRectFilled({at.x + pad, y}, {at.x + pad + std::max(px(2), (end.x - px(2) - at.x - pad) * share), y + bar},
+                        s.named ? colours().bad : colours().faint, px(2));
+  if (clicked) swipe_against(session.view, *s.slip, input.answer.result->experiment, !on);
 }
 
 }  // namespace
@@ -60,7 +111,7 @@ bool answers(const Experiment& known, const Experiment& asked) {
   return known == traced;
 }
 
-void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+void draw_why(Session& session, const PanelInput& input, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = px(26), width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({width, title});
@@ -70,19 +121,63 @@ void draw_why(Session& session, const PanelInput& input, const Palette& colours,
         "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
         "one.",
         "RMS(O - with the mistake) / RMS(O - golden)");
-    draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mistakes, and the error that each leaves");
-    return draw_suspects(session, input, colours);
+    draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mistakes, and the error that each leaves");
+    return draw_suspects(session, input);
   }
   explain(
       "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
       "step makes it exact.",
       "(mean |error| if exact - mean |error|) / mean |error|");
-  draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");
-  if (!is_emulated(a)) return label(Face::label, colours.secondary, "Tensor cores have no steps to make exact.");
-  if (input.side.why && answers(input.side.why->experiment, session.experiment))
-    return draw_shares(session, *input.side.why, colours);
-  label(Face::label, colours.secondary, "making each step exact in turn ...");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mean error if one step were exact");
+  if (!is_emulated(a)) return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
+  if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_shares(session, *input.side.why);
+  label(Face::label, colours().secondary, "making each step exact in turn ...");
   if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.why = session.experiment;
+}
+
+std::vector<Suspect> suspects_of(const CallJudgement& call) {
+  std::vector<Suspect> all;
+  const std::optional<Slip>& named = call.worst_row().slip;
+  const auto is_named = [&](const Slip& slip) { return named && slip.text == named->text; };
+  for (const RankedSlip& ranked : call.suspects) all.push_back({&ranked.slip, ranked.left, is_named(ranked.slip)});
+  const auto first = std::ranges::find_if(all, &Suspect::named);
+  if (first != all.end()) std::rotate(all.begin(), first, first + 1);
+  if (named && first == all.end()) all.insert(all.begin(), {&*named, std::nan(""), true});
+  return all;
+}
+
+void draw_suspects(Session& session, const PanelInput& input) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const CallJudgement* const call = shown_verdict(input);
+  const auto say = [&](std::string_view text) {
+    wrapped(Face::label, colours().secondary, text, width);
+    ImGui::Dummy({0, px(4)});
+  };
+  if (call == nullptr) return say("The output is being judged ...");
+  if (!call->incomparable().empty()) return say(call->sentences[0]);
+  if (call->rounded()) {
+    say("It is rounded: no mistake is left to be found.");
+    return say(call->sentences[1] + " " + call->sentences[2]);
+  }
+  const std::vector<Suspect> all = suspects_of(*call);
+  if (ImGui::BeginChild("suspects", ImGui::GetContentRegionAvail(), ImGuiChildFlags_NavFlattened,
+                        ImGuiWindowFlags_NoBackground)) {
+    const float room = ImGui::GetContentRegionAvail().x;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      draw_suspect(session, input, all[i], ("suspect " + std::to_string(i)).c_str(), room);
+    if (all.empty() || !all.front().named) say(call->sentences[2]);
+  }
+  ImGui::EndChild();
+}
+
+std::string suspects_csv(const CallJudgement& call) {
+  std::string text = "slip,left,named\n";
+  for (const Suspect& s : suspects_of(call)) {
+    std::string words = s.slip->text;
+    std::ranges::replace(words, ',', ';');
+    text += fmt::format("{},{},{}\n", words, s.left, s.named ? 1 : 0);
+  }
+  return text;
 }
 
 }  // namespace attoscope

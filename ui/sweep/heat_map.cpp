@@ -34,12 +34,12 @@ void refresh_heat(SweepState& m, const std::shared_ptr<const SweepTable>& table)
 }
 
 /// Signed map for negative means; else a ramp, logarithmic if the plan says so.
-Colouring colouring_of(const SweepDrawing& d, Theme theme) {
+Colouring colouring_of(const SweepDrawing& d) {
   const SweepExtremes& e = d.extremes;
   const bool is_signed = e.known > 0 && d.table->cells[e.least].mean < 0;
   const auto end = static_cast<float>(std::clamp(automatic_range(e.largest_size), 1e-37, 3e38));
   const float knee = e.least_above > 0 ? std::max(static_cast<float>(e.least_above), end / 3000) : end / 300;
-  return {.diverging = is_signed, .log = d.log_y, .range = end, .knee = knee, .theme = theme};
+  return {.diverging = is_signed, .log = d.log_y, .range = end, .knee = knee, .theme = colours().theme};
 }
 
 /// Draws as many names along an axis as fit: `place(i)` is the position of name i, `room` its length.
@@ -54,24 +54,24 @@ void draw_names(const std::vector<std::string>& names, Place place, Room room, D
   }
 }
 
-void draw_axes(const SweepTable& t, const Box& map, const Palette& colours) {
+void draw_axes(const SweepTable& t, const Box& map) {
   const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),
               cell_y = (map.max.y - map.min.y) / static_cast<float>(t.across()), line = line_height(Face::mono_small);
   draw_names(
       t.axes[0].names, [&](std::size_t i) { return map.min.x + (static_cast<float>(i) + 0.5f) * cell_x; },
       [](const std::string& name) { return text_width(Face::mono_small, name); },
       [&](float x, const std::string& name) {
-        draw_text({x, map.max.y + px(4)}, Face::mono_small, colours.secondary, name, 0.5f);
+        draw_text({x, map.max.y + px(4)}, Face::mono_small, colours().secondary, name, 0.5f);
       });
   float lowest = 1e30f;
   for (std::size_t j = 0; j < t.across(); ++j) {
     const float y = map.max.y - (static_cast<float>(j) + 0.5f) * cell_y;
     if (y + line / 2 > lowest) continue;
     lowest = y - line / 2 - px(2);
-    draw_text({map.min.x - px(8), y - line / 2}, Face::mono_small, colours.secondary, t.axes[1].names[j], 1);
+    draw_text({map.min.x - px(8), y - line / 2}, Face::mono_small, colours().secondary, t.axes[1].names[j], 1);
   }
-  draw_text({(map.min.x + map.max.x) / 2, map.max.y + px(20)}, Face::small, colours.faint, t.axes[0].title, 0.5f);
-  draw_text({map.min.x - px(8), map.min.y - px(20)}, Face::small, colours.faint, t.axes[1].title, 1);
+  draw_text({(map.min.x + map.max.x) / 2, map.max.y + px(20)}, Face::small, colours().faint, t.axes[0].title, 0.5f);
+  draw_text({map.min.x - px(8), map.min.y - px(20)}, Face::small, colours().faint, t.axes[1].title, 1);
 }
 
 /// Black or white, whichever has more contrast on `under`.
@@ -118,12 +118,12 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
   refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x),
                 static_cast<int>(height * scale.y));
-  const Colouring how = colouring_of(s.state.drawing, s.session.view.theme);
+  const Colouring how = colouring_of(s.state.drawing);
   if (s.input.paint) s.input.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
-  ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
+  ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, colours().line);
   draw_numbers(t, s.state.drawing.extremes, map, how);
-  draw_axes(t, map, s.colours);
-  draw_colour_bar({{map.max.x + px(14), map.min.y}, {map.max.x + px(26), map.max.y}}, how, p, s.colours);
+  draw_axes(t, map);
+  draw_colour_bar({{map.max.x + px(14), map.min.y}, {map.max.x + px(26), map.max.y}}, how, p);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const auto across = static_cast<int>(std::floor((mouse.x - map.min.x) / width * static_cast<float>(p.cols))),
              up = static_cast<int>(std::floor((map.max.y - mouse.y) / height * static_cast<float>(p.rows)));
@@ -133,7 +133,7 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
     const float cell_x = width / static_cast<float>(p.cols), cell_y = height / static_cast<float>(p.rows);
     ImGui::GetWindowDrawList()->AddRect(
         {map.min.x + static_cast<float>(i) * cell_x, map.max.y - static_cast<float>(j + 1) * cell_y},
-        {map.min.x + static_cast<float>(i + 1) * cell_x, map.max.y - static_cast<float>(j) * cell_y}, s.colours.text, 0, 0,
+        {map.min.x + static_cast<float>(i + 1) * cell_x, map.max.y - static_cast<float>(j) * cell_y}, colours().text, 0, 0,
         px(2));
   }
   ImGui::SetCursorScreenPos(map.min);

@@ -1,26 +1,41 @@
 /// The panels of the Sweep workspace.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "kernels/experiment/table.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/sweep_answer.h"
-#include "ui/picture/colour_bar.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/session/session.h"
-#include "ui/sweep/sweep_state.h"
-#include "ui/widgets/theme.h"
+#include "ui/sweep/series.h"
 
 namespace attoscope {
+
+/// Drawing of the sweep, and typed texts.
+struct SweepState {
+  SweepDrawing drawing;
+  CellPicture heat;  ///< one cell for each combination: the first parameter across, the second upwards
+  std::shared_ptr<const SweepTable> heat_table;
+  std::array<std::string, 2> typed, typed_from;  ///< typed values, and the plan's values that they began with
+  Table rows;                                    ///< of all combinations
+  std::shared_ptr<const SweepTable> rows_of;
+  std::string search;
+  VariedParameter zoomed;                       ///< the first parameter, whose axis is zoomed
+  double zoom_from = 0, zoom_to = 0;            ///< the shown part of the first parameter's axis; both 0: all
+  std::optional<SweepPlace> pointed, pointing;  ///< combination under the mouse in the last frame, and in this one
+};
 
 /// Parameters of all panels.
 struct SweepScene {
   Session& session;
   const PanelInput& input;
   SweepState& state;
-  const Palette& colours;
   Requests& requests;
   bool opens = true;  ///< a click on a combination opens it in Explore
 
@@ -64,5 +79,8 @@ void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, b
 
 /// Next action of the run button; none without a valid plan.
 SweepRequest next_request(const SweepProgress& progress);
+
+/// Everything between the bars.
+void draw_sweep(const Frame& frame);
 
 }  // namespace attoscope

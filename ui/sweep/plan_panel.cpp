@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/experiment/letters.h"
 #include "ui/sweep/panels.h"
-#include "ui/sweep/value_editor.h"
 #include "ui/sweep/words.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -38,9 +39,9 @@ constexpr std::array<Choice, 2> shapes{{
     {"heat map", "The first parameter across, the second upwards, the mean as a colour."},
 }};
 
-void complain(const std::string& sentence, const Palette& colours, float width) {
+void complain(const std::string& sentence, float width) {
   if (sentence.empty()) return;
-  wrapped(Face::small, colours.bad, sentence, width);
+  wrapped(Face::small, colours().bad, sentence, width);
 }
 
 /// The values as text, taken on Enter or when the field loses the focus.
@@ -58,7 +59,7 @@ void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied
 }
 
 /// Every value as a chip, in at most three lines; a click removes the value.
-void draw_chips(const SweepScene& s, const std::vector<std::string>& values, VariedParameter& varied, float width) {
+void draw_chips(const std::vector<std::string>& values, VariedParameter& varied, float width) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float height = px(20), gap = px(4), more = px(56);
   ImVec2 at = from;
@@ -75,8 +76,8 @@ void draw_chips(const SweepScene& s, const std::vector<std::string>& values, Var
     const bool pressed = ImGui::InvisibleButton(("##" + values[shown]).c_str(), {chip, height});
     const bool hot = ImGui::IsItemHovered();
     explain(values.size() > 1 ? "A click removes this value." : "The only value.");
-    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + chip, at.y + height}, hot ? s.colours.line : s.colours.raised, px(3));
-    draw_text({at.x + px(6), at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.text, text);
+    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + chip, at.y + height}, hot ? colours().line : colours().raised, px(3));
+    draw_text({at.x + px(6), at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text, text);
     if (pressed && values.size() > 1) {
       varied.values = without(values, shown);
       break;
@@ -84,7 +85,7 @@ void draw_chips(const SweepScene& s, const std::vector<std::string>& values, Var
     at.x += chip + gap;
   }
   if (shown < values.size())
-    draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, s.colours.faint,
+    draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
               fmt::format("+ {}", values.size() - shown));
   ImGui::SetCursorScreenPos({from.x, at.y + height + px(4)});
 }
@@ -109,11 +110,11 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
       ImGui::SameLine(0, px(8));
       int form = static_cast<int>(form_of(varied.values));
       ImGui::BeginDisabled(values.empty());
-      if (segmented("form", s.colours, forms, form, form_width)) varied.values = in_form(static_cast<ValueForm>(form), values);
+      if (segmented("form", forms, form, form_width)) varied.values = in_form(static_cast<ValueForm>(form), values);
       ImGui::EndDisabled();
     }
-    complain(s.sweep().progress.wrong_values[index], s.colours, width);
-    if (!values.empty()) draw_chips(s, values, varied, width);
+    complain(s.sweep().progress.wrong_values[index], width);
+    if (!values.empty()) draw_chips(values, varied, width);
   }
   ImGui::PopID();
 }
@@ -131,9 +132,9 @@ std::string count_text(const SweepProgress& p, int asked_seeds) {
 }
 
 /// Method of the measure, and its divisor.
-void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette& colours, float width) {
+void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, float width) {
   ImGui::BeginDisabled(!of_method || plan.relation == SweepRelation::ratio);
-  segmented("subject", colours, subjects, plan.subject, width);
+  segmented("subject", subjects, plan.subject, width);
   ImGui::EndDisabled();
   std::vector<std::pair<SweepRelation, Choice>> relations{
       {SweepRelation::absolute, {"absolute", "The value itself, in the output's unit or in ulps."}}};
@@ -148,8 +149,7 @@ void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette
     if (relations[i].first == plan.relation) relation = static_cast<int>(i);
   }
   ImGui::BeginDisabled(!of_method);
-  if (segmented("relation", colours, choices, relation, width))
-    plan.relation = relations[static_cast<std::size_t>(relation)].first;
+  if (segmented("relation", choices, relation, width)) plan.relation = relations[static_cast<std::size_t>(relation)].first;
   ImGui::EndDisabled();
 }
 
@@ -171,33 +171,33 @@ void edit_measure(const SweepScene& s, float width) {
     }
   }
   const bool of_method = chosen != all.end() && chosen->of_method, has_unit = chosen != all.end() && chosen->has_unit;
-  edit_relation(plan, of_method, has_unit, s.colours, width);
+  edit_relation(plan, of_method, has_unit, width);
 }
 
 void edit_drawing(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
   ImGui::BeginDisabled(plan.seeds == 1 || !s.sweep().progress.no_seeds.empty());
-  segmented("spread", s.colours, spreads, plan.spread, width);
+  segmented("spread", spreads, plan.spread, width);
   ImGui::EndDisabled();
   const float half = (width - px(8)) / 2;
-  toggle("log x", s.colours, plan.log_x, half);
+  toggle("log x", plan.log_x, half);
   explain("A logarithmic axis of the first parameter, where its values are numbers above 0.");
   ImGui::SameLine(0, px(8));
-  toggle("log y", s.colours, plan.log_y, half);
+  toggle("log y", plan.log_y, half);
   explain("A logarithmic axis, or colour map, of what is measured, where all of it is above 0.");
   ImGui::BeginDisabled(plan.second.key.empty());
-  segmented("shape", s.colours, shapes, plan.heat_map, width);
+  segmented("shape", shapes, plan.heat_map, width);
   ImGui::EndDisabled();
 }
 
 void edit_second(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  section(s.colours, "AND");
+  section("AND");
   if (!plan.second.key.empty()) {
     const ImVec2 below = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos({at.x + width - px(52), at.y + px(4)});
-    if (push_button("swap###swap parameters", s.colours, false, {px(52), px(20)})) std::swap(plan.first, plan.second);
+    if (push_button("swap###swap parameters", false, {px(52), px(20)})) std::swap(plan.first, plan.second);
     explain("Exchanges the two parameters, and so the axes of the picture. Nothing is computed again.");
     ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
   }
@@ -208,14 +208,53 @@ void edit_second(const SweepScene& s, float width) {
 void edit_seeds(const SweepScene& s, float width) {
   const std::string& none = s.sweep().progress.no_seeds;
   ImGui::BeginDisabled(!none.empty());
-  slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.colours, s.plan().seeds);
+  slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.plan().seeds);
   ImGui::EndDisabled();
   explain(none.empty()
               ? "Every combination is computed with this many seeds, the experiment's own first: what is drawn is their "
                 "mean and spread."
               : none);
   if (none.empty()) return;
-  wrapped(Face::small, s.colours.secondary, none, width);
+  wrapped(Face::small, colours().secondary, none, width);
+}
+
+bool fits(const SweepParameter& p, const std::string& search) {
+  return in_small_letters(p.key + " " + p.title + " " + p.what + " " + p.group).find(in_small_letters(search)) !=
+         std::string::npos;
+}
+
+/// A parameter: key and title. True if it was clicked.
+bool entry(const SweepParameter& p, bool chosen) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = px(22), key_width = px(128), width = px(400);
+  const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
+  explain(p.what, "for instance " + p.key + " = " + p.example);
+  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono,
+            chosen ? colours().accent : colours().text, p.key);
+  draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
+            fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
+  return pressed;
+}
+
+/// Search field; Enter takes the first match.
+bool search_field(std::string& search) {
+  const WithField f(Face::label);
+  if (ImGui::IsWindowAppearing()) {
+    search.clear();
+    ImGui::SetKeyboardFocusHere();
+  }
+  ImGui::SetNextItemWidth(px(400));
+  const bool entered = ImGui::InputTextWithHint("##search", "find a parameter", &search, ImGuiInputTextFlags_EnterReturnsTrue);
+  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
+  explain("Part of a name, a group or an explanation. Enter takes the first parameter that fits.");
+  return entered;
+}
+
+bool choose(const SweepParameter& p, VariedParameter& varied) {
+  ImGui::CloseCurrentPopup();
+  if (varied.key == p.key) return false;
+  varied = {p.key, p.example};
+  return true;
 }
 
 }  // namespace
@@ -224,22 +263,51 @@ void draw_sweep_plan(const SweepScene& s) {
   SweepPlan& plan = s.plan();
   const float width = ImGui::GetContentRegionAvail().x;
   ready_plans_button(s, width);
-  section(s.colours, "VARY");
+  section("VARY");
   edit_varied(s, 0, plan.first, width);
   edit_second(s, width);
-  section(s.colours, "OVER SEEDS");
+  section("OVER SEEDS");
   edit_seeds(s, width);
-  complain(s.sweep().progress.wrong, s.colours, width);
-  label(Face::mono_small, s.colours.secondary, count_text(s.sweep().progress, plan.seeds));
-  section(s.colours, "MEASURE");
+  complain(s.sweep().progress.wrong, width);
+  label(Face::mono_small, colours().secondary, count_text(s.sweep().progress, plan.seeds));
+  section("MEASURE");
   edit_measure(s, width);
-  section(s.colours, "DRAW");
+  section("DRAW");
   edit_drawing(s, width);
-  section(s.colours, "FIXED");
-  wrapped(Face::small, s.colours.secondary, fixed_text(s.session.experiment, plan), width);
-  if (push_button("edit in Explore###edit experiment", s.colours, false, {width, 0}))
-    s.session.view.workspace = Workspace::explore;
+  section("FIXED");
+  wrapped(Face::small, colours().secondary, fixed_text(s.session.experiment, plan), width);
+  if (push_button("edit in Explore###edit experiment", false, {width, 0})) s.session.view.workspace = Workspace::explore;
   explain("The experiment that is varied is the one in Explore; edit it there.");
+}
+
+bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& varied, bool may_be_none, float width) {
+  const WithField f(Face::mono);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {std::numeric_limits<float>::max(), px(520)});
+  if (!begin_combo(name, varied.key.empty() ? "none" : varied.key, width)) {
+    explain(may_be_none ? "A second parameter: every value of the first is computed with every value of it."
+                        : "The parameter that is varied; everything else of the experiment stays as it is.");
+    return false;
+  }
+  std::string& search = s.state.search;
+  const bool entered = search_field(search);
+  bool changed = false, first = true;
+  if (may_be_none && search.empty()) {
+    if (ImGui::Selectable("none", varied.key.empty())) changed = !varied.key.empty(), varied = {};
+    explain("One parameter alone.");
+  }
+  std::string group;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(2)});
+  if (s.sweep().offer)
+    for (const SweepParameter& p : s.sweep().offer->parameters) {
+      if (!fits(p, search)) continue;
+      if (group != p.group) section(in_capitals(group = p.group));
+      if (entry(p, varied.key == p.key) || (entered && first)) changed |= choose(p, varied);
+      first = false;
+    }
+  ImGui::PopStyleVar();
+  if (first && !search.empty()) label(Face::label, colours().secondary, "No parameter has this name.");
+  ImGui::EndCombo();
+  return changed;
 }
 
 }  // namespace attoscope

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <string_view>
 
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
@@ -56,7 +55,7 @@ SweepPlan plan_of(const ReadyPlan& r, const SweepPlan& before) {
 }
 
 void ready_plans_button(const SweepScene& s, float width) {
-  if (push_button("ready-made plans###ready plans", s.colours, false, {width, 0})) ImGui::OpenPopup("ready plans");
+  if (push_button("ready-made plans###ready plans", false, {width, 0})) ImGui::OpenPopup("ready plans");
   explain("Plans that each answer one question, for the experiment in Explore.");
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
@@ -64,8 +63,7 @@ void ready_plans_button(const SweepScene& s, float width) {
   if (!ImGui::BeginPopup("ready plans")) return;
   for (const ReadyPlan& r : ready) {
     const SweepPlan plan = plan_of(r, s.plan());
-    if (titled_entry(r.name, r.title, r.sentence, plan == s.plan(), std::min(px(460), view->Size.x - px(60)), s.colours))
-      s.plan() = plan;
+    if (titled_entry(r.name, r.title, r.sentence, plan == s.plan(), std::min(px(460), view->Size.x - px(60)))) s.plan() = plan;
   }
   ImGui::EndPopup();
 }

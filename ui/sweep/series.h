@@ -9,7 +9,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/frame/figure_panel.h"
 #include "ui/frame/sweep_answer.h"
-#include "ui/session/sweep_plan.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 

@@ -1,13 +1,18 @@
-#include "ui/sweep/sweep.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "ui/picture/still_panel.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/sweep/panels.h"
+#include "ui/sweep/words.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -19,9 +24,7 @@ struct SweepLayout {
 };
 
 SweepLayout layout(bool two) {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)},
-      to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const auto& [from, to] = between_bars();
   const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
   if (width < px(1160)) {
     const float below = std::floor(to.y - std::clamp(0.34f * (to.y - from.y), px(96), px(240)));
@@ -31,27 +34,157 @@ SweepLayout layout(bool two) {
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 
+using State = SweepProgress::State;
+
+constexpr float button_width = 76;
+
+const char* next_text(State state) {
+  switch (state) {
+    case State::idle:
+      return "run###run sweep";
+    case State::running:
+      return "pause###run sweep";
+    case State::paused:
+      return "resume###run sweep";
+    case State::done:
+      break;
+  }
+  return "done###run sweep";
+}
+
+void draw_buttons(const SweepScene& s) {
+  const SweepProgress& p = s.sweep().progress;
+  const SweepRequest next = next_request(p);
+  ImGui::BeginDisabled(next == SweepRequest::none);
+  if (push_button(next_text(p.state), next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
+  ImGui::EndDisabled();
+  explain(
+      "Computes the missing points, the newest plan first; pressed again, it pauses. Finished points are kept on disk and not "
+      "computed again, even after a restart. Key R.");
+  ImGui::SameLine(0, px(8));
+  const bool under_way = p.state == State::running || p.state == State::paused;
+  ImGui::BeginDisabled(!under_way);
+  if (push_button("cancel###cancel sweep", false, {px(button_width), 0})) s.requests.sweep = SweepRequest::cancel;
+  ImGui::EndDisabled();
+  explain("Stops the sweep. Finished points are kept. Key Esc.");
+}
+
+void draw_bar(const SweepScene& s, ImVec2 at, float width) {
+  const SweepProgress& p = s.sweep().progress;
+  if (p.points == 0) return;
+  const float thick = px(6), bar = std::min(px(160), width / 3), y = at.y + (px(control_height) - thick) / 2;
+  const float share = static_cast<float>(p.done) / static_cast<float>(p.points);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({at.x, y}, {at.x + bar, y + thick}, colours().line, thick / 2);
+  if (p.done > 0)
+    list->AddRectFilled({at.x, y}, {at.x + std::max(thick, bar * share), y + thick},
+                        p.state == State::done ? colours().good : colours().accent, thick / 2);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::InvisibleButton("progress", {bar, px(control_height)});
+  explain("Finished points, of all in the plan. The time left is estimated from the points computed since the start.");
+  const float text_y = at.y + (px(control_height) - line_height(Face::mono_small)) / 2, text_x = at.x + bar + px(10);
+  const std::string text = fitted(Face::mono_small, progress_text(p), width - bar - px(10));
+  const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, colours().secondary, text) + px(12);
+  if (p.failed > 0 && end < at.x + width - px(80))
+    draw_text({end, text_y}, Face::mono_small, colours().bad,
+              fitted(Face::mono_small, fmt::format("{} failed", p.failed), at.x + width - end));
+}
+
+TableCell number_cell(const SweepCell& cell, double number) { return cell.count > 0 ? TableCell(number) : TableCell(); }
+
+/// The means and their spread; a column of errors where there are some.
+Table rows_table(const SweepTable& t) {
+  Table table;
+  for (const SweepValues& axis : t.axes) table.columns.push_back({.key = axis.key, .meaning = axis.title + "."});
+  table.columns.push_back({.key = "mean", .digits = 4, .meaning = "Mean over the seeds."});
+  table.columns.push_back({.key = "std", .digits = 3, .meaning = "Standard deviation over the seeds."});
+  table.columns.push_back({.key = "min", .digits = 4, .meaning = "The least of the seeds.", .minor = true});
+  table.columns.push_back({.key = "max", .digits = 4, .meaning = "The largest of the seeds.", .minor = true});
+  table.columns.push_back({.key = "n", .meaning = "Seeds that are computed."});
+  if (!t.errors.empty()) table.columns.push_back({.key = "error", .meaning = "The reason why there is no number."});
+  for (std::size_t i = 0; i < t.cells.size(); ++i) {
+    const SweepCell& c = t.cells[i];
+    auto& row = table.rows.emplace_back(1, t.axes[0].names[i / t.across()]);
+    if (t.axes.size() > 1) row.push_back(t.axes[1].names[i % t.across()]);
+    for (const double x : {c.mean, c.std, c.min, c.max}) row.push_back(number_cell(c, x));
+    row.push_back(table_cell(c.count));
+    if (!t.errors.empty()) row.push_back(c.error >= 0 ? t.errors[static_cast<std::size_t>(c.error)] : "");
+  }
+  return table;
+}
+
 }  // namespace
 
-void draw_sweep(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  if (!state.sweep) state.sweep = std::make_shared<SweepState>();
-  SweepState& m = *state.sweep;
-  refresh(m.drawing, input.sweep.table, session.sweep);
-  if (!(m.zoomed == session.sweep.first)) m.zoomed = session.sweep.first, m.zoom_from = m.zoom_to = 0;
+void draw_sweep(const Frame& frame) {
+  if (!frame.state.sweep) frame.state.sweep = std::make_shared<SweepState>();
+  SweepState& m = *frame.state.sweep;
+  refresh(m.drawing, frame.input.sweep.table, frame.session.sweep);
+  if (!(m.zoomed == frame.session.sweep.first)) m.zoomed = frame.session.sweep.first, m.zoom_from = m.zoom_to = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const SweepScene scene{session, input, m, colours, requests};
-  const SweepLayout at = layout(!session.sweep.second.key.empty());
+  const SweepScene scene{frame.session, frame.input, m, frame.requests};
+  const SweepLayout at = layout(!frame.session.sweep.second.key.empty());
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
   panel("Sweep picture", at.picture, still, [&] {
-    draw_edges(at.picture, colours, false);
+    draw_edges(at.picture, false);
     draw_sweep_head(scene);
     draw_sweep_picture(scene);
   });
   panel("Sweep rows", at.rows, still, [&] {
-    draw_edges(at.rows, colours, at.rows.min.x == at.picture.min.x);
+    draw_edges(at.rows, at.rows.min.x == at.picture.min.x);
     draw_sweep_rows(scene);
   });
+}
+
+SweepRequest next_request(const SweepProgress& p) {
+  const bool wrong = !p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty();
+  if (p.state == State::running) return SweepRequest::pause;
+  return p.state == State::done || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
+}
+
+void draw_sweep_head(const SweepScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
+  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
+  const std::string& remark = s.sweep().progress.remark;
+  draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? colours().secondary : colours().bad,
+            fitted(Face::label, remark.empty() ? words.sentence : remark, width));
+  ImGui::InvisibleButton("words", {width, px(44)});
+  explain(words.headline, remark.empty() ? words.sentence : remark);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(48)});
+  draw_buttons(s);
+  const float left = px(2 * button_width + 8 + 16);
+  draw_bar(s, {at.x + left, at.y + px(48)}, width - left);
+  take_room({at.x, at.y + px(48 + control_height + 4)}, {0, 0});
+}
+
+void draw_sweep_rows(const SweepScene& s) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (!s.state.drawing.table) {
+    wrapped(Face::label, "The table of all combinations: mean over seeds, standard deviation, least and largest value.", width);
+    return;
+  }
+  const SweepTable& t = *s.state.drawing.table;
+  if (s.state.rows_of != s.state.drawing.table) s.state.rows_of = s.state.drawing.table, s.state.rows = rows_table(t);
+  label(Face::label, colours().text, fitted(Face::label, t.measure, width));
+  const auto place = [&](std::size_t i) {
+    return SweepPlace{static_cast<int>(i / t.across()), static_cast<int>(i % t.across())};
+  };
+  std::optional<std::size_t> hovered;
+  const auto row = [&](std::size_t i) {
+    const SweepCell& c = t.cells[i];
+    return TableRow{.id = "row " + std::to_string(i),
+                    .meaning = c.error >= 0  ? t.errors[static_cast<std::size_t>(c.error)]
+                               : c.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z returns."
+                                             : "Not computed yet.",
+                    .formula = "",
+                    .chosen = s.state.pointed == place(i),
+                    .mark = {}};
+  };
+  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .bar = {}, .hovered = &hovered});
+  if (hovered) s.state.pointing = place(*hovered);
+  if (clicked && t.cells[*clicked].count > 0) s.requests.open_point = place(*clicked);
 }
 
 }  // namespace attoscope

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ui/frame/sweep_answer.h"
-#include "ui/session/sweep_plan.h"
+#include "ui/session/session.h"
 #include "ui/sweep/series.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -24,5 +25,15 @@ std::string place_text(const SweepTable& table, const SweepPlace& place);
 
 /// The experiment in one line, without the plan's parameters: "flash2 hw against three_pass base_eager, bf16, N 1024, ..."
 std::string fixed_text(const Experiment& experiment, const SweepPlan& plan);
+
+/// Notation of values: "16,32,64", "16:64:16", "16:64:x2".
+enum class ValueForm { list, linear, doubling };
+ValueForm form_of(std::string_view values);
+
+/// The same first and last value in another notation; a list holds all of `values`. For a range the values must be numbers.
+std::string in_form(ValueForm form, const std::vector<std::string>& values);
+
+/// A list without one of its values.
+std::string without(const std::vector<std::string>& values, std::size_t removed);
 
 }  // namespace attoscope

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "imgui.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
@@ -59,11 +58,11 @@ void edit_policy(const MethodColumn& c) {
   ImGui::EndCombo();
 }
 
-void edit_delta_from(const MethodColumn& c, const Palette& colours) {
+void edit_delta_from(const MethodColumn& c) {
   DeltaFrom& from = c.method.gradient.delta_from;
   const bool output = from == DeltaFrom::output;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.text);
-  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", colours, false, {c.width, px(field_height)}))
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().text);
+  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(field_height)}))
     from = output ? DeltaFrom::probabilities : DeltaFrom::output;
   ImGui::PopStyleColor();
   explain(
@@ -79,7 +78,7 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const std::string text(name(step)), what(info(step).what);
     ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});
-    draw_text({at.x, at.y + (px(step_height - 2) - line_height(Face::mono)) / 2}, Face::mono, s.colours.text, text);
+    draw_text({at.x, at.y + (px(step_height - 2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, text);
     explain("Backward pass: " + what + ".", "FlashAttention-2 (arXiv 2307.08691), Algorithm 2");
     for (const MethodColumn& c : columns) {
       const GradPolicy& nearest = nearest_policy(c.method.gradient);
@@ -89,7 +88,7 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
       edit_rounding(c.method.gradient[step],
                     {text, c.colour, c.left, c.width, px(step_height), nearest.name, nearest.precision[step], false,
                      text + " of " + c.id + "'s backward pass: " + what + ". "},
-                    c.method.format, s.colours, s.state.typed_format);
+                    c.method.format, s.state.typed_format);
       ImGui::PopID();
       ImGui::PopID();
     }
@@ -135,9 +134,9 @@ void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 ce
   const float gap = cell.x > px(8) ? px(2) : 1;
   for (int i = 0; i < shape.layers * shape.heads; ++i) {
     const ImVec2 from{at.x + static_cast<float>(i % shape.heads) * cell.x, at.y + static_cast<float>(i / shape.heads) * cell.y};
-    const Colour fill = is_exact[static_cast<std::size_t>(i)] ? c.colour : s.colours.raised;
+    const Colour fill = is_exact[static_cast<std::size_t>(i)] ? c.colour : colours().raised;
     list->AddRectFilled(from, {from.x + cell.x - gap, from.y + cell.y - gap},
-                        i == under ? mixed(fill, s.colours.text, 0.2f) : fill, px(2));
+                        i == under ? mixed(fill, colours().text, 0.2f) : fill, px(2));
   }
 }
 
@@ -170,12 +169,10 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
 void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   constexpr std::array rows{"backward", "delta from"};
-  method_rows(s, columns, rows,
-              [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c, s.colours); });
+  method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c); });
   const float width = columns[1].left + columns[1].width - from.x;
   bool& open = s.state.shows_gradient;
-  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", s.colours, false,
-                  {width, px(field_height)}))
+  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false, {width, px(field_height)}))
     open = !open;
   explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
   ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(row_height) + px(2)});
@@ -186,7 +183,7 @@ void edit_exact_heads(const TrainScene& s, const std::array<MethodColumn, 2>& co
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int layers = s.plan().model.layers;
   const float row = std::floor(layers > 4 ? px(9) : px(14));
-  draw_text({at.x, at.y}, Face::label, s.colours.secondary, "exact heads");
+  draw_text({at.x, at.y}, Face::label, colours().secondary, "exact heads");
   for (const MethodColumn& c : columns) {
     ImGui::SetCursorScreenPos({c.left, at.y});
     edit_heads(s, c, row);

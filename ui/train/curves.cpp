@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "imgui.h"
 #include "implot.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
@@ -42,19 +41,19 @@ void pick_measure(const char* id, const std::array<std::string_view, N>& names, 
 }
 
 /// A toggle on the line of the previous item.
-void beside(const char* text, bool& on, bool possible, const TrainScene& s, const std::string& what) {
+void beside(const char* text, bool& on, bool possible, const std::string& what) {
   ImGui::SameLine(0, px(8));
   ImGui::BeginDisabled(!possible);
-  toggle(text, s.colours, on);
+  toggle(text, on);
   ImGui::EndDisabled();
   explain(what);
 }
 
 /// A text at the right of a plot's title, if there is room.
-void draw_aside(const Box& box, const std::string& text, const Palette& colours) {
+void draw_aside(const Box& box, const std::string& text) {
   const float left = ImGui::GetItemRectMax().x + px(12), room = box.max.x - left;
   if (room > px(40))
-    draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours.faint,
+    draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours().faint,
               fitted(Face::small, text, room), 1);
 }
 
@@ -72,17 +71,16 @@ void deviation_title(const TrainScene& s, const Box& box) {
   pick_measure("##measure", train_measure_names, look.measure, "The measure of the distance between two models' weights.");
   const int unit = reference_of(r, look.measure, look.tensor);
   const std::string unit_name = unit >= 0 ? r.pairs[static_cast<std::size_t>(unit)].pair.name : "";
-  beside("relative", look.relative, is_size(look.measure) && unit >= 0, s,
+  beside("relative", look.relative, is_size(look.measure) && unit >= 0,
          unit >= 0 ? "Divides every curve by '" + unit_name + "' at the same step, which is then 1."
                    : "There is nothing to divide by: the kind 'bands' trains references.");
-  beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
+  beside("log", look.log_y, is_size(look.measure), "A logarithmic axis.");
   ImGui::SameLine(0, px(8));
   ImGui::BeginDisabled(!(s.state.zoom1 > s.state.zoom0));
-  if (push_button("all steps###all steps", s.colours)) s.state.zoom0 = s.state.zoom1 = 0;
+  if (push_button("all steps###all steps")) s.state.zoom0 = s.state.zoom1 = 0;
   ImGui::EndDisabled();
   explain("Shows all steps. The wheel zooms the plots, a drag moves them; a double click shows all, too.");
-  draw_aside(box, s.state.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look),
-             s.colours);
+  draw_aside(box, s.state.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look));
 }
 
 void runs_title(const TrainScene& s, const Box& box) {
@@ -90,16 +88,15 @@ void runs_title(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(box.min);
   pick_measure("##of runs", run_measure_names, look.of_runs, "A number of each model by itself.");
   ImGui::PushID("runs");
-  beside("log", look.log_runs, true, s, "A logarithmic axis.");
+  beside("log", look.log_runs, true, "A logarithmic axis.");
   ImGui::PopID();
   if (is_of_heads(look.of_runs)) {
-    beside("worst head", look.worst, true, s,
+    beside("worst head", look.worst, true,
            "At every step the head with the largest magnitude, instead of the one chosen in the table of heads.");
-    draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head),
-               s.colours);
+    draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head));
   } else {
     const std::string runs = runs_text(*s.record());
-    draw_aside(box, runs.empty() ? text_of(look.of_runs).unit : runs, s.colours);
+    draw_aside(box, runs.empty() ? text_of(look.of_runs).unit : runs);
   }
 }
 
@@ -131,18 +128,18 @@ std::vector<Series> pale_curves(const TrainPanelState& m, const StepPlot& plot) 
 /// Vertical lines at forks, stopped runs, the picked step and the step under the mouse, and marks at the bottom.
 void draw_marks(const TrainScene& s, std::span<const double> marks) {
   const TrainRecord& r = *s.record();
-  for (const Fork& f : r.forks) draw_vertical(f.step, s.colours.secondary, 1, "fork");
+  for (const Fork& f : r.forks) draw_vertical(f.step, colours().secondary, 1, "fork");
   for (const TrainBranch& b : s.state.branches.left)
-    if (!b.fork) draw_vertical(b.from, s.colours.faint, 1, "back");
+    if (!b.fork) draw_vertical(b.from, colours().faint, 1, "back");
   for (const RunRecord& run : r.runs)
     if (!run.stopped.empty())
-      draw_vertical(run.steps.empty() ? 0 : run.steps.back().step, s.colours.bad, 1, run.run.name + " stopped");
+      draw_vertical(run.steps.empty() ? 0 : run.steps.back().step, colours().bad, 1, run.run.name + " stopped");
   draw_picked(s);
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y, half = px(3);
   for (const double step : marks) {
     const float x = ImPlot::PlotToPixels(step, ImPlot::GetPlotLimits().Y.Min).x;
-    list->AddTriangleFilled({x, bottom - px(6)}, {x - half, bottom}, {x + half, bottom}, s.colours.bad);
+    list->AddTriangleFilled({x, bottom - px(6)}, {x - half, bottom}, {x + half, bottom}, colours().bad);
   }
 }
 
@@ -169,57 +166,59 @@ std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int ste
   const std::size_t noted = std::min(read.size(), most_noted);
   std::size_t widest = 0;
   for (std::size_t k = 0; k < noted; ++k) widest = std::max(widest, plot.panel.series[read[k].i].label.size());
-  std::vector<NoteLine> lines{{s.colours.text, fmt::format("step {}", step)}};
+  std::vector<NoteLine> lines{{colours().text, fmt::format("step {}", step)}};
   for (std::size_t k = 0; k < noted; ++k) {
     const Series& curve = plot.panel.series[read[k].i];
-    lines.push_back({ink_colour(curve.ink, s.colours),
+    lines.push_back({ink_colour(curve.ink),
                      fmt::format("{:{}}  {:>9}  {}", curve.label, widest, value_text(read[k].value, 4), read[k].band)});
   }
-  if (read.size() > noted) lines.push_back({s.colours.faint, fmt::format("and {} more", read.size() - noted)});
+  if (read.size() > noted) lines.push_back({colours().faint, fmt::format("and {} more", read.size() - noted)});
   for (const Fork& f : s.record()->forks)
-    if (f.step == step) lines.push_back({s.colours.secondary, "fork: " + f.sentence});
+    if (f.step == step) lines.push_back({colours().secondary, "fork: " + f.sentence});
   for (const RunRecord& run : s.record()->runs)
     if (!run.stopped.empty() && !run.steps.empty() && std::abs(run.steps.back().step - step) <= s.record()->plan.measure_every)
-      lines.push_back({s.colours.bad, run.stopped.size() > 90 ? run.stopped.substr(0, 90) + "…" : run.stopped});
+      lines.push_back({colours().bad, run.stopped.size() > 90 ? run.stopped.substr(0, 90) + "…" : run.stopped});
   return lines;
 }
 
-void list_all(const TrainScene& s, const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
+void list_all(const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
   const std::string popup = std::string("curves of ") + plot.id;
   ImGui::SetCursorScreenPos(at);
-  if (push_button(fmt::format("+ {} …###all curves", plot.panel.series.size() - named).c_str(), s.colours, false,
-                  {width, px(16)}))
+  if (push_button(fmt::format("+ {} …###all curves", plot.panel.series.size() - named).c_str(), false, {width, px(16)}))
     ImGui::OpenPopup(popup.c_str());
   explain("All curves, by name.");
   ImGui::SetNextWindowSizeConstraints({px(200), 0}, {px(420), px(460)});
   if (!ImGui::BeginPopup(popup.c_str())) return;
   for (std::size_t i = 0; i < plot.panel.series.size() && i < 64; ++i) {
     bool shown = is_shown(plot.hidden, i);
-    if (toggle(plot.panel.series[i].label.c_str(), s.colours, shown, px(240))) plot.hidden ^= std::uint64_t{1} << i;
+    if (toggle(plot.panel.series[i].label.c_str(), shown, px(240))) plot.hidden ^= std::uint64_t{1} << i;
     explain("Shows or hides this curve.");
   }
   ImGui::EndPopup();
 }
 
 /// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
-void draw_legend_of(const TrainScene& s, const StepPlot& plot, ImVec2 at, float width) {
+void draw_legend_of(const StepPlot& plot, ImVec2 at, float width) {
   constexpr std::size_t most_named = 7;
   const bool many = plot.panel.series.size() > most_named + 1;
   const float more = px(64);
   std::vector<LegendName> names;
   for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i)
-    names.push_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i), s.colours));
-  const int clicked = draw_legend(at, many ? width - more - px(8) : width, names, s.colours);
+    names.push_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i)));
+  const int clicked = draw_legend(at, many ? width - more - px(8) : width, names);
   if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
   if (!many) return;
   ImGui::PushID(plot.id);
-  list_all(s, plot, {at.x + width - more, at.y}, more, most_named);
+  list_all(plot, {at.x + width - more, at.y}, more, most_named);
   ImGui::PopID();
 }
 
+/// True if the curves' ends have room for their names.
+bool names_fit() { return ImGui::GetWindowWidth() >= px(800); }
+
 /// Legend and plot below the title; the mouse reads and picks a step.
 void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
-  draw_legend_of(s, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+  draw_legend_of(plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
   const ImVec2 at{box.min.x, box.min.y + px(title_height + legend_height + 6)};
   ImGui::SetCursorScreenPos(at);
   plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;
@@ -227,22 +226,22 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   const std::vector<Series> pale = pale_curves(s.state, plot);
   PanelLook look = step_look(s.state, plot.id);
   look.hidden = plot.hidden, look.pale = pale;
-  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3); };
+  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3) + (names_fit() ? " " + curve.label : ""); };
   look.above = [&] { draw_marks(s, plot.marks); };
-  const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y}, s.colours);
+  const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y});
   const bool empty = std::ranges::none_of(
       plot.panel.series, [](const Series& c) { return std::ranges::any_of(c.y, [](double y) { return std::isfinite(y); }); });
   const std::string why = empty ? "Nothing that can be drawn was measured yet." : plot.nothing;
-  draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, s.colours.faint,
+  draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint,
             fitted(Face::label, why, mouse.to.x - mouse.from.x - px(16)), 0.5f);
   if (const int step = point_at_step(s, mouse, plot.panel); step >= 0)
-    draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, step), s.colours);
+    draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, step));
 }
 
 }  // namespace
 
 PanelLook step_look(TrainPanelState& m, const char* id) {
-  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(68)};
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(names_fit() ? 156 : 68)};
 }
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {
@@ -255,8 +254,8 @@ int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePane
 }
 
 void draw_picked(const TrainScene& s) {
-  if (s.look().step >= 0) draw_vertical(s.look().step, s.colours.text, 1.2f);
-  if (s.state.pointed && *s.state.pointed != s.look().step) draw_vertical(*s.state.pointed, faded(s.colours.text, 0.4f), 1);
+  if (s.look().step >= 0) draw_vertical(s.look().step, colours().text, 1.2f);
+  if (s.state.pointed && *s.state.pointed != s.look().step) draw_vertical(*s.state.pointed, faded(colours().text, 0.4f), 1);
 }
 
 void draw_train_deviation(const TrainScene& s, const Box& box) {
@@ -269,7 +268,7 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
   if (zero) plot.nothing = d.pairs.series[0].label + " is exactly 0 at every step.";
   draw_plot(s, plot, box);
   offer_export({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view,
-               s.colours, s.requests);
+               s.requests);
 }
 
 void draw_train_runs(const TrainScene& s, const Box& box) {
@@ -279,7 +278,7 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
   draw_plot(s, {"runs", d.runs, &TrainDrawing::runs, s.look().hidden_runs, s.look().log_runs, d.skipped}, box);
   offer_export(
       {Plot::train_runs, "runs", box.min, box.max, [&] { return is_of_heads(s.look().of_runs) ? health_csv(r) : runs_csv(r); }},
-      s.session.view, s.colours, s.requests);
+      s.session.view, s.requests);
 }
 
 }  // namespace attoscope

@@ -33,7 +33,7 @@ const char* run_text(const TrainView& train) {
 void request_button(const TrainScene& s, const char* text, float width, bool possible, const TrainRequest& request,
                     const std::string& what, bool lit = false) {
   ImGui::BeginDisabled(!possible);
-  if (push_button(text, s.colours, lit && possible, {width, 0})) s.requests.train = request;
+  if (push_button(text, lit && possible, {width, 0})) s.requests.train = request;
   ImGui::EndDisabled();
   explain(what);
   ImGui::SameLine(0, px(8));
@@ -74,7 +74,7 @@ void checkpoint_popup(const TrainScene& s) {
   std::string& typed = s.state.typed_checkpoint;
   const bool can_ask = s.input.sessions.has_dialogs, named = can_ask || !typed.empty();
   constexpr float width = 360;
-  label(Face::section, s.colours.faint, "CHECKPOINT");
+  label(Face::section, colours().faint, "CHECKPOINT");
   {
     const WithField f(Face::mono);
     ImGui::SetNextItemWidth(px(width));
@@ -83,7 +83,7 @@ void checkpoint_popup(const TrainScene& s) {
   explain(std::string("The path of the checkpoint.") + (can_ask ? " If it is empty, a file dialog opens." : ""));
   const auto button = [&](const char* text, bool possible, const TrainRequest& request, const char* what) {
     ImGui::BeginDisabled(!possible);
-    if (push_button(text, s.colours, false, {px((width - 8) / 2), 0})) {
+    if (push_button(text, false, {px((width - 8) / 2), 0})) {
       s.requests.train = request;
       ImGui::CloseCurrentPopup();
     }
@@ -100,12 +100,11 @@ void checkpoint_popup(const TrainScene& s) {
 }
 
 void checkpoint_button(const TrainScene& s, float unit) {
-  if (push_button("checkpoint###checkpoint", s.colours, !s.progress().left_over.empty() && s.record() == nullptr,
-                  {unit * 92, 0}))
+  if (push_button("checkpoint###checkpoint", !s.progress().left_over.empty() && s.record() == nullptr, {unit * 92, 0}))
     ImGui::OpenPopup("checkpoints");
   explain("Saves what is trained to a file, or opens one." +
           (s.progress().left_over.empty() ? std::string() : " The previous window left an unsaved training."));
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
   if (ImGui::BeginPopup("checkpoints")) {
     checkpoint_popup(s);
     ImGui::EndPopup();
@@ -120,15 +119,15 @@ struct Notice {
 };
 Notice notice_of(const TrainScene& s, const TrainWords& words) {
   const TrainProgress& p = s.progress();
-  if (!p.remark.empty()) return {p.remark, s.colours.bad};
+  if (!p.remark.empty()) return {p.remark, colours().bad};
   if (p.stale && s.record() != nullptr) {
     const int kept = kept_step(p, s.look());
     const std::string fork = !p.forkable.empty() ? p.forkable
                              : kept >= 0         ? fmt::format("or go on from step {} under it (fork).", kept)
                                                  : "no state is kept to fork from.";
-    return {"The plan changed: run anew, " + fork, s.colours.accent};
+    return {"The plan changed: run anew, " + fork, colours().accent};
   }
-  return {words.sentence, words.bad ? s.colours.bad : s.colours.secondary};
+  return {words.sentence, words.bad ? colours().bad : colours().secondary};
 }
 
 /// "trained on cpu avx512, 2 threads", with the remark of the record.
@@ -143,10 +142,10 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   const float thick = px(6), height = px(18), y = at.y + (height - thick) / 2, all = static_cast<float>(std::max(1, p.steps));
   const auto x_of = [&](int step) { return at.x + std::clamp(static_cast<float>(step) / all, 0.0f, 1.0f) * width; };
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_bar({at.x, y}, width, thick, static_cast<double>(p.step) / static_cast<double>(all), s.colours);
+  draw_bar({at.x, y}, width, thick, static_cast<double>(p.step) / static_cast<double>(all));
   for (const int kept : p.kept)
     list->AddLine({x_of(kept), at.y + px(1)}, {x_of(kept), at.y + height - px(1)},
-                  kept == kept_step(p, s.look()) ? s.colours.text : s.colours.faint, px(1.4f));
+                  kept == kept_step(p, s.look()) ? colours().text : colours().faint, px(1.4f));
   ImGui::SetCursorScreenPos(at);
   const bool pressed = ImGui::InvisibleButton("kept steps", {width, height});
   const bool hot = ImGui::IsItemHovered();
@@ -155,7 +154,7 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   if (!hot || p.kept.empty()) return;
   const float mouse = ImGui::GetIO().MousePos.x;
   const int nearest = *std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
-  list->AddCircle({x_of(nearest), at.y + height / 2}, px(6), s.colours.text, 0, px(1.4f));
+  list->AddCircle({x_of(nearest), at.y + height / 2}, px(6), colours().text, 0, px(1.4f));
   if (pressed) s.look().step = nearest;
 }
 
@@ -165,7 +164,7 @@ void draw_progress_line(const TrainScene& s, ImVec2 at, float width) {
   if (p.state == State::running && p.seconds_left >= 0) text.append(", ").append(time_left(p.seconds_left));
   if (p.state == State::paused) text += ", paused";
   const float reserved = std::min(width * 0.6f, px(316));
-  draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.secondary,
+  draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().secondary,
             fitted(Face::mono_small, text, reserved), 1);
   draw_steps_line(s, at, width - reserved - px(8));
 }
@@ -194,7 +193,7 @@ void draw_train_head(const TrainScene& s) {
   const Notice notice = notice_of(s, words);
   const bool fits = text_width(Face::headline, words.headline) <= width;
   const std::string headline = fits ? words.headline : words.headline.substr(0, words.headline.find(", "));
-  draw_text(at, Face::headline, words.bad ? s.colours.bad : s.colours.text, fitted(Face::headline, headline, width));
+  draw_text(at, Face::headline, words.bad ? colours().bad : colours().text, fitted(Face::headline, headline, width));
   draw_text({at.x, at.y + px(26)}, Face::label, notice.colour, fitted(Face::label, notice.text, width));
   ImGui::InvisibleButton("words", {width, px(44)});
   explain(words.headline, notice.text);
@@ -204,8 +203,7 @@ void draw_train_head(const TrainScene& s) {
   kept_buttons(s, unit);
   checkpoint_button(s, unit);
   draw_progress_line(s, {at.x, at.y + px(50 + control_height + 8)}, width);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(50 + control_height + 8 + 18 + 6)});
-  ImGui::Dummy({0, 0});
+  take_room({at.x, at.y + px(50 + control_height + 8 + 18 + 6)}, {0, 0});
 }
 
 void draw_train_invitation(const TrainScene& s, const Box& box) {
@@ -217,7 +215,7 @@ void draw_train_invitation(const TrainScene& s, const Box& box) {
                                     "trained, and you can pause, go back and fork at any time.";
   ImGui::SetCursorScreenPos({middle - width / 2, top});
   ImGui::BeginGroup();
-  wrapped(Face::label, s.colours.secondary, text, width);
+  wrapped(Face::label, colours().secondary, text, width);
   ImGui::EndGroup();
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "imgui.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
@@ -21,12 +20,12 @@ namespace {
 constexpr float row_height = 23, field_height = 21;
 
 /// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
-struct Asked {
+struct TrainingContext {
   PanelInput input;
   Experiment experiment;
 };
-Asked asked() {
-  Asked a;
+TrainingContext asked() {
+  TrainingContext a;
   a.input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
   return a;
 }
@@ -57,7 +56,7 @@ void edit_main_format(const MethodColumn& c) {
 /// The rounding of what an update stores.
 void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, Rounding& rounding, const char* what) {
   edit_rounding(rounding, {name, c.colour, c.left, c.width, px(field_height), "fp32", Rounding{}, false, what}, c.method.format,
-                s.colours, s.state.typed_format);
+                s.state.typed_format);
 }
 
 /// A change of the forward pass; the backward pass follows while it is the usual one.
@@ -87,28 +86,28 @@ void exchange_buttons(const TrainScene& s, float width) {
   const float half = (width - px(8)) / 2;
   const bool possible = is_emulated(e.a.algorithm) && is_emulated(e.b.algorithm);
   ImGui::BeginDisabled(!possible);
-  if (push_button("take from Explore###take methods", s.colours, false, {half, 0})) take_from_explore(s.plan(), e);
+  if (push_button("take from Explore###take methods", false, {half, 0})) take_from_explore(s.plan(), e);
   ImGui::EndDisabled();
   explain(possible ? "Takes a, b and the main format from Explore; each backward pass becomes the usual one of its method."
                    : "Explore shows a method that is not emulated, so it cannot be used for training.");
   ImGui::SameLine(0, px(8));
-  if (push_button("give to Explore###give methods", s.colours, false, {half, 0})) give_to_explore(s.plan(), e);
+  if (push_button("give to Explore###give methods", false, {half, 0})) give_to_explore(s.plan(), e);
   explain("Gives these methods and a's main format to Explore, where each step of the forward pass can be changed.");
 }
 
 }  // namespace
 
-void method_row(ImVec2 at, float height, const char* name, const Palette& colours) {
-  draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours.secondary, name);
+void method_row(ImVec2 at, float height, const char* name) {
+  draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, name);
 }
 
-void method_rows(const TrainScene& s, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
+void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
   for (std::size_t row = 0; row < names.size(); ++row, at.y += px(row_height)) {
     const WithField f(Face::mono_small, field_height);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    method_row(at, field_height, names[row], s.colours);
+    method_row(at, field_height, names[row]);
     for (const MethodColumn& c : columns) {
       ImGui::SetCursorScreenPos({c.left, at.y});
       ImGui::PushID(c.id);
@@ -121,22 +120,21 @@ void method_rows(const TrainScene& s, const std::array<MethodColumn, 2>& columns
 }
 
 void edit_train_methods(const TrainScene& s, float width) {
-  section(s.colours, "ATTENTION OF A, B");
+  section("ATTENTION OF A, B");
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float gap = px(6), names = px(84), column = std::floor((width - names - gap) / 2);
   const std::array<MethodColumn, 2> columns{
-      MethodColumn{"a", s.plan().a, s.colours.a, from.x + width - 2 * column - gap, column},
-      MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
-  Asked a = asked();
+      MethodColumn{"a", s.plan().a, colours().a, from.x + width - 2 * column - gap, column},
+      MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
+  TrainingContext a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
-  method_rows(s, columns, rows, [&](std::size_t row, const MethodColumn& c) {
+  method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
-      edit_forward(c.method,
-                   [&] { return edit_algorithm(c.method.method, a.experiment, a.input, s.colours, c.colour, c.width); });
-    if (row == 2) edit_method_options(c.method.method, c.method.format, s.colours, c.width, px(field_height));
+      edit_forward(c.method, [&] { return edit_algorithm(c.method.method, a.experiment, a.input, c.colour, c.width); });
+    if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(field_height));
     if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
-    if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, s.colours, c.colour, c.width);
+    if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, c.colour, c.width);
     if (row == 5) edit_stored(s, c, rows[row], c.method.weights, "The weights, as an update stores them. Exact is fp32. ");
     if (row == 6)
       edit_stored(s, c, rows[row], c.method.optimiser, "AdamW's two moments, as an update stores them. Exact is fp32. ");

@@ -3,29 +3,65 @@
 
 #include <array>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
+#include "ui/frame/frame.h"
 #include "ui/frame/train_answer.h"
-#include "ui/frame/ui_state.h"
-#include "ui/picture/colour_bar.h"
-#include "ui/session/session.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/series.h"
-#include "ui/train/train_state.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
+
+/// The part of an earlier record that is no longer in the present one.
+struct TrainBranch {
+  std::shared_ptr<const TrainRecord> record;
+  int from = 0;       ///< it left the present one after this step
+  bool fork = false;  ///< true: a fork under another plan; false: a return to a kept step
+  TrainDrawing drawing{};
+};
+
+/// The branches of the training on show, oldest first.
+struct TrainBranches {
+  static constexpr std::size_t most = 4;
+
+  std::shared_ptr<const TrainRecord> seen;  ///< the newest record
+  bool begins_anew = false;                 ///< the first step was requested: the next record is another training
+  std::vector<TrainBranch> left;
+};
+
+/// The last step that `before` and `now` share if `now` abandoned later ones of `before`; else, or for another training, -1.
+int left_after(const TrainRecord& before, const TrainRecord& now);
+
+/// Updates the branches for a new record. True if it is that of another training.
+bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& now);
+
+struct TrainPanelState {
+  TrainDrawing drawing;
+  TrainBranches branches;
+  CellPicture picture;                                ///< of the weights
+  std::shared_ptr<const TrainRecord> picture_record;  ///< the record, gap, look and steps of `picture`
+  std::shared_ptr<const WeightGap> picture_gap;
+  TrainLook picture_look{};
+  double picture_x0 = 0, picture_x1 = 0;
+  std::optional<int> pointed, pointing;  ///< the step under the mouse in the frame before, and in this one
+  double zoom0 = 0, zoom1 = 0;           ///< the steps that are shown; both 0: all
+  bool shows_numbers = false;            ///< numbers in place of the plan, in a narrow window
+  bool shows_gradient = false;           ///< the steps of the backward pass
+  std::string typed_format, typed_text, typed_checkpoint;
+};
 
 /// The data that a panel draws and changes.
 struct TrainScene {
   Session& session;
   const PanelInput& input;
   TrainPanelState& state;
-  const Palette& colours;
   Requests& requests;
 
   TrainPlan& plan() const { return session.train; }
@@ -50,9 +86,9 @@ void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& c
 /// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
 void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
 /// Draws the name of a row; its columns follow at the same y.
-void method_row(ImVec2 at, float height, const char* name, const Palette& colours);
+void method_row(ImVec2 at, float height, const char* name);
 /// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
-void method_rows(const TrainScene& scene, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
+void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit);
 /// The part of the plan that `TrainProgress::wrong` is about.
 enum class PlanPart { kind, methods, model, recipe, text };
@@ -94,6 +130,6 @@ TrainRequest::Act next_train_act(const TrainView& train);
 int kept_step(const TrainProgress& progress, const TrainLook& look);
 
 /// Plan, curves, picture of the weights and numbers, between the bars.
-void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+void draw_train(const Frame& frame);
 
 }  // namespace attoscope

@@ -6,12 +6,10 @@
 #include <limits>
 #include <vector>
 
-#include "imgui.h"
 #include "implot.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -149,7 +147,7 @@ void pick_tensor(const TrainScene& s, float width) {
   for (std::size_t t = 0; t < all.size(); ++t) {
     if (all[t].layer != layer) {
       layer = all[t].layer;
-      label(Face::section, s.colours.faint, layer >= 0 ? "LAYER " + std::to_string(layer) : "BEHIND THE LAYERS");
+      label(Face::section, colours().faint, layer >= 0 ? "LAYER " + std::to_string(layer) : "BEHIND THE LAYERS");
     }
     if (ImGui::Selectable((all[t].name + "###tensor " + std::to_string(t)).c_str(), static_cast<int>(t) == s.look().tensor))
       s.look().tensor = static_cast<int>(t);
@@ -162,7 +160,7 @@ void draw_title(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(box.min);
   const float width = box.max.x - box.min.x, kind = px(150), rest = width - kind - px(16),
               tensor = std::min(px(180), rest * 0.55f);
-  segmented("picture", s.colours, pictures, s.look().picture, kind);
+  segmented("picture", pictures, s.look().picture, kind);
   ImGui::SameLine(0, px(8));
   pick_tensor(s, tensor);
   ImGui::SameLine(0, px(8));
@@ -170,10 +168,9 @@ void draw_title(const TrainScene& s, const Box& box) {
 }
 
 /// The number under the mouse.
-void read_out(const TrainScene& s, const Box& map, const std::string& where, double value) {
+void read_out(const Box& map, const std::string& where, double value) {
   draw_note(map, ImGui::GetIO().MousePos,
-            std::array{NoteLine{s.colours.text, where}, NoteLine{s.colours.secondary, "|ΔW| " + scientific(value, 4)}},
-            s.colours);
+            std::array{NoteLine{colours().text, where}, NoteLine{colours().secondary, "|ΔW| " + scientific(value, 4)}});
 }
 
 /// The name of the picture's row under the mouse: rows of the tensor, or a tensor.
@@ -195,7 +192,7 @@ void point_at_steps(const TrainScene& s, const PanelMouse& mouse, const PairReco
   const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
   const double share = std::clamp(1 - mouse.y, 0.0, 0.9999);
   if (!values.empty())
-    read_out(s, {mouse.from, mouse.to}, fmt::format("step {}, ", point->step) + row_text(s, share),
+    read_out({mouse.from, mouse.to}, fmt::format("step {}, ", point->step) + row_text(s, share),
              static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
 }
 
@@ -204,7 +201,7 @@ void point_at_cell(const TrainScene& s, const PanelMouse& mouse) {
   if (!mouse.over || p.values.empty()) return;
   const int row = std::clamp(static_cast<int>((1 - mouse.y) * p.rows), 0, p.rows - 1),
             col = std::clamp(static_cast<int>(mouse.x), 0, p.cols - 1);
-  read_out(s, {mouse.from, mouse.to}, fmt::format("row {}, column {}", row, col),
+  read_out({mouse.from, mouse.to}, fmt::format("row {}, column {}", row, col),
            static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
 }
 
@@ -225,12 +222,12 @@ void draw_names(const TrainScene& s, const PanelMouse& mouse, bool matrix) {
       has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows)
                     : s.record()->parameters.tensors.size();
   const float line = line_height(Face::mono_small);
-  draw_text({mouse.from.x - px(6), mouse.from.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
-  draw_text({mouse.from.x - px(6), mouse.to.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
+  draw_text({mouse.from.x - px(6), mouse.from.y - px(1)}, Face::mono_small, colours().faint, "0", 1);
+  draw_text({mouse.from.x - px(6), mouse.to.y - line}, Face::mono_small, colours().faint, std::to_string(rows - 1), 1);
   const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.state.picture_gap->step)
                            : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
                                            : "largest |ΔW| of each tensor, in the order of the table, steps as above";
-  draw_text({mouse.from.x, mouse.to.y + px(18)}, Face::small, s.colours.faint,
+  draw_text({mouse.from.x, mouse.to.y + px(18)}, Face::small, colours().faint,
             fitted(Face::small, what, mouse.to.x - mouse.from.x));
 }
 
@@ -264,19 +261,18 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   if (!empty) look.behind = [&] { paint(s, how); };
   if (!empty && !matrix) look.above = [&] { draw_picked(s); };
   ImGui::SetCursorScreenPos(at);
-  const PanelMouse mouse = draw_panel(panel, look, size, s.colours);
+  const PanelMouse mouse = draw_panel(panel, look, size);
   if (empty) {
     const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one."
                                                 : "The picture appears with the first measured step.";
-    draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, s.colours.faint,
+    draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint,
               fitted(Face::label, text, mouse.to.x - mouse.from.x), 0.5f);
     return;
   }
-  draw_colour_bar({{mouse.to.x + px(8), mouse.from.y}, {mouse.to.x + px(18), mouse.to.y}}, how, p, s.colours);
+  draw_colour_bar({{mouse.to.x + px(8), mouse.from.y}, {mouse.to.x + px(18), mouse.to.y}}, how, p);
   draw_names(s, mouse, matrix);
   matrix ? point_at_cell(s, mouse) : point_at_steps(s, mouse, *pair);
-  offer_export({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours,
-               s.requests);
+  offer_export({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.requests);
 }
 
 }  // namespace attoscope

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/train/plan/plan_settings.h"
-#include "ui/session/train_look.h"
+#include "ui/session/session.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"
@@ -46,7 +45,7 @@ void edit_exact(const TrainScene& s) {
   TrainPlan& plan = s.plan();
   const std::size_t others = other_runs(plan);
   ImGui::BeginDisabled(!may_add_exact(plan.kind));
-  toggle("exact attention too", s.colours, plan.with_exact);
+  toggle("exact attention too", plan.with_exact);
   ImGui::EndDisabled();
   explain(
       fmt::format("Trains one more model, b with exact attention, and compares a and b with it: a − exact is what a's "
@@ -63,31 +62,31 @@ std::string runs_text(const TrainPlan& plan) {
 
 void edit_kind(const TrainScene& s, float width) {
   TrainPlan& plan = s.plan();
-  segmented("kind", s.colours, kinds, plan.kind, width);
-  if (plan.kind == TrainKind::bisect) segmented("bisect", s.colours, pieces, plan.bisect, width);
+  segmented("kind", kinds, plan.kind, width);
+  if (plan.kind == TrainKind::bisect) segmented("bisect", pieces, plan.bisect, width);
   if (may_add_exact(plan.kind)) edit_exact(s);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
-  wrapped(Face::small, s.colours.secondary, kind_words(plan.kind), width);
+  wrapped(Face::small, colours().secondary, kind_words(plan.kind), width);
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(1)});
-  label(Face::mono_small, s.colours.faint, runs_text(plan));
+  label(Face::mono_small, colours().faint, runs_text(plan));
   complain(s, PlanPart::kind, width);
 }
 
 void edit_model(const TrainScene& s, float width) {
   ModelShape& m = s.plan().model;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  slider({"layers", 1, max_layers, 1, max_layers}, s.colours, m.layers);
+  slider({"layers", 1, max_layers, 1, max_layers}, m.layers);
   explain("Blocks of attention and MLP.");
-  slider({"width", 32, max_width, 8, max_width, true}, s.colours, m.width);
+  slider({"width", 32, max_width, 8, max_width, true}, m.width);
   explain("Numbers per character in the residual stream; the MLP is four times as wide. A multiple of the heads.",
           "d = width / heads");
-  slider({"heads", 1, max_heads, 1, max_heads, true}, s.colours, m.heads);
+  slider({"heads", 1, max_heads, 1, max_heads, true}, m.heads);
   explain("Heads of attention in every layer.", fmt::format("d = {} / {}", m.width, m.heads));
-  slider({"context", 16, max_context, 8, max_context, true}, s.colours, m.context);
+  slider({"context", 16, max_context, 8, max_context, true}, m.context);
   explain("The largest number of characters that attention sees: its N, with a causal mask.");
   ImGui::PopStyleVar();
-  segmented("norm", s.colours, norms, m.norm, width);
+  segmented("norm", norms, m.norm, width);
   complain(s, PlanPart::model, width);
 }
 
@@ -117,7 +116,7 @@ bool differs(const Settings& plan, std::string_view path) {
 
 void edit_options(const TrainScene& s, std::span<const MoreOption> options) {
   const Settings all = settings(s.plan());
-  for (const MoreOption& o : options) edit_setting(*find(all, o.path), differs(all, o.path), s.colours, {.step = o.step});
+  for (const MoreOption& o : options) edit_setting(*find(all, o.path), differs(all, o.path), {.step = o.step});
 }
 
 /// The number of options behind `more` that differ from the default.
@@ -128,14 +127,14 @@ std::ptrdiff_t options_changed(TrainPlan& plan) {
 
 void more_button(const TrainScene& s, float width) {
   const std::ptrdiff_t count = options_changed(s.plan());
-  if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", s.colours, false, {width, 0}))
+  if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
   explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number is how many differ from the default.");
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
   if (ImGui::BeginPopup("more of the recipe")) {
-    label(Face::section, s.colours.faint, "OPTIMISER");
+    label(Face::section, colours().faint, "OPTIMISER");
     edit_options(s, optimiser_options);
-    section(s.colours, "SEEDS, SCALE, MEASURES");
+    section("SEEDS, SCALE, MEASURES");
     edit_options(s, other_options);
     ImGui::EndPopup();
   }
@@ -146,20 +145,20 @@ void edit_recipe(const TrainScene& s, float width) {
   Recipe& r = s.plan().recipe;
   constexpr int usual_steps = 2000;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  slider({"steps", 10, usual_steps, 1, max_train_steps}, s.colours, r.steps);
+  slider({"steps", 10, usual_steps, 1, max_train_steps}, r.steps);
   explain("Steps of the whole training; the learning rate's cosine ends with them.");
-  slider({"batch", 1, 64, 1, max_batch, true}, s.colours, r.batch);
+  slider({"batch", 1, 64, 1, max_batch, true}, r.batch);
   explain("Sequences in the batch of a step.",
           fmt::format("{} x {} = {} characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
-  slider({"warm-up", 0, 200, 0, max_train_steps}, s.colours, r.warmup);
+  slider({"warm-up", 0, 200, 0, max_train_steps}, r.warmup);
   explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
-  slider({"seeds", 1, 10, 1, max_train_seeds}, s.colours, s.look().seeds);
+  slider({"seeds", 1, 10, 1, max_train_seeds}, s.look().seeds);
   explain(
       "So many trainings, one after the other, whose seeds of weights and batches count up from those of the plan. The curves "
       "are of the first, and their bands reach from the least to the greatest of all.");
   ImGui::PopStyleVar();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, s.colours.secondary, "rate");
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "rate");
   ImGui::SetCursorScreenPos({at.x + px(90), at.y});
   const float more = px(72);
   real_field("##rate", r.rate, {.min = 0, .max = 10}, 0, (width - px(90) - more - px(8)) / px(1));
@@ -185,9 +184,9 @@ void edit_text(const TrainScene& s, float width) {
   }
   explain("The path of your own UTF-8 text file; Enter reads it. It is learned character by character.");
   ImGui::SameLine(0, px(8));
-  if (push_button("embedded###embedded text", s.colours, text.file.empty(), {button, 0}) && !text.file.empty()) text = {};
+  if (push_button("embedded###embedded text", text.file.empty(), {button, 0}) && !text.file.empty()) text = {};
   explain("The text that comes with the program: the chronicle of an invented country, the same on every machine.");
-  wrapped(Face::small, s.colours.secondary, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
+  wrapped(Face::small, colours().secondary, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
   complain(s, PlanPart::text, width);
 }
 
@@ -208,19 +207,19 @@ PlanPart part_of(std::string_view wrong) {
 void complain(const TrainScene& s, PlanPart part, float width) {
   const std::string& wrong = s.progress().wrong;
   if (wrong.empty() || part_of(wrong) != part) return;
-  wrapped(Face::small, s.colours.bad, wrong, width);
+  wrapped(Face::small, colours().bad, wrong, width);
 }
 
 void draw_train_plan(const TrainScene& s) {
   const float width = ImGui::GetContentRegionAvail().x;
-  label(Face::section, s.colours.faint, "QUESTION");
+  label(Face::section, colours().faint, "QUESTION");
   edit_kind(s, width);
   edit_train_methods(s, width);
-  section(s.colours, "MODEL");
+  section("MODEL");
   edit_model(s, width);
-  section(s.colours, "RECIPE");
+  section("RECIPE");
   edit_recipe(s, width);
-  section(s.colours, "TEXT");
+  section("TEXT");
   edit_text(s, width);
 }
 

@@ -8,7 +8,7 @@
 
 #include "kernels/train/record.h"
 #include "ui/frame/figure_panel.h"
-#include "ui/session/train_look.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 

@@ -6,14 +6,18 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
-#include "imgui.h"
+#include "kernels/experiment/csv_text.h"
 #include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/train/panels.h"
+#include "ui/train/series.h"
 #include "ui/train/words.h"
+#include "ui/widgets/option_fields.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
@@ -31,23 +35,23 @@ std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, co
                                        const Table& table, const TableLook& look, const std::function<std::string()>& csv) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
+  draw_text(at, Face::label, colours().text, fitted(Face::label, title, width));
   ImGui::SetCursorScreenPos({at.x, at.y + px(title_height)});
   std::optional<std::size_t> clicked;
   if (ImGui::BeginChild(name, {width, height - px(title_height)}, ImGuiChildFlags_NavFlattened))
-    clicked = draw_table(name, table, look, s.colours);
+    clicked = draw_table(name, table, look);
   ImGui::EndChild();
-  offer_export({Plot::window, name, at, {at.x + width, at.y + height}, csv}, s.session.view, s.colours, s.requests);
+  offer_export({Plot::window, name, at, {at.x + width, at.y + height}, csv}, s.session.view, s.requests);
   return clicked;
 }
 
 /// A line with a name and a number.
-void draw_number(const TrainScene& s, const char* name, const std::string& number, const char* what, float width) {
+void draw_number(const char* name, const std::string& number, const char* what, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(name, {width, px(row_height)});
   explain(what);
-  draw_text({at.x, at.y + px(2)}, Face::label, s.colours.secondary, name);
-  draw_text({at.x + width, at.y + px(3)}, Face::mono_small, s.colours.text, number, 1);
+  draw_text({at.x, at.y + px(2)}, Face::label, colours().secondary, name);
+  draw_text({at.x + width, at.y + px(3)}, Face::mono_small, colours().text, number, 1);
 }
 
 const PairPoint* shown_point(const TrainScene& s, std::size_t pair) {
@@ -111,6 +115,50 @@ Table heads_table(const TrainRecord& r, int step) {
   return table;
 }
 
+/// A menu of the trained models.
+void pick_run(const TrainScene& s, float width) {
+  const TrainRecord& r = *s.record();
+  const auto shown = std::min(r.runs.size() - 1, static_cast<std::size_t>(s.look().run));
+  const WithField f(Face::label, 22);
+  if (!begin_combo("##run", r.runs[shown].run.name, width)) return explain("The model whose Q, K, V are opened.");
+  for (std::size_t i = 0; i < r.runs.size(); ++i) {
+    if (ImGui::Selectable((r.runs[i].run.name + "###run " + std::to_string(i)).c_str(), i == shown))
+      s.look().run = static_cast<int>(i);
+    explain("The model with this name.");
+  }
+  ImGui::EndCombo();
+}
+
+/// The head of a table: `first`, then the names of numbers, then `last`.
+template <class Numbers>
+std::string head_of(std::string first, const Numbers& numbers, std::string_view last = "") {
+  for (const auto& [key, member] : numbers) first.append(",").append(key);
+  return first.append(last);
+}
+
+constexpr std::span weight_columns = std::span(weight_numbers).first<shown_weight_numbers>();
+
+void add_numbers(CsvText& table, const WeightDeviation& d) {
+  for (const auto& [key, member] : weight_columns) table.add(in_full(d.*member));
+}
+
+std::string health_head() { return head_of("run,step,layer,head,delta_bias,query_norm", head_counts); }
+
+void add_health(CsvText& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
+  const int heads = r.plan.model.heads;
+  for (int i = 0; i < static_cast<int>(health.heads.size()); ++i) {
+    const HeadHealth& h = health.heads[static_cast<std::size_t>(i)];
+    table.add(run.run.name)
+        .add(health.step)
+        .add(i / heads)
+        .add(i % heads)
+        .add(in_full(h.delta_bias()))
+        .add(in_full(h.query_norm));
+    for (const auto& [key, member] : head_counts) table.add(h.statistics.*member);
+    table.end_line();
+  }
+}
+
 }  // namespace
 
 void draw_train_suspects(const TrainScene& s, float height) {
@@ -138,7 +186,7 @@ void draw_train_suspects(const TrainScene& s, float height) {
                     .meaning = pair.pair.name + ": a click shows its weights. The bar is what is left.",
                     .formula = "",
                     .chosen = s.look().pair == static_cast<int>(ranked[i].pair),
-                    .mark = ink_colour(pair_ink(pair.pair, ranked[i].pair), s.colours)};
+                    .mark = ink_colour(pair_ink(pair.pair, ranked[i].pair))};
   };
   const auto bar = [&](std::size_t i, std::size_t column) {
     return column == 1 && std::isfinite(ranked[i].share) ? static_cast<float>(std::clamp(ranked[i].share / longest, 0.0, 1.0))
@@ -162,15 +210,15 @@ void draw_train_replay(const TrainScene& s) {
       sum += newest, squares += newest * newest, ++count;
     }
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  label(Face::label, s.colours.text, std::string("Direct effect, ") + text_of(measure).title);
+  label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
-  draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–",
+  draw_number("of this step", count > 0 ? scientific(newest, 3) : "–",
               "The distance between one step by a and one step by b from the same state.", width);
-  draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
+  draw_number("mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
               "Over the measured steps so far.", width);
-  draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–",
+  draw_number("added up", count > 0 ? scientific(sum, 3) : "–",
               "The sum if all measured steps had one direction: an upper bound of their direct effects.", width);
-  draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
+  draw_number("added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
               "The sum if the measured steps had random directions: the root of the sum of squares.", width);
   ImGui::PopStyleVar();
 }
@@ -234,13 +282,110 @@ void draw_train_heads(const TrainScene& s, float height) {
                                            layer, head),
                     .formula = "",
                     .chosen = s.look().layer == layer && s.look().head == head,
-                    .mark = of_a ? s.colours.a : s.colours.b};
+                    .mark = of_a ? colours().a : colours().b};
   };
   if (const auto clicked = draw_titled(s, "heads", "Heads", height, table, {.row = row, .bar = {}},
                                        [&] { return heads_csv(r, s.look().step); })) {
     std::tie(s.look().layer, s.look().head) = place(*clicked);
     s.look().worst = false;
   }
+}
+
+void draw_train_explore(const TrainScene& s) {
+  const TrainRecord& r = *s.record();
+  if (r.runs.empty()) return;
+  const float width = ImGui::GetContentRegionAvail().x, run = px(84), place = px(76);
+  TrainLook& look = s.look();
+  const int layer = std::min(look.layer, r.plan.model.layers - 1), head = std::min(look.head, r.plan.model.heads - 1),
+            sequence = std::min(look.sequence, r.plan.recipe.batch - 1);
+  pick_run(s, run);
+  const ImVec2 at{ImGui::GetItemRectMax().x + px(10), ImGui::GetItemRectMin().y};
+  draw_text({at.x, at.y + (px(22) - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text,
+            fmt::format("head {}.{}", layer, head));
+  ImGui::SetCursorScreenPos({at.x + place, at.y - px(1)});
+  draw_text({at.x + place, at.y + (px(22) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "sequence");
+  const float left = place + text_width(Face::label, "sequence") + px(8);
+  ImGui::SetCursorScreenPos({at.x + left, at.y - px(1)});
+  whole_field("##sequence", look.sequence, 0, std::max(0, r.plan.recipe.batch - 1), (width - run - px(10) - left) / px(1));
+  explain("The sequence in the step's batch.");
+  const int step = look.step >= 0 ? look.step : r.step;
+  if (push_button(fmt::format("open its Q, K, V of step {} in Explore###open head", step).c_str(), false, {width, 0}))
+    s.requests.train = {.act = TrainRequest::Act::explore,
+                        .step = step,
+                        .run = std::min(look.run, static_cast<int>(r.runs.size()) - 1),
+                        .layer = layer,
+                        .head = head,
+                        .sequence = sequence};
+  explain(
+      "The input of this head in the batch after the selected step: rounded inputs and a causal mask, with the methods of the "
+      "training. States in between are trained again from the last kept one, with the same bits.");
+}
+
+std::string deviation_csv(const TrainRecord& r) {
+  CsvText table(head_of("pair,step,tensor", weight_columns, ",loss_difference"));
+  for (const PairRecord& pair : r.pairs)
+    for (const PairPoint& point : pair.points)
+      for (std::size_t t = 0; t < point.deviations.size(); ++t) {
+        table.add(pair.pair.name).add(point.step).add(t == 0 ? "all" : r.parameters.tensors[t - 1].name);
+        add_numbers(table, point.deviations[t]);
+        table.add(in_full(point.loss_difference)).end_line();
+      }
+  return table.take();
+}
+
+std::string seeds_csv(const TrainDrawing& d) {
+  CsvText table("seed,run,step,skipped_steps,heldout_loss");
+  std::vector<std::shared_ptr<const TrainRecord>> all = d.seeds;
+  all.insert(all.begin(), d.record);
+  for (const auto& r : all)
+    for (const RunRecord& run : r->runs)
+      table.add(std::to_string(r->plan.recipe.seed))
+          .add(run.run.name)
+          .add(r->step)
+          .add(skipped_steps(run))
+          .add(in_full(run.heldout_loss))
+          .end_line();
+  return table.take();
+}
+
+std::string runs_csv(const TrainRecord& r) {
+  CsvText table(head_of("run,step", step_numbers, ",skipped"));
+  for (const RunRecord& run : r.runs)
+    for (const StepReport& s : run.steps) {
+      table.add(run.run.name).add(s.step);
+      for (const auto& [key, member] : step_numbers) table.add(in_full(s.*member));
+      table.add(s.skipped ? 1 : 0).end_line();
+    }
+  return table.take();
+}
+
+std::string tensors_csv(const TrainRecord& r, int pair, int step) {
+  CsvText table(head_of("tensor,rows,cols", weight_columns));
+  const PairPoint* const point =
+      static_cast<std::size_t>(pair) < r.pairs.size() ? point_at(r.pairs[static_cast<std::size_t>(pair)], step) : nullptr;
+  for (std::size_t t = 0; point != nullptr && t < point->deviations.size(); ++t) {
+    if (t == 0)
+      table.add("all").add("").add("");
+    else
+      table.add(r.parameters.tensors[t - 1].name).add(r.parameters.tensors[t - 1].rows).add(r.parameters.tensors[t - 1].cols);
+    add_numbers(table, point->deviations[t]);
+    table.end_line();
+  }
+  return table.take();
+}
+
+std::string heads_csv(const TrainRecord& r, int step) {
+  CsvText table(health_head());
+  for (const RunRecord& run : r.runs)
+    if (const RunHealth* const health = health_at(run, step)) add_health(table, r, run, *health);
+  return table.take();
+}
+
+std::string health_csv(const TrainRecord& r) {
+  CsvText table(health_head());
+  for (const RunRecord& run : r.runs)
+    for (const RunHealth& health : run.health) add_health(table, r, run, health);
+  return table.take();
 }
 
 }  // namespace attoscope

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "implot.h"
-#include "ui/picture/still_panel.h"
+#include "ui/frame/frame.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
-#include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -21,9 +21,7 @@ struct TrainLayout {
 };
 
 TrainLayout layout() {
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)},
-      to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const auto& [from, to] = between_bars();
   const float width = to.x - from.x;
   if (width < px(1160)) {
     const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
@@ -49,14 +47,13 @@ void draw_pictures(const TrainScene& s) {
     draw_train_picture(s, picture);
     ImPlot::EndAlignedPlots();
   }
-  ImGui::SetCursorScreenPos({at.x, all.max.y});
-  ImGui::Dummy({0, 0});
+  take_room({at.x, all.max.y}, {0, 0});
 }
 
 void draw_tabs(const TrainScene& s) {
   constexpr std::array<Choice, 2> tabs{{{"plan", "The models, their methods, the recipe and the text."},
                                         {"numbers", "Tensors and heads at the selected step."}}};
-  segmented("plan or numbers", s.colours, tabs, s.state.shows_numbers);
+  segmented("plan or numbers", tabs, s.state.shows_numbers);
 }
 
 /// Updates the curves of abandoned branches and extends the axis of steps to them.
@@ -80,7 +77,7 @@ void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Ac
 
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
-    wrapped(Face::label, s.colours.faint,
+    wrapped(Face::label, colours().faint,
             "The numbers of every tensor and head at the step selected in the curves appear here.",
             ImGui::GetContentRegionAvail().x);
     return;
@@ -107,15 +104,15 @@ void draw_train_numbers(const TrainScene& s) {
   draw_train_explore(s);
 }
 
-void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  if (!state.train) state.train = std::make_shared<TrainPanelState>();
-  TrainPanelState& m = *state.train;
-  const bool anew = follow(m.branches, input.train.record);
-  refresh(m.drawing, input.train.record, session.train_look, input.train.seeds);
-  refresh_branches(m, session.train_look);
+void draw_train(const Frame& frame) {
+  if (!frame.state.train) frame.state.train = std::make_shared<TrainPanelState>();
+  TrainPanelState& m = *frame.state.train;
+  const bool anew = follow(m.branches, frame.input.train.record);
+  refresh(m.drawing, frame.input.train.record, frame.session.train_look, frame.input.train.seeds);
+  refresh_branches(m, frame.session.train_look);
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const TrainScene scene{session, input, m, colours, requests};
+  const TrainScene scene{frame.session, frame.input, m, frame.requests};
   const TrainLayout at = layout();
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool numbers = at.narrow && m.shows_numbers;
@@ -125,17 +122,17 @@ void draw_train(Session& session, const PanelInput& input, UiState& state, const
       draw_train_plan(scene);
     });
   panel("Train", at.middle, ImGuiWindowFlags_None, [&] {
-    draw_edges(at.middle, colours, false);
+    draw_edges(at.middle, false);
     draw_train_head(scene);
     draw_pictures(scene);
   });
   if (!at.narrow || numbers)
     panel("Train numbers", at.numbers, still, [&] {
-      draw_edges(at.numbers, colours, false);
+      draw_edges(at.numbers, false);
       if (at.narrow) draw_tabs(scene);
       draw_train_numbers(scene);
     });
-  note_beginning(m, input.train, requests.train.act);
+  note_beginning(m, frame.input.train, frame.requests.train.act);
 }
 
 }  // namespace attoscope

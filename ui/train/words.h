@@ -7,7 +7,7 @@
 
 #include "kernels/train/plan/parameters.h"
 #include "ui/frame/train_answer.h"
-#include "ui/session/train_look.h"
+#include "ui/session/session.h"
 #include "ui/train/series.h"
 
 namespace attoscope {

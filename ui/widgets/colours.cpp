@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "ui/frame/light_maps.h"
+#include "ui/frame/pixel_image.h"
 
 namespace attoscope {
 namespace {

@@ -3,16 +3,19 @@
 #include <algorithm>
 
 #include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
-void begin_option(const char* name, bool differs, const Palette& colours) {
+void begin_option(const char* name, bool differs) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            differs ? colours.text : colours.secondary, name);
+            differs ? colours().text : colours().secondary, name);
   if (differs) {
     const ImVec2 dot{at.x + px(option_name_width - 12), at.y + px(control_height) / 2};
-    ImGui::GetWindowDrawList()->AddCircleFilled(dot, px(3), colours.accent);
+    ImGui::GetWindowDrawList()->AddCircleFilled(dot, px(3), colours().accent);
   }
   ImGui::SetCursorScreenPos({at.x + px(option_name_width), at.y});
 }
@@ -44,24 +47,58 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
   return true;
 }
 
-bool edit_setting(const Setting& s, bool differs, const Palette& colours, const SettingLook& look) {
+bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   const std::string key(s.key), id = "##" + key;
   bool changed = false;
   ImGui::BeginGroup();
-  begin_option(std::string(s.label).c_str(), differs, colours);
+  begin_option(std::string(s.label).c_str(), differs);
   if (auto* const* x = std::get_if<int*>(&s.value))
     changed = whole_field(id.c_str(), **x, static_cast<int>(s.range.min), static_cast<int>(s.range.max));
   if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) changed = seed_field(id.c_str(), **x);
   if (auto* const* x = std::get_if<double*>(&s.value)) changed = real_field(id.c_str(), **x, s.range, look.step);
-  if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, colours, **x, px(option_field_width));
+  if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, **x, px(option_field_width));
   if (const auto* x = std::get_if<NamedValue>(&s.value)) {
     int chosen = *x->value;
-    changed = segmented(key.c_str(), colours, look.choices, chosen, px(option_field_width));
+    changed = segmented(key.c_str(), look.choices, chosen, px(option_field_width));
     *x->value = static_cast<std::uint8_t>(chosen);
   }
   ImGui::EndGroup();
   explain(s.sentence, s.formula);
   return changed;
+}
+
+PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed) {
+  if (ImGui::IsWindowAppearing()) prompt.asked = prompt.failed = false;
+  if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) return {.done = true};
+  if (!prompt.asked || input.answer.reading) return {};
+  prompt.asked = false;
+  prompt.failed = failed;
+  return {.done = !failed, .just_failed = failed};
+}
+
+bool is_due(PathPrompt& prompt) {
+  if (prompt.wanted_for == 0 || !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return false;
+  return --prompt.wanted_for == 0;
+}
+
+void set_popup_place() {
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
+}
+
+bool path_field(const char* id, const char* hint, PathPrompt& prompt, float width, bool focus) {
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(width);
+  if (focus) ImGui::SetKeyboardFocusHere();
+  const bool entered = ImGui::InputTextWithHint(id, hint, &prompt.typed,
+                                                ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  if (ImGui::IsItemEdited()) prompt.failed = false;
+  return entered && !prompt.typed.empty();
+}
+
+void path_error(const PathPrompt& prompt, const PanelInput& input, float width) {
+  if (!prompt.failed || input.messages.error.empty()) return;
+  wrapped(Face::small, colours().bad, input.messages.error, width);
 }
 
 }  // namespace attoscope

@@ -180,8 +180,7 @@ void draw_curve(const DrawnCurve& c, bool log, bool sideways) {
 }
 
 /// The curves that are not hidden, decimated to the part of the axis that is shown.
-std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, const NumberSpan& x, double pixels,
-                                  const Palette& colours) {
+std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, const NumberSpan& x, double pixels) {
   std::vector<DrawnCurve> curves;
   const std::size_t count = p.series.size() + look.pale.size();
   const double each = std::min(pixels, most_points / (2 * static_cast<double>(std::max<std::size_t>(1, count))));
@@ -194,9 +193,9 @@ std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, c
         for (double& v : *values)
           if (!(v > 0)) v = std::numeric_limits<double>::quiet_NaN();
   };
-  for (const Series& s : look.pale) add(s, faded(ink_colour(s.ink, colours), 0.4f));
+  for (const Series& s : look.pale) add(s, faded(ink_colour(s.ink), 0.4f));
   for (std::size_t i = 0; i < p.series.size(); ++i)
-    if (is_shown(look.hidden, i)) add(p.series[i], ink_colour(p.series[i].ink, colours));
+    if (is_shown(look.hidden, i)) add(p.series[i], ink_colour(p.series[i].ink));
   std::ranges::stable_sort(curves, {}, rank_of);
   return curves;
 }
@@ -229,7 +228,7 @@ NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const NumberSp
   return ticks;
 }
 
-std::vector<EndLabel> end_labels(const FigurePanel& p, const PanelLook& look, const Palette& colours) {
+std::vector<EndLabel> end_labels(const FigurePanel& p, const PanelLook& look) {
   std::vector<EndLabel> labels;
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   for (std::size_t i = 0; i < p.series.size(); ++i) {
@@ -237,7 +236,7 @@ std::vector<EndLabel> end_labels(const FigurePanel& p, const PanelLook& look, co
     if (!is_shown(look.hidden, i) || !is_line(s) || s.x.empty() || s.x.back() > limits.X.Max) continue;
     const double y = s.y.back();
     if (std::isfinite(y) && (!p.y.log || y > 0))
-      labels.push_back({ImPlot::PlotToPixels(s.x.back(), y).y, look.label(s), ink_colour(s.ink, colours)});
+      labels.push_back({ImPlot::PlotToPixels(s.x.back(), y).y, look.label(s), ink_colour(s.ink)});
   }
   return labels;
 }
@@ -274,7 +273,8 @@ NumberSpan shown_part(const PanelRange& range, const NumberSpan& all) {
 
 }  // namespace
 
-Colour ink_colour(Ink ink, const Palette& c) {
+Colour ink_colour(Ink ink) {
+  const Palette& c = colours();
   const auto of_print = [&](Colour colour) { return mixed(colour, c.text, (c.background & 255) < 128 ? 0.25f : 0.4f); };
   constexpr std::array<Colour, 6> others{0xffb27200, 0xff009fe6, 0xff739e00, 0xffa779cc, 0xffe9b456, 0xff005ed5};
   switch (ink) {
@@ -302,13 +302,13 @@ double category_shift(const FigurePanel& panel, std::size_t i) {
   return panel.x.categories.empty() ? 0 : (static_cast<double>(i) - (count - 1) / 2) * std::min(0.12, 0.7 / count);
 }
 
-LegendName legend_name(const Series& s, bool hidden, const Palette& colours) {
+LegendName legend_name(const Series& s, bool hidden) {
   const CurveMark mark = s.dashed                  ? CurveMark::dashes
                          : s.shape == Shape::marks ? CurveMark::dot
                          : s.shape == Shape::band  ? CurveMark::band
                          : s.shape == Shape::bars  ? CurveMark::bar
                                                    : CurveMark::line;
-  return {mark, s.label, s.label, ink_colour(s.ink, colours), s.label + ".", "", hidden, s.dashed ? 5.0f : 0.0f};
+  return {mark, s.label, s.label, ink_colour(s.ink), s.label + ".", "", hidden, s.dashed ? 5.0f : 0.0f};
 }
 
 void draw_vertical(double x, Colour colour, float weight, const std::string& text) {
@@ -329,13 +329,13 @@ void shade_range(double from, double to, Colour colour) {
   ImPlot::GetPlotDrawList()->AddRectFilled({left, at.y}, {right, at.y + size.y}, colour);
 }
 
-PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size, const Palette& colours) {
+PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size) {
   const bool sideways = !p.x.categories.empty(), zooms = look.shown.from != nullptr;
   const NumberSpan all = sideways ? NumberSpan{-0.5, static_cast<double>(p.x.categories.size()) - 0.5} : x_range(p);
   const NumberSpan before = shown_part(look.shown, all);
   NumberSpan now = before;
   const ImVec2 room{size.x - look.label_width, size.y};
-  const std::vector<DrawnCurve> curves = curves_of(p, look, before, room.x, colours);
+  const std::vector<DrawnCurve> curves = curves_of(p, look, before, room.x);
   const NumberSpan y = y_range(p.y, curves);
   const NamedTicks ticks = x_ticks(p.x, look, before, room.x - px(48));
   PlotFrame frame{.id = look.id, .x0 = all.low, .x1 = all.high, .y0 = y.low, .y1 = y.high, .log_y = p.y.log};
@@ -352,7 +352,7 @@ PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size, 
   }
   if (look.above) look.above();
   ImPlot::PopPlotClipRect();
-  const std::vector<EndLabel> labels = look.label ? end_labels(p, look, colours) : std::vector<EndLabel>{};
+  const std::vector<EndLabel> labels = look.label ? end_labels(p, look) : std::vector<EndLabel>{};
   const PanelMouse mouse = mouse_of();
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   if (zooms) take_range(look.shown, all, before, {limits.X.Min, limits.X.Max});

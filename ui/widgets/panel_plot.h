@@ -10,7 +10,7 @@
 
 #include "imgui.h"
 #include "ui/frame/figure_panel.h"
-#include "ui/widgets/legend.h"
+#include "ui/widgets/plot.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -43,7 +43,7 @@ struct PanelMouse {
 };
 
 /// The colour of an ink.
-Colour ink_colour(Ink ink, const Palette& colours);
+Colour ink_colour(Ink ink);
 
 /// True if curve i is drawn, by the bits of what is hidden.
 constexpr bool is_shown(std::uint64_t hidden, std::size_t i) { return i >= 64 || (hidden >> i & 1) == 0; }
@@ -52,10 +52,10 @@ constexpr bool is_shown(std::uint64_t hidden, std::size_t i) { return i >= 64 ||
 double category_shift(const FigurePanel& panel, std::size_t i);
 
 /// The entry of a series in a legend.
-LegendName legend_name(const Series& series, bool hidden, const Palette& colours);
+LegendName legend_name(const Series& series, bool hidden);
 
 /// Draws the panel; y is fitted to what is shown. A panel with categories has them from top to bottom, and y across.
-PanelMouse draw_panel(const FigurePanel& panel, const PanelLook& look, ImVec2 size, const Palette& colours);
+PanelMouse draw_panel(const FigurePanel& panel, const PanelLook& look, ImVec2 size);
 
 /// A vertical line in the current plot, with a text beside its top; dashed where there is one.
 void draw_vertical(double x, Colour colour, float weight, const std::string& text = "");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -72,5 +73,19 @@ struct EndLabel {
 /// Draws labels right of a plot, at their curves' ends, moved apart if they overlap; too many are thinned out evenly, keeping
 /// the first and the last.
 void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom);
+
+enum class CurveMark : std::uint8_t { line, dashes, dot, ring, diamond, band, bar };
+
+struct LegendName {
+  CurveMark mark = CurveMark::line;
+  std::string id;  ///< its test label is "legend id"
+  std::string name;
+  Colour colour = 0;
+  std::string what, formula;  ///< tooltip
+  bool hidden = false;
+  float dash = 0;  ///< length of dashes at UI scale 1, with a mark long enough to show it; 0: the usual length
+};
+/// Draws a line of names, shortened if they do not fit. Returns the index of the clicked one, or -1.
+int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries);
 
 }  // namespace attoscope

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/result.h"
+#include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -16,29 +19,77 @@ std::string time_left(double seconds) {
   return fmt::format("{:4.0f} h left", std::min(seconds / 3600, 9999.0));
 }
 
-void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours) {
+void draw_bar(ImVec2 at, float width, float thick, double share) {
   const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(at, {at.x + width, at.y + thick}, colours.line, thick / 2);
-  if (filled > 0) list->AddRectFilled(at, {at.x + std::max(thick, filled), at.y + thick}, colours.accent, thick / 2);
+  list->AddRectFilled(at, {at.x + width, at.y + thick}, colours().line, thick / 2);
+  if (filled > 0) list->AddRectFilled(at, {at.x + std::max(thick, filled), at.y + thick}, colours().accent, thick / 2);
 }
 
-void draw_progress(const PanelInput& input, const Palette& colours, float height, Requests& requests) {
+void draw_progress(const PanelInput& input, float height, Requests& requests) {
   if (!input.answer.computing || input.answer.computing_seconds <= shown_after) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bar = px(120), thick = px(6), y = at.y + (height - thick) / 2;
-  draw_bar({at.x, y}, bar, thick, input.answer.progress, colours);
+  draw_bar({at.x, y}, bar, thick, input.answer.progress);
   ImGui::Dummy({bar, height});
   explain(input.answer.reading ? "A file is being read."
                                : "The experiment is being computed: inputs, golden value, a, b, deviations.");
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
   draw_text(
-      {at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
+      {at.x + bar + px(8), text_y}, Face::mono_small, colours().secondary,
       fmt::format("{:3.0f} % ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
-  if (push_button("cancel###cancel", colours, false, {px(56), height - px(4)})) requests.cancel = true;
+  if (push_button("cancel###cancel", false, {px(56), height - px(4)})) requests.cancel = true;
   explain(input.answer.reading ? "Stops reading and keeps the present tensors. Key Esc."
                                : "Stops this computation and keeps the present picture. Key Esc.");
+}
+
+bool is_first_answer(const Result& result) {
+  const Problem& p = result.experiment.problem;
+  return static_cast<int>(result.rows.size()) < (p.rows == 0 ? p.n : std::min(p.rows, p.n));
+}
+
+bool is_stale(const PanelInput& input) {
+  return input.answer.computing && input.answer.computing_seconds > 0.1 &&
+         !(input.answer.result && is_first_answer(*input.answer.result));
+}
+
+void dim_if_stale(const PanelInput& input) {
+  if (!is_stale(input)) return;
+  const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().panel, 0.35f));
+}
+
+std::string heads_words(const HeadVerdicts& h) {
+  if (!h.complete()) {
+    const std::string wrong = h.wrong > 0 ? fmt::format(", {} wrong", h.wrong) : "";
+    return fmt::format("{} of {} heads judged", h.judged, h.all) + wrong;
+  }
+  if (h.rounded()) return fmt::format("All {} heads rounded", h.all);
+  const std::string unknown = h.incomparable > 0 ? fmt::format("{} not comparable", h.incomparable) : "";
+  if (h.wrong == 0) return fmt::format("{} of {} heads", h.incomparable, h.all) + " not comparable";
+  const std::string wrong =
+      h.wrong == h.all ? fmt::format("All {} heads wrong", h.all) : fmt::format("{} of {} heads wrong", h.wrong, h.all);
+  return wrong + (unknown.empty() ? "" : ", " + unknown);
+}
+
+Colour heads_tone(const HeadVerdicts& heads) {
+  if (!heads.complete()) return colours().text;
+  return heads.wrong > 0 ? colours().bad : heads.rounded() ? colours().good : colours().text;
+}
+
+bool judging_stopped(const HeadsState& heads, const Experiment& e) {
+  return !heads.unjudged.empty() && heads.unjudged == e.loaded.file;
+}
+
+void judging_button(const HeadVerdicts& found, const Experiment& e, HeadsState& heads, float width, Requests& requests) {
+  if (found.complete()) return;
+  const bool stopped = judging_stopped(heads, e);
+  if (push_button(stopped ? "go on###judging" : "stop###judging", false, {width, 0})) {
+    heads.unjudged = stopped ? "" : e.loaded.file;
+    requests.side.stop_heads = !stopped;
+  }
+  explain(stopped ? "Judges the heads that are missing." : "Stops; the heads that were judged stay.");
 }
 
 }  // namespace attoscope

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "imgui.h"
@@ -14,9 +15,9 @@ namespace attoscope {
 
 namespace {
 
-void choose_stochastic(Rounding& r, const Palette& colours) {
+void choose_stochastic(Rounding& r) {
   ImGui::BeginDisabled(r.kind == Rounding::Kind::exact);
-  toggle("stochastic", colours, r.stochastic, px(148));
+  toggle("stochastic", r.stochastic, px(148));
   ImGui::EndDisabled();
   explain(
       "Rounds up or down at random, with the probability given by the distance, instead of to the nearest: right on average, "
@@ -36,7 +37,7 @@ std::string complaint(const std::string& typed) {
 }
 
 /// Text field for any format. True if Enter set one.
-bool type_format(Format& format, std::string& typed, const Palette& colours) {
+bool type_format(Format& format, std::string& typed) {
   if (ImGui::IsWindowAppearing()) typed.clear();
   ImGui::SetNextItemWidth(px(148));
   const bool entered = ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
@@ -46,7 +47,7 @@ bool type_format(Format& format, std::string& typed, const Palette& colours) {
       "e8m7 = bf16, e5m10 = fp16");
   const std::string wrong = complaint(typed);
   if (!wrong.empty()) {
-    wrapped(Face::small, colours.bad, wrong, px(220));
+    wrapped(Face::small, colours().bad, wrong, px(220));
   }
   if (!entered || typed.empty() || !wrong.empty()) return false;
   format = parse_format(typed);
@@ -54,7 +55,7 @@ bool type_format(Format& format, std::string& typed, const Palette& colours) {
 }
 
 /// List of formats, and a text field for any other.
-void choose_rounding(Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
+void choose_rounding(Rounding& r, const Format& main, std::string& typed) {
   const auto become = [&r](Rounding wanted) {
     wanted.stochastic = r.stochastic;
     r = wanted;
@@ -73,18 +74,18 @@ void choose_rounding(Rounding& r, const Format& main, std::string& typed, const 
               fmt::format("eps = {:g}, max = {:g}", epsilon(format), largest(format)));
     }
     Format other;
-    if (type_format(other, typed, colours)) {
+    if (type_format(other, typed)) {
       become(to_format(other));
       ImGui::CloseCurrentPopup();
     }
   }
-  choose_stochastic(r, colours);
+  choose_stochastic(r);
 }
 
-bool format_popup(const char* id, Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
+bool format_popup(const char* id, Rounding& r, const Format& main, std::string& typed) {
   if (!ImGui::BeginPopup(id)) return false;
   const Rounding before = r;
-  choose_rounding(r, main, typed, colours);
+  choose_rounding(r, main, typed);
   ImGui::EndPopup();
   return !(r == before);
 }
@@ -115,30 +116,65 @@ std::string rounding_text(const Rounding& r, const Format& main) {
   return text;
 }
 
-void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const Palette& colours, const CellLook& look) {
+void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float rounding = px(2.5f), middle = (from.x + to.x) / 2, y = (from.y + to.y - line_height(Face::mono_small)) / 2;
   const bool main = look.kind == Rounding::Kind::main, own = look.kind == Rounding::Kind::format;
-  const Colour fill = main ? mixed(colour, colours.panel, look.idle ? 0.6f : 0.0f) : colours.raised;
-  list->AddRectFilled(from, to, ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.15f) : fill, rounding);
+  const Colour fill = main ? mixed(colour, colours().panel, look.idle ? 0.6f : 0.0f) : colours().raised;
+  list->AddRectFilled(from, to, ImGui::IsItemHovered() ? mixed(fill, colours().text, 0.15f) : fill, rounding);
   if (own) list->AddRect(from, to, colour, rounding, px(1.4f));
-  const Colour ink = main ? colours.panel : own ? colour : colours.faint;
+  const Colour ink = main ? colours().panel : own ? colour : colours().faint;
   draw_text({middle, y}, Face::mono_small, ink, fitted(Face::mono_small, look.text, to.x - from.x - px(24)), 0.5f);
-  if (look.differs) list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours.panel : colours.text);
+  if (look.differs)
+    list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours().panel : colours().text);
 }
 
-bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, const Palette& colours, std::string& typed) {
+bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, std::string& typed) {
   const ImVec2 from{cell.left, ImGui::GetCursorScreenPos().y}, to{from.x + cell.width, from.y + cell.height - px(2)};
   const std::string name(cell.name), popup = name + " rounding";
   const bool pressed = ImGui::InvisibleButton(name.c_str(), {cell.width, cell.height});
-  draw_cell(from, to, cell.colour, colours, {r.kind, rounding_text(r, main), cell.usual && !(*cell.usual == r), cell.idle});
-  const bool arrow = over_arrow(from, to, r.kind == Rounding::Kind::main ? colours.panel : colours.secondary);
+  draw_cell(from, to, cell.colour, {r.kind, rounding_text(r, main), cell.usual && !(*cell.usual == r), cell.idle});
+  const bool arrow = over_arrow(from, to, r.kind == Rounding::Kind::main ? colours().panel : colours().secondary);
   ImGui::OpenPopupOnItemClick(popup.c_str(), ImGuiPopupFlags_MouseButtonRight);
   explain_cell(r, cell, main);
   if (pressed && arrow) ImGui::OpenPopup(popup.c_str());
   const bool turned = pressed && !arrow;
   if (turned) r = r.kind == Rounding::Kind::exact ? to_main : exact;
-  return format_popup(popup.c_str(), r, main, typed, colours) || turned;
+  return format_popup(popup.c_str(), r, main, typed) || turned;
+}
+
+Colour bit_colour(const Format& f, int i) {
+  return i == 0 ? colours().moved : i <= f.exponent_bits ? colours().good : mixed(colours().faint, colours().text, 0.35f);
+}
+
+void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 size) {
+  const int sign = boxes.has_sign ? 1 : 0, bits = sign + f.exponent_bits + f.mantissa_bits;
+  const float step = size.x / static_cast<float>(boxes.columns), gap = step > px(6) ? px(2) : step > px(4) ? 1.0f : 0.5f;
+  const float rounding = step > px(6) ? px(2) : 0, line = line_height(Face::mono_small);
+  const bool written = step - gap >= text_width(Face::mono_small, "0") + 1 && size.y >= line;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (int i = 0; i < boxes.columns; ++i) {
+    const float x = at.x + step * static_cast<float>(i);
+    const ImVec2 from{x, at.y}, to{x + step - gap, at.y + size.y};
+    if (i >= bits) {
+      list->AddRect(from, to, i == boxes.hovered ? colours().secondary : colours().line, rounding);
+      continue;
+    }
+    const Colour c = bit_colour(f, i + 1 - sign);
+    const bool has_digit = static_cast<std::size_t>(i) < boxes.digits.size(),
+               zero = has_digit && boxes.digits[static_cast<std::size_t>(i)] == '0';
+    const Colour box = zero ? mixed(colours().panel, c, 0.22f) : c;
+    list->AddRectFilled(from, to, i == boxes.hovered ? mixed(box, colours().text, 0.4f) : box, rounding);
+    if (has_digit && written)
+      draw_text({(from.x + to.x) / 2, at.y + (size.y - line) / 2}, Face::mono_small, zero ? colours().text : colours().panel,
+                boxes.digits.substr(static_cast<std::size_t>(i), 1), 0.5f);
+  }
+}
+
+int hovered_bit(int columns, ImVec2 at, ImVec2 size) {
+  if (!ImGui::IsItemHovered()) return -1;
+  const float place = (ImGui::GetMousePos().x - at.x) / size.x;
+  return std::clamp(static_cast<int>(place * static_cast<float>(columns)), 0, columns - 1);
 }
 
 }  // namespace attoscope

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "imgui.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/arithmetic/precision.h"
 #include "ui/widgets/theme.h"
 
@@ -19,7 +20,7 @@ struct CellLook {
   bool idle = false;  ///< has no effect at present
 };
 /// Filled: rounded to D; outlined: rounded to another format; grey: exact. A dot: differs from the preset.
-void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const Palette& colours, const CellLook& look);
+void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look);
 
 /// A cell at the cursor's height.
 struct RoundingCell {
@@ -31,10 +32,25 @@ struct RoundingCell {
   bool idle = false;
   std::string what{};  ///< begin of the tooltip
 };
-bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, const Palette& colours,
-                   std::string& typed);
+bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, std::string& typed);
 
 /// "exact", "bf16", "~fp16" (stochastic).
 std::string rounding_text(const Rounding& rounding, const Format& main);
+
+/// Colour of bit `i` from the left; 0 is the sign.
+Colour bit_colour(const Format& format, int i);
+
+/// One box a bit in `size`, which has `columns` places; places beyond the format's bits are outlined. `digits` are written into
+/// the boxes if they fit; `hovered` is highlighted.
+struct BitBoxes {
+  int columns;
+  std::string_view digits{};
+  int hovered = -1;
+  bool has_sign = true;
+};
+void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size);
+
+/// Index of the box under the mouse in a row of `columns` boxes at `at`, the last item; -1: none.
+int hovered_bit(int columns, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope

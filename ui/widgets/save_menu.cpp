@@ -29,15 +29,14 @@ constexpr std::array<Choice, 2> bundles{{
 }};
 
 /// A row of the menu: name at the left, a segmented choice at the right. True if it changed.
-bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible,
-            const Palette& colours) {
+bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible) {
   constexpr float name_width = 56, choice_width = 240;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            possible ? colours.secondary : colours.faint, name);
+            possible ? colours().secondary : colours().faint, name);
   ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
   ImGui::BeginDisabled(!possible);
-  const bool changed = segmented(id, colours, choices, chosen, px(choice_width));
+  const bool changed = segmented(id, choices, chosen, px(choice_width));
   ImGui::EndDisabled();
   return changed;
 }
@@ -55,17 +54,17 @@ constexpr std::array<Choice, 2> ranges{{
     {"shown", "The tiles that the window shows."},
 }};
 
-void edit_choice(FigureChoice& c, bool drawable, bool has_range, const Palette& colours) {
+void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
   int as = drawable ? static_cast<int>(c.as) : 0, columns = c.two_columns, bundle = c.zip;
   const bool drawn = as > 0;
-  if (choose("as", "keep as", drawable ? std::span<const Choice>(formats) : std::span<const Choice>(formats).first(1), as, true,
-             colours) &&
+  if (choose("as", "keep as", drawable ? std::span<const Choice>(formats) : std::span<const Choice>(formats).first(1), as,
+             true) &&
       drawable)
     c.as = static_cast<ExportAs>(as);
-  if (choose("width", "columns", widths, columns, drawn, colours)) c.two_columns = columns == 1;
-  if (choose("in a", "bundle", bundles, bundle, drawn, colours)) c.zip = bundle == 1;
+  if (choose("width", "columns", widths, columns, drawn)) c.two_columns = columns == 1;
+  if (choose("in a", "bundle", bundles, bundle, drawn)) c.zip = bundle == 1;
   int shown = c.shown_tiles;
-  if (has_range && choose("tiles", "range", ranges, shown, drawn, colours)) c.shown_tiles = shown == 1;
+  if (has_range && choose("tiles", "range", ranges, shown, drawn)) c.shown_tiles = shown == 1;
 }
 
 ExportRequest export_request_of(const Exportable& plot) {
@@ -74,21 +73,21 @@ ExportRequest export_request_of(const Exportable& plot) {
   return kept;
 }
 
-void draw_menu(const Exportable& plot, View& view, const Palette& colours, Requests& requests) {
+void draw_menu(const Exportable& plot, View& view, Requests& requests) {
   constexpr float width = 296;
   const bool drawable = plot.plot != Plot::window;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  label(Face::body, colours.text, "Keep the " + plot.name);
-  edit_choice(view.figure, drawable, is_over_tiles(plot.plot) && view.tiles != TileRange{}, colours);
-  label(Face::small, colours.faint, files_of(drawable ? view.figure : FigureChoice{}));
-  if (push_button("save###keep", colours, true, {px(plot.has_field ? 96 : width), px(control_height)})) {
+  label(Face::body, colours().text, "Keep the " + plot.name);
+  edit_choice(view.figure, drawable, is_over_tiles(plot.plot) && view.tiles != TileRange{});
+  label(Face::small, colours().faint, files_of(drawable ? view.figure : FigureChoice{}));
+  if (push_button("save###keep", true, {px(plot.has_field ? 96 : width), px(control_height)})) {
     requests.exports.plot = export_request_of(plot);
     ImGui::CloseCurrentPopup();
   }
   explain("Saves it in the pictures folder; the line at the bottom of the window says where.");
   if (plot.has_field) {
     ImGui::SameLine(0, px(8));
-    if (push_button("whole field as .npy###npy", colours, false, {px(width - 104), px(control_height)})) {
+    if (push_button("whole field as .npy###npy", false, {px(width - 104), px(control_height)})) {
       requests.exports.plot = export_request_of(plot);
       requests.exports.plot->npy = true;
       ImGui::CloseCurrentPopup();
@@ -100,16 +99,11 @@ void draw_menu(const Exportable& plot, View& view, const Palette& colours, Reque
 
 }  // namespace
 
-void offer_export(const Exportable& plot, View& view, const Palette& colours, Requests& requests) {
+void offer_export(const Exportable& plot, View& view, Requests& requests) {
   const std::string menu = "keep " + plot.name;
-  if (save_button(plot.name.c_str(), plot.min, plot.max, colours, plot.low)) ImGui::OpenPopup(menu.c_str());
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
-  const bool open = ImGui::BeginPopup(menu.c_str());
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  if (!open) return;
-  draw_menu(plot, view, colours, requests);
+  if (save_button(plot.name.c_str(), plot.min, plot.max, plot.low)) ImGui::OpenPopup(menu.c_str());
+  if (!begin_panel_popup(menu.c_str())) return;
+  draw_menu(plot, view, requests);
   ImGui::EndPopup();
 }
 

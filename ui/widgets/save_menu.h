@@ -7,7 +7,6 @@
 #include "imgui.h"
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -23,6 +22,6 @@ struct Exportable {
 
 /// The button while the mouse is over the plot, and its menu while open. Choices are kept in the view; `save` becomes a
 /// request. Takes no room in the layout.
-void offer_export(const Exportable& plot, View& view, const Palette& colours, Requests& requests);
+void offer_export(const Exportable& plot, View& view, Requests& requests);
 
 }  // namespace attoscope

@@ -6,6 +6,9 @@
 #include <bit>
 #include <cmath>
 
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
 namespace attoscope {
 namespace {
 
@@ -58,6 +61,39 @@ void set_columns(SumTable& table, int columns) {
   table.bottom = last;
 }
 
+constexpr float label_width = 172;
+
+/// Columns of bits on screen.
+struct Grid {
+  float left = 0, column = 0;
+  int top = 0;
+  float x(int power) const { return left + static_cast<float>(top - power) * column; }
+};
+
+void draw_row(const SumRow& row, const SumTable& table, const Grid& grid, ImVec2 at) {
+  draw_text(at, Face::mono, colours().secondary, row.label);
+  draw_text({grid.left - px(20), at.y}, Face::mono_small, colours().text, compact(row.value), 1);
+  if (row.value < 0) draw_text({grid.left - px(12), at.y}, Face::mono, colours().moved, "−");
+  for (int power = table.top; power >= table.bottom; --power) {
+    const char digit = row.digit(power);
+    if (digit == ' ') continue;
+    const Colour colour = power < row.kept_from ? colours().bad : digit == '1' ? colours().text : colours().faint;
+    draw_text({grid.x(power) + grid.column / 2, at.y}, Face::mono, colour, std::string_view(&digit, 1), 0.5f);
+  }
+  if (table.more && row.magnitude != 0 && row.last() < table.bottom)
+    draw_text({grid.x(table.bottom - 1), at.y}, Face::mono, colours().bad, "…");
+}
+
+/// "2^3" over the first column, and "2^-22" over the last kept one.
+void draw_head(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y) {
+  const auto power = [&](int p, Colour colour) {
+    if (p <= table.top && p >= table.bottom)
+      draw_text({grid.x(p) + grid.column / 2, y}, Face::mono_small, colour, fmt::format("2^{}", p), 0.5f);
+  };
+  power(block.exponent, colours().good);
+  if (block.exponent - block.unit > 4) power(block.unit, colours().accent);
+}
+
 }  // namespace
 
 int SumRow::first() const { return static_cast<int>(std::bit_width(magnitude)) - 1 + unit; }
@@ -84,6 +120,35 @@ SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, con
   table.rows.back().value = block.result;
   set_columns(table, columns);
   return table;
+}
+
+int sum_columns(float width) { return std::max(8, static_cast<int>((width - px(label_width)) / px(9)) - 1); }
+
+void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float labels = px(label_width), line = px(table.rows.size() > 20 ? 17 : 20);
+  const int columns = table.top - table.bottom + 2;
+  const Grid grid{at.x + labels, std::min(px(16), std::floor((width - labels) / static_cast<float>(columns))), table.top};
+  draw_head(block, table, grid, at.y);
+  float y = at.y + line;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (i == table.terms) {
+      ImGui::GetWindowDrawList()->AddLine({at.x, y + px(2)}, {at.x + width, y + px(2)}, colours().line);
+      y += px(4);
+    }
+    draw_row(table.rows[i], table, grid, {at.x, y});
+    y += line;
+  }
+  if (table.bottom < block.unit && table.terms > 0) {
+    const float cut = grid.x(block.unit - 1);
+    draw_dashed(ImGui::GetWindowDrawList(), {cut, at.y + line}, {cut, at.y + line * static_cast<float>(table.terms + 1)},
+                colours().bad, px(4), px(3));
+  }
+  ImGui::InvisibleButton("block", {width, y - at.y});
+  explain(
+      "Each product, and c, in binary, under the largest exponent of the block. What lies right of the dashed line is cut off "
+      "before the sum; of the sum, what the result has no room for.",
+      "aligned = trunc(significand * 2^(F - (e - exponent)))");
 }
 
 }  // namespace attoscope

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/arithmetic/tensor_core_sum.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -48,6 +47,6 @@ SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, con
 int sum_columns(float width);
 
 /// Draws the rows, one line each, `width` wide; digits that are cut off are right of a dashed line, in the colour of errors.
-void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width, const Palette& colours);
+void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width);
 
 }  // namespace attoscope

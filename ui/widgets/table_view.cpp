@@ -5,13 +5,12 @@
 #include <numeric>
 #include <vector>
 
-#include "imgui.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
 namespace {
 
-constexpr float bar_height = 3, cell_padding = 3;
+constexpr float bar_height = 3, most_bar_height = 14, cell_padding = 3, row_padding = 2;
 
 /// The places of the columns for people.
 std::vector<std::size_t> shown_columns(const Table& table) {
@@ -70,8 +69,22 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
   return widths;
 }
 
-void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
-                   const Palette& colours) {
+/// The heading of a column; of numbers it ends where they end, before the arrow of its order.
+void draw_heading(const ColumnHeading& heading, bool words, int column) {
+  if (words) {
+    ImGui::TableHeader(label_of(heading).c_str());
+  } else {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const bool sorted = (ImGui::TableGetColumnFlags(column) & ImGuiTableColumnFlags_IsSorted) != 0;
+    const float width =
+        ImGui::GetContentRegionAvail().x - (sorted ? 0.65f * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x : 0);
+    ImGui::TableHeader(("###" + heading.key).c_str());
+    draw_text({at.x + width, at.y}, Face::small, colours().secondary, fitted(Face::small, title_of(heading), width), 1);
+  }
+  if (!heading.meaning.empty()) explain(heading.meaning);
+}
+
+void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
@@ -82,23 +95,23 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
   }
   ImGui::TableSetupScrollFreeze(0, 1);
   const WithFace face(Face::small);
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));
-    ImGui::TableHeader(label_of(table.columns[columns[i]]).c_str());
-    if (const std::string& meaning = table.columns[columns[i]].meaning; !meaning.empty()) explain(meaning);
+    draw_heading(table.columns[columns[i]], has_words(table, columns[i]), static_cast<int>(i));
   }
   ImGui::PopStyleColor();
 }
 
-/// At the foot of the cell that the cursor is in.
-void draw_bar(float share, const Palette& colours) {
+/// At the foot of the cell that the cursor is in, `height` high.
+void draw_bar(float share, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3);
+  const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3),
+              bottom = std::clamp(at.y + height - px(4), top + px(bar_height), top + px(most_bar_height));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x, top}, {at.x + width, top + px(bar_height)}, colours.raised);
-  list->AddRectFilled({at.x, top}, {at.x + share * width, top + px(bar_height)}, faded(colours.accent, 0.7f));
+  list->AddRectFilled({at.x, top}, {at.x + width, bottom}, colours().raised);
+  list->AddRectFilled({at.x, top}, {at.x + share * width, bottom}, faded(colours().accent, 0.7f));
 }
 
 void draw_cell(const std::string& text, bool words, Colour colour) {
@@ -116,10 +129,9 @@ int first_enabled(int columns) {
 
 /// True if the row was clicked.
 bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look,
-              const Palette& colours) {
+              float height) {
   const int first = first_enabled(static_cast<int>(columns.size()));
   const TableRow about = look.row(row);
-  const float height = line_height(Face::mono_small) + px(look.bar ? bar_height + 4 : 2);
   ImGui::TableNextRow();
   ImGui::TableSetColumnIndex(first);
   const bool clicked =
@@ -134,19 +146,26 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
     const std::size_t c = columns[i];
-    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, colours);
+    if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, height);
     const bool beside_mark = static_cast<int>(i) == first && about.mark;
     if (beside_mark) ImGui::Indent(px(12));
     draw_cell(text_of(table.columns[c], table.rows[row][c]), has_words(table, c),
-              about.chosen ? colours.text : colours.secondary);
+              about.chosen ? colours().text : colours().secondary);
     if (beside_mark) ImGui::Unindent(px(12));
   }
   return clicked;
 }
 
+/// Height of the rows in `room` pixels: rows with bars are as high as the room allows.
+float row_height(std::size_t rows, bool bars, float room) {
+  const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : 2);
+  const float even = room / static_cast<float>(rows + 1) - 2 * px(row_padding);
+  return bars ? std::clamp(even, least, std::max(least, px(44))) : least;
+}
+
 }  // namespace
 
-std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look, const Palette& colours) {
+std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look) {
   const std::vector<std::size_t> columns = shown_columns(table);
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
@@ -154,17 +173,18 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
   std::optional<std::size_t> clicked;
   if (table.rows.empty()) return clicked;  // ImGui keeps the widths that it is told first
   const std::vector<float> widths = widths_of(table, columns, look.row(0).mark.has_value(), ImGui::GetContentRegionAvail().x);
-  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {px(cell_padding), px(2)});
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {px(cell_padding), px(row_padding)});
+  const float height = row_height(table.rows.size(), look.bar != nullptr, ImGui::GetContentRegionAvail().y);
   const bool open = ImGui::BeginTable(id, static_cast<int>(columns.size()), flags);
   ImGui::PopStyleVar();
   if (!open) return clicked;
-  draw_headings(table, columns, widths, colours);
+  draw_headings(table, columns, widths);
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, colours))
+      if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, height))
         clicked = row;
   ImGui::EndTable();
   return clicked;

@@ -27,6 +27,6 @@ struct TableLook {
 
 /// Draws the columns for people in what room there is. A click on a heading sorts by its column. Returns the row that was
 /// clicked, by its place in the table.
-std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look, const Palette& colours);
+std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look);
 
 }  // namespace attoscope

@@ -1,7 +1,5 @@
 #include "ui/widgets/theme.h"
 
-#include <cmath>
-
 #include "imgui.h"
 #include "imgui_freetype.h"
 #include "implot.h"
@@ -12,7 +10,8 @@ namespace {
 /// 0xRRGGBB in ImGui's packing.
 constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
 
-constexpr Palette dark{.background = rgb(0x14171c),
+constexpr Palette dark{.theme = Theme::dark,
+                       .background = rgb(0x14171c),
                        .panel = rgb(0x1b1f26),
                        .raised = rgb(0x252b34),
                        .line = rgb(0x323a46),
@@ -26,7 +25,8 @@ constexpr Palette dark{.background = rgb(0x14171c),
                        .bad = rgb(0xff6b57),
                        .good = rgb(0x2fbf8f),
                        .accent = rgb(0x8fa7c4)};
-constexpr Palette light_{.background = rgb(0xeef0f3),
+constexpr Palette light_{.theme = Theme::light,
+                         .background = rgb(0xeef0f3),
                          .panel = rgb(0xffffff),
                          .raised = rgb(0xe6e9ee),
                          .line = rgb(0xcfd5dd),
@@ -41,7 +41,8 @@ constexpr Palette light_{.background = rgb(0xeef0f3),
                          .good = rgb(0x0b7a57),
                          .accent = rgb(0x4f6b8f)};
 /// All colours have a contrast of at least 7:1 on their panel.
-constexpr Palette contrast{.background = rgb(0x000000),
+constexpr Palette contrast{.theme = Theme::high_contrast,
+                           .background = rgb(0x000000),
                            .panel = rgb(0x000000),
                            .raised = rgb(0x202020),
                            .line = rgb(0x8c8c8c),
@@ -201,6 +202,16 @@ const Palette& palette(Theme theme) {
   return dark;
 }
 
+const Palette& colours() {
+  const void* const of_context = ImGui::GetCurrentContext() == nullptr ? nullptr : ImGui::GetIO().UserData;
+  return of_context == nullptr ? dark : *static_cast<const Palette*>(of_context);
+}
+
+WithColours::WithColours(const Palette& palette) : palette_(palette), before_(ImGui::GetIO().UserData) {
+  ImGui::GetIO().UserData = &palette_;
+}
+WithColours::~WithColours() { ImGui::GetIO().UserData = before_; }
+
 Fonts load_fonts(const FontFiles& files) {
   ImGui::GetIO().Fonts->Clear();
   add_font(files.sans, sans_line, files.math);
@@ -217,6 +228,7 @@ Fonts fonts() {
 
 void apply_theme(Theme theme, double ui_scale, double dpi_scale) {
   const Palette& p = palette(theme);
+  ImGui::GetIO().UserData = const_cast<Palette*>(&p);  // only read, by `colours`
   const float scale = static_cast<float>(ui_scale * dpi_scale);
   if (is_applied(p, scale)) return;
   ImGuiStyle style;

@@ -11,11 +11,28 @@ namespace attoscope {
 
 /// Colours of a theme by their role.
 struct Palette {
+  Theme theme;
   Colour background, panel, raised, line;
   Colour text, secondary, faint;
   Colour a, b, golden, moved, bad, good, accent;
 };
 const Palette& palette(Theme theme);
+
+/// Colours of the current ImGui context: the innermost `WithColours`, or else the theme that `apply_theme` set; before, dark.
+const Palette& colours();
+
+/// Replaces the colours of the current context within a scope.
+class WithColours {
+ public:
+  explicit WithColours(const Palette& palette);
+  ~WithColours();
+  WithColours(const WithColours&) = delete;
+  WithColours& operator=(const WithColours&) = delete;
+
+ private:
+  Palette palette_;
+  void* before_;
+};
 
 /// Files of the font families; empty if the system has none (ImGui's embedded font is used then).
 struct FontFiles {

@@ -40,6 +40,63 @@ FaceText face_text(Face face) {
 
 ImVec4 vec(Colour c) { return ImGui::ColorConvertU32ToFloat4(c); }
 
+int drawn_controls = 0;
+
+/// Edges of buttons side by side: equal widths, or, if a text would not fit, equal margins around the texts.
+std::vector<float> edges_of(std::span<const Choice> choices, float width) {
+  std::vector<float> texts, edges{0};
+  for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
+  const float count = static_cast<float>(texts.size()), sum = std::accumulate(texts.begin(), texts.end(), 0.0f);
+  const bool equal = std::ranges::all_of(texts, [&](float t) { return t + px(8) <= width / count; });
+  for (const float t : texts) edges.push_back(edges.back() + (equal ? width / count : t + (width - sum) / count));
+  return edges;
+}
+
+/// Position of `value` on a track, 0 .. 1.
+float share_of(const Slider& spec, int value) {
+  const double from = spec.from, to = spec.to, v = value;
+  if (to <= from) return 1;
+  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from) : (v - from) / (to - from);
+  return static_cast<float>(std::clamp(t, 0.0, 1.0));
+}
+
+void draw_track(ImVec2 at, ImVec2 size, float share) {
+  const float radius = px(6), x0 = at.x + radius, x1 = at.x + size.x - radius, x = x0 + (x1 - x0) * share,
+              y = at.y + size.y / 2;
+  const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto shade = [](Colour c) { return ImGui::GetColorU32(c); };
+  list->AddRectFilled({x0, y - px(1.5f)}, {x1, y + px(1.5f)}, shade(colours().line), px(1.5f));
+  list->AddRectFilled({x0, y - px(1.5f)}, {x, y + px(1.5f)}, shade(colours().accent), px(1.5f));
+  list->AddCircleFilled({x, y}, hot ? radius * 1.12f : radius * 0.95f,
+                        shade(hot ? colours().text : mixed(colours().text, colours().accent, 0.15f)));
+}
+
+/// A triangle or a chevron that points right (`way` 1) or left (-1), centred at `c`.
+void draw_chevron(ImDrawList* list, ImVec2 c, float way, Colour colour) {
+  const float half = px(4.5f);
+  const ImVec2 points[3] = {
+      {c.x - way * half / 2, c.y - half}, {c.x + way * half / 2, c.y}, {c.x - way * half / 2, c.y + half}};
+  list->AddPolyline(points, 3, colour, 0, px(1.6f));
+}
+
+void draw_icon(TransportIcon icon, ImVec2 c, Colour colour) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float half = px(5);
+  if (icon == TransportIcon::play) {
+    list->AddTriangleFilled({c.x - half * 0.7f, c.y - half}, {c.x - half * 0.7f, c.y + half}, {c.x + half, c.y}, colour);
+  } else if (icon == TransportIcon::pause) {
+    for (const float x : {c.x - half * 0.8f, c.x + half * 0.2f})
+      list->AddRectFilled({x, c.y - half}, {x + half * 0.6f, c.y + half}, colour);
+  } else {
+    const bool back = icon == TransportIcon::first || icon == TransportIcon::previous,
+               end = icon == TransportIcon::first || icon == TransportIcon::last;
+    const float way = back ? -1.0f : 1.0f;
+    draw_chevron(list, {c.x - (end ? way * px(1.5f) : 0), c.y}, way, colour);
+    if (end) list->AddLine({c.x + way * px(4), c.y - half}, {c.x + way * px(4), c.y + half}, colour, px(1.6f));
+  }
+}
+
 }  // namespace
 
 float px(float length) { return length * ImGui::GetStyle().FontScaleMain; }
@@ -80,6 +137,11 @@ std::string fitted(Face face, std::string_view text, float width) {
   return shorter + "…";
 }
 
+void take_room(ImVec2 from, ImVec2 size) {
+  ImGui::SetCursorScreenPos(from);
+  ImGui::Dummy(size);
+}
+
 void label(Face face, Colour colour, std::string_view text) {
   const WithFace f(face);
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
@@ -87,9 +149,9 @@ void label(Face face, Colour colour, std::string_view text) {
   ImGui::PopStyleColor();
 }
 
-void section(const Palette& colours, std::string_view title) {
+void section(std::string_view title) {
   ImGui::Dummy({0, px(3)});
-  label(Face::section, colours.faint, title);
+  label(Face::section, colours().faint, title);
 }
 
 Colour faded(Colour colour, float alpha) {
@@ -137,15 +199,14 @@ float wrapped_height(Face face, std::string_view text, float width) {
   return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
 }
 
-bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
-                  const Palette& colours) {
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width) {
   const float head = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool pressed = ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0,
                                          {width, head + wrapped_height(Face::small, sentence, inner) + 2 * pad});
-  draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, chosen ? colours.accent : colours.text, title);
+  draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, chosen ? colours().accent : colours().text, title);
   const WithFace f(Face::small);
-  ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + pad + head}, colours.secondary, sentence.data(),
+  ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + pad + head}, colours().secondary, sentence.data(),
                                       sentence.data() + sentence.size(), inner);
   return pressed;
 }
@@ -164,24 +225,18 @@ void explain(std::string_view what, std::string_view formula) {
   ImGui::EndTooltip();
 }
 
-namespace {
-
-int drawn_controls = 0;
-
-}  // namespace
-
 int controls_drawn() { return drawn_controls; }
 
-bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size) {
+bool push_button(const char* text, bool on, ImVec2 size) {
   ++drawn_controls;
   const WithFace f(Face::label);
   const ImGuiStyle& style = ImGui::GetStyle();
   if (size.x == 0) size.x = ImGui::CalcTextSize(text, nullptr, true).x + px(20);
   if (size.y == 0) size.y = px(control_height);
-  ImGui::PushStyleColor(ImGuiCol_Button, vec(on ? colours.accent : colours.raised));
-  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.12f)));
-  ImGui::PushStyleColor(ImGuiCol_ButtonActive, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.2f)));
-  ImGui::PushStyleColor(ImGuiCol_Text, vec(on ? colours.panel : colours.text));
+  ImGui::PushStyleColor(ImGuiCol_Button, vec(on ? colours().accent : colours().raised));
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, vec(mixed(on ? colours().accent : colours().raised, colours().text, 0.12f)));
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, vec(mixed(on ? colours().accent : colours().raised, colours().text, 0.2f)));
+  ImGui::PushStyleColor(ImGuiCol_Text, vec(on ? colours().panel : colours().text));
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
                       {0, std::min(style.FramePadding.y, std::max(0.0f, (size.y - ImGui::GetFontSize()) / 2))});
   const bool pressed = ImGui::Button(text, size);
@@ -190,11 +245,11 @@ bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size)
   return pressed;
 }
 
-bool quiet_button(const char* text, const Palette& colours, float width) {
+bool quiet_button(const char* text, float width) {
   ++drawn_controls;
   const WithFace f(Face::label);
   ImGui::PushStyleColor(ImGuiCol_Button, 0);
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, ImGui::GetStyle().FramePadding.y});
   const bool pressed = ImGui::Button(text, {width, px(26)});
   ImGui::PopStyleVar();
@@ -202,24 +257,10 @@ bool quiet_button(const char* text, const Palette& colours, float width) {
   return pressed;
 }
 
-namespace {
-
-/// Edges of buttons side by side: equal widths, or, if a text would not fit, equal margins around the texts.
-std::vector<float> edges_of(std::span<const Choice> choices, float width) {
-  std::vector<float> texts, edges{0};
-  for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
-  const float count = static_cast<float>(texts.size()), sum = std::accumulate(texts.begin(), texts.end(), 0.0f);
-  const bool equal = std::ranges::all_of(texts, [&](float t) { return t + px(8) <= width / count; });
-  for (const float t : texts) edges.push_back(edges.back() + (equal ? width / count : t + (width - sum) / count));
-  return edges;
-}
-
-}  // namespace
-
-bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, int& chosen, float width) {
+bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width) {
   if (width == 0) width = ImGui::GetContentRegionAvail().x;
   const ImVec2 from = ImGui::GetCursorScreenPos(), size{width, px(control_height)};
-  ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + size.x, from.y + size.y}, colours.raised, px(3));
+  ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + size.x, from.y + size.y}, colours().raised, px(3));
   ImGui::PushID(id);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ImGui::GetStyle().ItemSpacing.y});
   bool changed = false;
@@ -229,7 +270,7 @@ bool segmented(const char* id, const Palette& colours, std::span<const Choice> c
     if (i > 0) ImGui::SameLine();
     const float left = std::floor(shares[static_cast<std::size_t>(i)]),
                 right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
-    if (push_button(std::string(choice.label).c_str(), colours, i == chosen, {right - left, size.y}) && i != chosen) {
+    if (push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y}) && i != chosen) {
       chosen = i;
       changed = true;
     }
@@ -240,50 +281,26 @@ bool segmented(const char* id, const Palette& colours, std::span<const Choice> c
   return changed;
 }
 
-bool toggle(const char* text, const Palette& colours, bool& on, float width) {
+bool toggle(const char* text, bool& on, float width) {
   const ImVec2 size{width > 0 ? width : text_width(Face::label, text) + px(38), px(control_height)};
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool pressed = push_button((std::string("##") + text).c_str(), colours, false, size);
+  const bool pressed = push_button((std::string("##") + text).c_str(), false, size);
   if (pressed) on = !on;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float side = px(13), y = at.y + (size.y - side) / 2, x = at.x + px(9);
-  list->AddRect({x, y}, {x + side, y + side}, on ? colours.accent : colours.faint, px(2));
+  list->AddRect({x, y}, {x + side, y + side}, on ? colours().accent : colours().faint, px(2));
   if (on) {
-    list->AddRectFilled({x, y}, {x + side, y + side}, colours.accent, px(2));
+    list->AddRectFilled({x, y}, {x + side, y + side}, colours().accent, px(2));
     const ImVec2 tick[3] = {
         {x + side * 0.22f, y + side * 0.52f}, {x + side * 0.42f, y + side * 0.74f}, {x + side * 0.8f, y + side * 0.28f}};
-    list->AddPolyline(tick, 3, colours.panel, 0, px(1.6f));
+    list->AddPolyline(tick, 3, colours().panel, 0, px(1.6f));
   }
   draw_text({x + side + px(6), at.y + (size.y - line_height(Face::label)) / 2}, Face::label,
-            on ? colours.text : colours.secondary, text);
+            on ? colours().text : colours().secondary, text);
   return pressed;
 }
 
-namespace {
-
-/// Position of `value` on a track, 0 .. 1.
-float share_of(const Slider& spec, int value) {
-  const double from = spec.from, to = spec.to, v = value;
-  if (to <= from) return 1;
-  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from) : (v - from) / (to - from);
-  return static_cast<float>(std::clamp(t, 0.0, 1.0));
-}
-
-void draw_track(ImVec2 at, ImVec2 size, float share, const Palette& colours) {
-  const float radius = px(6), x0 = at.x + radius, x1 = at.x + size.x - radius, x = x0 + (x1 - x0) * share,
-              y = at.y + size.y / 2;
-  const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const auto shade = [](Colour c) { return ImGui::GetColorU32(c); };
-  list->AddRectFilled({x0, y - px(1.5f)}, {x1, y + px(1.5f)}, shade(colours.line), px(1.5f));
-  list->AddRectFilled({x0, y - px(1.5f)}, {x, y + px(1.5f)}, shade(colours.accent), px(1.5f));
-  list->AddCircleFilled({x, y}, hot ? radius * 1.12f : radius * 0.95f,
-                        shade(hot ? colours.text : mixed(colours.text, colours.accent, 0.15f)));
-}
-
-}  // namespace
-
-bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) {
+bool track(const Slider& spec, int& value, ImVec2 size) {
   ++drawn_controls;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::string id_text = std::string("##") + spec.name;
@@ -293,7 +310,7 @@ bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) 
   const WithFace f(Face::mono);
   for (const ImGuiCol c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, 0);
   for (const ImGuiCol c : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive})
-    ImGui::PushStyleColor(c, typing ? colours.raised : 0);
+    ImGui::PushStyleColor(c, typing ? colours().raised : 0);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), std::floor((size.y - ImGui::GetFontSize()) / 2)});
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, typing ? ImGui::GetStyle().FrameBorderSize : 0.0f);
   ImGui::SetNextItemWidth(size.x);
@@ -304,25 +321,26 @@ bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) 
   typing |= ImGui::TempInputIsActive(id);
   if (changed && spec.powers && !typing && shown < spec.to) shown = 1 << std::lround(std::log2(std::max(1, shown)));
   shown = std::clamp(shown, spec.least, spec.most);
-  if (!typing) draw_track(at, size, share_of(spec, shown), colours);
+  if (!typing) draw_track(at, size, share_of(spec, shown));
   if (!changed || shown == value) return false;
   value = shown;
   return true;
 }
 
-bool slider(const Slider& spec, const Palette& colours, int& value) {
+bool slider(const Slider& spec, int& value) {
   const float height = px(22), width = ImGui::GetContentRegionAvail().x, name_width = px(90), value_width = px(62);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.secondary, spec.name);
+  draw_text({at.x, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours().secondary, spec.name);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
-  const bool changed = track(spec, colours, value, {width - name_width - value_width - px(8), height});
+  const bool changed = track(spec, value, {width - name_width - value_width - px(8), height});
   const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
   if (enabled && ImGui::IsWindowHovered() &&
       ImGui::IsMouseHoveringRect({at.x + width - value_width, at.y}, {at.x + width, at.y + height})) {
     ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ImGui::SetKeyboardFocusHere(-1);
   }
-  draw_text({at.x + width, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours.text, std::to_string(value), 1);
+  draw_text({at.x + width, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours().text, std::to_string(value),
+            1);
   return changed;
 }
 
@@ -333,6 +351,15 @@ WithField::WithField(Face face, float height) : face_(face) {
 }
 WithField::~WithField() { ImGui::PopStyleVar(); }
 
+bool begin_panel_popup(const char* id, ImGuiWindowFlags flags) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
+  const bool open = ImGui::BeginPopup(id, flags);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  return open;
+}
+
 bool begin_combo(const char* text, const std::string& preview, float width) {
   ImGui::SetNextItemWidth(width);
   if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
@@ -341,14 +368,14 @@ bool begin_combo(const char* text, const std::string& preview, float width) {
   return false;
 }
 
-bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low) {
+bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low) {
   constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
   if (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max)) return false;
   ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
   const ImGuiWindowTempData before = layout;
   const ImVec2 size{px(40), px(20)};
   ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
-  const bool pressed = push_button((std::string("save###save ") + name).c_str(), colours, false, size);
+  const bool pressed = push_button((std::string("save###save ") + name).c_str(), false, size);
   explain("Saves this plot: the picture and its numbers, or a figure for print.");
   layout.CursorPos = before.CursorPos;
   layout.CursorPosPrevLine = before.CursorPosPrevLine;
@@ -367,6 +394,26 @@ void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float 
     const float end = std::min(t + dash, length);
     list->AddLine({from.x + u.x * t, from.y + u.y * t}, {from.x + u.x * end, from.y + u.y * end}, colour, px(1.2f));
   }
+}
+
+float transport_width() { return px(26); }
+
+bool transport_button(const char* id, TransportIcon icon, bool on) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{transport_width(), px(control_height)};
+  const bool pressed = push_button(id, on, size);
+  draw_icon(icon, {at.x + size.x / 2, at.y + size.y / 2}, on ? colours().panel : colours().text);
+  return pressed;
+}
+
+bool mark_button(const char* id, bool forward, Colour mark) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(21), px(control_height)};
+  const bool pressed = push_button(id, false, size);
+  const float way = forward ? 1.0f : -1.0f;
+  const ImVec2 c{at.x + size.x / 2, at.y + size.y / 2};
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_chevron(list, {c.x - way * px(4), c.y}, way, ImGui::GetColorU32(colours().text));
+  list->AddCircleFilled({c.x + way * px(4), c.y}, px(3), ImGui::GetColorU32(mark));
+  return pressed;
 }
 
 }  // namespace attoscope

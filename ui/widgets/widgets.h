@@ -41,10 +41,13 @@ float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, floa
 /// The text, shortened with "…" to fit `width`.
 std::string fitted(Face face, std::string_view text, float width);
 
+/// Takes a room in the layout that was drawn into at places of the caller's own.
+void take_room(ImVec2 from, ImVec2 size);
+
 /// Text in the layout.
 void label(Face face, Colour colour, std::string_view text);
 /// Section heading: small capitals with space above.
-void section(const Palette& colours, std::string_view title);
+void section(std::string_view title);
 /// A colour with its alpha multiplied.
 Colour faded(Colour colour, float alpha);
 /// Mixes two colours in sRGB.
@@ -70,8 +73,7 @@ void wrapped(Face face, Colour colour, std::string_view text, float width);
 float wrapped_height(Face face, std::string_view text, float width);
 
 /// A list item with a title and a sentence; true if it was clicked. Its label is "##" and `name`.
-bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
-                  const Palette& colours);
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width);
 
 /// Tooltip of the last item: its effect, and a formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
@@ -84,22 +86,22 @@ struct Choice {
   std::string_view label, what;
 };
 /// A row of buttons of which one (or none, -1) is pressed; `width` 0: the available width.
-bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, int& chosen, float width = 0);
+bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width = 0);
 /// The same of an enumeration whose values are the choices, or of false and true.
 template <class E>
   requires std::is_enum_v<E> || std::same_as<E, bool>
-bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, E& value, float width = 0) {
+bool segmented(const char* id, std::span<const Choice> choices, E& value, float width = 0) {
   int chosen = static_cast<int>(value);
-  const bool pressed = segmented(id, colours, choices, chosen, width);
+  const bool pressed = segmented(id, choices, chosen, width);
   if (pressed) value = static_cast<E>(chosen);
   return pressed;
 }
 /// A push button, lit while `on`.
-bool push_button(const char* label, const Palette& colours, bool on = false, ImVec2 size = {0, 0});
+bool push_button(const char* label, bool on = false, ImVec2 size = {0, 0});
 /// A button without a box, for the top bar.
-bool quiet_button(const char* label, const Palette& colours, float width);
+bool quiet_button(const char* label, float width);
 /// A square check box drawn inside a button.
-bool toggle(const char* label, const Palette& colours, bool& on, float width = 0);
+bool toggle(const char* label, bool& on, float width = 0);
 
 /// A labelled slider: name at the left, thin track, value at the right. A click on the value, or Ctrl+click on the track, types
 /// any value within [least, most].
@@ -109,9 +111,9 @@ struct Slider {
   int least, most;      ///< range of typed values
   bool powers = false;  ///< the track is logarithmic and snaps to powers of two and to its end
 };
-bool slider(const Slider& spec, const Palette& colours, int& value);
+bool slider(const Slider& spec, int& value);
 /// The track alone, `size` large.
-bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size);
+bool track(const Slider& spec, int& value, ImVec2 size);
 
 /// Sets height and face of combos and text fields within a scope.
 class WithField {
@@ -125,14 +127,26 @@ class WithField {
   WithFace face_;
 };
 
+/// A popup in the colour and with the padding of a panel; call ImGui::EndPopup() if it returns true.
+bool begin_panel_popup(const char* id, ImGuiWindowFlags flags = 0);
+
 /// A combo of `width`; call ImGui::EndCombo() if it returns true.
 bool begin_combo(const char* label, const std::string& preview, float width);
 
 /// A small button in the upper (or lower) right corner of [min, max], visible while the mouse is over the rectangle. True if it
 /// was clicked: request the rectangle and its numbers by `Requests::exports::plot`.
-bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low = false);
+bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low = false);
 
 /// A dashed horizontal or vertical line.
 void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap);
+
+enum class TransportIcon { first, previous, play, pause, next, last };
+
+/// A small button with an icon, highlighted while `on`.
+bool transport_button(const char* id, TransportIcon icon, bool on);
+/// A button to the next (or previous) place with this mark.
+bool mark_button(const char* id, bool forward, Colour mark);
+/// Width of such a button, in pixels.
+float transport_width();
 
 }  // namespace attoscope

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 
 namespace attoscope {
@@ -50,6 +50,12 @@ std::string binary(std::uint64_t value, int digits) {
   for (int i = 0; i < digits; ++i)
     if ((value >> (digits - 1 - i)) & 1) text[static_cast<std::size_t>(i)] = '1';
   return text;
+}
+
+std::string with_unit(double x, std::initializer_list<const char*> units) {
+  const char* const* unit = units.begin();
+  for (; x >= 999.5 && unit + 1 != units.end(); ++unit) x /= 1000;
+  return three_digits(x) + " " + *unit;
 }
 
 }  // namespace
@@ -111,5 +117,11 @@ double rounded_up(double x, int digits) {
   const double unit = std::pow(10.0, std::floor(std::log10(x)) - (digits - 1));
   return std::ceil(x / unit * (1 - 1e-12)) * unit;
 }
+
+std::string three_digits(double x) {
+  return x < 1e6 ? fmt::format("{:.{}f}", x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0) : scientific(x);
+}
+std::string bytes_text(double bytes) { return with_unit(bytes, {"B", "kB", "MB", "GB", "TB", "PB"}); }
+std::string seconds_text(double seconds) { return with_unit(seconds * 1e9, {"ns", "µs", "ms", "s"}); }
 
 }  // namespace attoscope

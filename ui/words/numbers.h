@@ -36,4 +36,11 @@ std::string in_full(double x);
 /// x rounded up to `digits` significant digits, so that a range rarely changes with its data.
 double rounded_up(double x, int digits = 2);
 
+/// "4.46", "44.6", "446".
+std::string three_digits(double x);
+/// "4.46 MB": three digits.
+std::string bytes_text(double bytes);
+/// Seconds as "2.19 µs": three digits.
+std::string seconds_text(double seconds);
+
 }  // namespace attoscope

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -50,20 +49,6 @@ std::string short_times(double ratio) {
 }
 
 std::string count_of(std::int64_t count, const char* what) { return fmt::format("{} {}", static_cast<long long>(count), what); }
-
-}  // namespace
-
-NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
-  NearestPolicy best;
-  for (const Policy& p : policies()) {
-    if (!same_family(p.algorithm, algorithm)) continue;
-    const int changed = differences(precision, p.precision);
-    if (best.precision == nullptr || changed < best.changed) best = {p.name, changed, &p.precision};
-  }
-  return best;
-}
-
-namespace {
 
 /// Format of a step in a word: "exact", "bf16", "bf16 dice" (stochastic).
 std::string rounding_name(const Rounding& r, const Format& main) {
@@ -130,6 +115,16 @@ Option difference_of(const Experiment& e) {
 }
 
 }  // namespace
+
+NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
+  NearestPolicy best;
+  for (const Policy& p : policies()) {
+    if (!same_family(p.algorithm, algorithm)) continue;
+    const int changed = differences(precision, p.precision);
+    if (best.precision == nullptr || changed < best.changed) best = {p.name, changed, &p.precision};
+  }
+  return best;
+}
 
 MethodNames method_names(const Experiment& e) {
   const std::string_view a_kernel = kernel_name(e.a, e.problem, e.format), b_kernel = kernel_name(e.b, e.problem, e.format);

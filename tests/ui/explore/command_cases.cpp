@@ -9,7 +9,6 @@
 #include "kernels/experiment/presets.h"
 #include "tests/ui/cases.h"
 #include "ui/commands/commands.h"
-#include "ui/commands/keys.h"
 #include "ui/frame/ui_state.h"
 #include "ui/session/settings.h"
 #include "ui/sweep/panels.h"
@@ -31,7 +30,7 @@ void ask(Hand& hand, const std::string& query) {
 std::vector<Command> names_found(Hand& hand, const std::string& query) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
-  const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
+  const Frame target{hand.session(), input, *hand.stage.state, requests};
   return found(query, commands(target), target, 12);
 }
 
@@ -121,7 +120,7 @@ CASE(palette, impossible_settings_are_refused) {
 CASE(palette, every_field_and_key_has_a_command) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
-  const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
+  const Frame target{hand.session(), input, *hand.stage.state, requests};
   const std::vector<Command> all = commands(target);
   for (const Key& key : keys())
     if (key.act != nullptr)
@@ -277,7 +276,7 @@ class Keyboard {
     ImGui::NewFrame();
     Requests requests;
     const PanelInput input;
-    handle_keys({session, *state, requests, nullptr, input});
+    handle_keys({session, input, *state, requests});
     ImGui::EndFrame();
   }
 

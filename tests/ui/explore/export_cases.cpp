@@ -14,7 +14,7 @@
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
-#include "ui/layout.h"
+#include "ui/explore.h"
 
 namespace attoscope::testing {
 namespace {

@@ -9,9 +9,9 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
 #include "tests/ui/cases.h"
-#include "ui/commands/gallery.h"
-#include "ui/frame/probe_entry.h"
-#include "ui/picture/thumbnail.h"
+#include "ui/commands/bars.h"
+#include "ui/frame/entries.h"
+#include "ui/picture/heatmap_view.h"
 
 namespace attoscope::testing {
 namespace {

@@ -13,9 +13,8 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
-#include "ui/recurrence/kernel_rows.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/csv.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
@@ -473,8 +472,7 @@ CASE(kernel, verdict_grey_after_a_failed_load) {
     hand.frames(3);
     const PanelInput input = hand.stage.panel_input();
     const CallJudgement* const call = shown_verdict(input);
-    const Palette& colours = palette(hand.view().theme);
-    return call != nullptr && kernel_tone(*call, input, colours) == colours.good;
+    return call != nullptr && kernel_tone(*call, input) == colours().good;
   };
   hand.check(is_green(), "a right output is green");
   hand.stage.explorer().open_dropped(hand.session(), {folder / "absent.npy"});

@@ -12,9 +12,7 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/kv_table.h"
-#include "ui/picture/rescale_values.h"
-#include "ui/picture/score_window.h"
+#include "ui/picture/pictures.h"
 
 namespace attoscope::testing {
 namespace {

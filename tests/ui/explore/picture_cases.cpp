@@ -14,7 +14,7 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/profiles.h"
+#include "ui/picture/pictures.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::testing {

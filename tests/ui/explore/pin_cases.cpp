@@ -5,7 +5,7 @@
 
 #include "app/session/session.h"
 #include "tests/ui/cases.h"
-#include "ui/controls/pins.h"
+#include "ui/controls/controls.h"
 
 namespace attoscope::testing {
 namespace {

@@ -180,7 +180,7 @@ CASE(input, broken_files_dropped) {
     std::vector<std::string> files;
     for (const std::string& file : names) files.push_back(folder / file);
     hand.stage.explorer().show_error("");
-    hand.leaves("dropping " + names[0], [&] { open_files(files, hand.stage.desk()); });
+    hand.leaves("dropping " + names[0], [&] { open_files(files, hand.stage.context()); });
     const std::string message = hand.stage.panel_input().messages.error;
     hand.check(message.size() > 10 && message.size() < 400 && message.find('\n') == std::string::npos,
                "one sentence about " + names[0] + ": " + message);
@@ -195,11 +195,11 @@ CASE(input, good_files_dropped) {
   saved.experiment.format = fp16;
   saved.view.theme = Theme::light;
   write_file(file, session_text(saved));
-  open_files({file}, hand.stage.desk());
+  open_files({file}, hand.stage.context());
   hand.settle();
   saved.origin = hand.session().origin;
   hand.check(hand.session() == saved, "a dropped session is shown:" + difference(saved, hand.session()));
-  open_files({example_file()}, hand.stage.desk());
+  open_files({example_file()}, hand.stage.context());
   hand.settle();
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors, "dropped tensors are the input");
   hand.check(hand.stage.panel_input().messages.error.empty(),

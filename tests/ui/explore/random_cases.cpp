@@ -144,7 +144,7 @@ class Anybody {
 
   void open_strange_tensors() {
     const auto& folder = place_.folder;
-    open_files({folder / "q.npy", folder / "k.npy", folder / "v.npy"}, hand_.stage.desk());
+    open_files({folder / "q.npy", folder / "k.npy", folder / "v.npy"}, hand_.stage.context());
   }
 
   void sweep() {
@@ -170,7 +170,7 @@ class Anybody {
     hand_.stage.train().handle(request, hand_.session());
   }
 
-  void keep() { autosave(hand_.stage.desk(), ++autosaves_ * 100, true); }
+  void keep() { autosave(hand_.stage.context(), ++autosaves_ * 100, true); }
 
   Hand& hand_;
   const Elsewhere& place_;

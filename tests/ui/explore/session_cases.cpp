@@ -10,9 +10,9 @@
 #include "kernels/compute.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
-#include "ui/commands/session_menu.h"
+#include "ui/commands/bars.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/widgets/stale.h"
+#include "ui/widgets/progress.h"
 
 namespace attoscope::testing {
 namespace {
@@ -273,7 +273,7 @@ CASE(session, recent_sessions) {
     Session session = small_session();
     session.experiment.problem.seed = static_cast<std::uint64_t>(name[0]);
     write_file(office.folder / name, session_text(session));
-    open_files({office.folder / name}, hand.stage.desk());
+    open_files({office.folder / name}, hand.stage.context());
     hand.settle();
   }
   std::filesystem::remove(office.folder / "a.json");
@@ -299,7 +299,7 @@ CASE(session, remarks_are_listed) {
   Office office(hand);
   std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
   for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
-  open_files({office.folder.write("newer.json", text + "}")}, hand.stage.desk());
+  open_files({office.folder.write("newer.json", text + "}")}, hand.stage.context());
   hand.settle();
   hand.frames(2);
   hand.check(hand.experiment().problem.n == 40, "what is understood is shown");
@@ -307,11 +307,11 @@ CASE(session, remarks_are_listed) {
   hand.check(hand.exists("//Remarks/###remarks read"), "in a list");
   hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape), hand.frames(2); });
   hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.panel_input().messages.remarks.empty(), "puts it away");
-  open_files({office.folder / "newer.json"}, hand.stage.desk());
+  open_files({office.folder / "newer.json"}, hand.stage.context());
   hand.frames(3);
   hand.leaves("its button", [&] { hand.click("//Remarks/###remarks read"), hand.frames(2); });
   hand.check(hand.stage.panel_input().messages.remarks.empty(), "does so, too");
-  open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.desk());
+  open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.context());
   hand.frames(3);
   hand.check(!hand.exists("//Remarks/###remarks read") &&
                  hand.stage.panel_input().messages.error.find("x is not a known key") != std::string::npos,

@@ -17,13 +17,11 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
-#include "ui/statistics/csv.h"
-#include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/theme.h"
+#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
-#include "ui/words/units.h"
 
 namespace attoscope::testing {
 namespace {
@@ -468,8 +466,7 @@ CASE(traffic, numbers_of_traffic) {
   session.experiment.a.algorithm = Algorithm::flash1;
   hand.open(session);
   const Result& r = *hand.stage.panel_input().answer.result;
-  const Palette& colours = palette(Theme::dark);
-  const TrafficOfAll all = traffic_of_all(r, colours);
+  const TrafficOfAll all = traffic_of_all(r);
   const double n = 96, d = 16;
   hand.check(all[0].bytes == 2 * (4 * n * d + 4 * n * n), "Algorithm 0 writes S and P");
   hand.check(all[1].bytes == 2 * (2 * n * d + 6 * n * (3 * d + 4)), "FA-1 has six tiles of keys");
@@ -479,8 +476,8 @@ CASE(traffic, numbers_of_traffic) {
                t.counted);
     hand.check(t.intensity == 4 * n * n * d / t.bytes, std::string(t.name) + " does 4 N^2 d");
   }
-  hand.check(all[1].colour == colours.a && all[0].colour == colours.b, "a is FA-1 and b is Algorithm 0");
-  hand.check(all[2].colour != colours.a && all[2].colour != colours.b, "nobody is FA-2");
+  hand.check(all[1].ink == Ink::a && all[0].ink == Ink::b, "a is FA-1 and b is Algorithm 0");
+  hand.check(all[2].ink == Ink::golden, "nobody is FA-2");
   const DataSheet& h200 = data_sheets[static_cast<std::size_t>(Machine::h200)];
   hand.check(least_seconds({.bytes = 4.8e12}, 1, h200) == 1, "4.8 TB take a second");
   hand.check(least_seconds({.bytes = 1}, 989e12, h200) == 1, "989 Tflop take a second");
@@ -493,7 +490,7 @@ CASE(traffic, traffic_of_stored_tensors) {
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   hand.open(session);
   const double n = 96, d = 16, K = 1 + 4 / d;
-  const TrafficOfAll all = traffic_of_all(*hand.stage.panel_input().answer.result, palette(Theme::dark));
+  const TrafficOfAll all = traffic_of_all(*hand.stage.panel_input().answer.result);
   hand.check(all[2].bytes == n * d * (2 + 2) + n * 2 + 6 * n * d * (K + 2),
              "FA-2 reads six times K in int8 with a scale a row");
   for (const TrafficOf& t : all) {

@@ -11,7 +11,6 @@
 #include "tests/ui/explore/strip_scene.h"
 #include "ui/commands/bars.h"
 #include "ui/frame/ui_state.h"
-#include "ui/recurrence/panels.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/theme.h"
 

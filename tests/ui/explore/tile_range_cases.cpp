@@ -10,9 +10,7 @@
 #include "kernels/experiment/presets.h"
 #include "tests/ui/explore/strip_scene.h"
 #include "ui/frame/ui_state.h"
-#include "ui/recurrence/panels.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/recurrence/tile_range.h"
 
 namespace attoscope::testing {
 namespace {

@@ -20,8 +20,8 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
-#include "ui/statistics/suspects.h"
-#include "ui/widgets/judged_heads.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/progress.h"
 
 namespace attoscope::testing {
 namespace {
@@ -161,12 +161,11 @@ CASE(verdict, judging_stopped) {
   hand.stage.state->heads.unjudged = path.substr(0, path.size() - 1);
   hand.stage.explorer().open_dropped(hand.session(), {path.substr(0, path.size() - 1)});
   hand.settle();
-  const Palette& colours = palette(hand.view().theme);
   await(hand, "the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   hand.check(heads_words(verdicts(hand)) == "0 of 270 heads judged", heads_words(verdicts(hand)));
-  hand.check(heads_tone(verdicts(hand), colours) == colours.text, "no colour says rounded or wrong yet");
+  hand.check(heads_tone(verdicts(hand)) == colours().text, "no colour says rounded or wrong yet");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded() &&
-                 kernel_tone(*shown_verdict(hand.stage.panel_input()), hand.stage.panel_input(), colours) == colours.text,
+                 kernel_tone(*shown_verdict(hand.stage.panel_input()), hand.stage.panel_input()) == colours().text,
              "a rounded head is not green while others may be wrong");
   hand.click(statistics + "###verdicts");
   hand.frames(3);
@@ -175,7 +174,7 @@ CASE(verdict, judging_stopped) {
   hand.click(statistics + "###judging");
   await_verdicts(hand, "the dump");
   hand.check(hand.experiment().problem.input.index == 28, "the head that was chosen stays");
-  hand.check(heads_tone(verdicts(hand), colours) == colours.bad, "two are wrong");
+  hand.check(heads_tone(verdicts(hand)) == colours().bad, "two are wrong");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded(), "this one is rounded");
   PanelInput some = hand.stage.panel_input();
   JudgedView first = *some.side.judged;

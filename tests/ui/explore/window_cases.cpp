@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "app/files/paths.h"
@@ -12,7 +14,8 @@
 #include "imgui_internal.h"
 #include "kernels/compute.h"
 #include "tests/ui/cases.h"
-#include "ui/layout.h"
+#include "ui/explore.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
 namespace {
@@ -46,6 +49,37 @@ CASE(layout, panel_sizes) {
     hand.view().panels = {absurd, absurd, absurd};
     hand.frames(4);
     hand.check(ImGui::FindWindowByName(heatmap_window)->Size.x >= 100, "the picture keeps room");
+  }
+}
+
+/// Each row of the table of panels has a window of its own, docked while it is shown.
+CASE(layout, panels_of_the_table) {
+  for (const bool with_pins : {false, true}) {
+    hand.view().show_pins = with_pins;
+    hand.frames(4);
+    std::set<std::string> names;
+    for (const Panel& panel : panels()) {
+      hand.check(names.insert(panel.name).second, std::string(panel.name) + " is the name of one panel");
+      const ImGuiWindow* const window = ImGui::FindWindowByName(panel.name);
+      const bool shown = panel.shown == nullptr || hand.view().*panel.shown;
+      hand.check((window != nullptr && window->WasActive && window->DockNode != nullptr) == shown, panel.name);
+    }
+  }
+}
+
+/// The colours are those of the window's theme, and of a scope that replaces them.
+CASE(layout, colours_of_the_window) {
+  for (const Theme theme : {Theme::light, Theme::high_contrast, Theme::dark}) {
+    hand.view().theme = theme;
+    hand.frames(2);
+    hand.check(&colours() == &palette(theme) && colours().theme == theme, "colours of a theme");
+    Palette other = colours();
+    other.a = other.b;
+    {
+      const WithColours replaced(other);
+      hand.check(colours().a == palette(theme).b, "colours of a scope");
+    }
+    hand.check(&colours() == &palette(theme), "colours after the scope");
   }
 }
 

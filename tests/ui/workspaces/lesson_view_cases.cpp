@@ -13,13 +13,11 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
-#include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/sum_rows.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
-#include "ui/words/units.h"
 
 namespace attoscope::testing {
 namespace {
@@ -49,7 +47,7 @@ const LessonView& view_of(Hand& hand) {
   return hand.stage.told->learn.lessons->front().steps.back().blocks.back().view.front();
 }
 /// The view's sentence about itself.
-std::string said(Hand& hand) { return hand.stage.state->learn->views.at(0).said; }
+std::string summary(Hand& hand) { return hand.stage.state->learn->views.at(0).summary; }
 
 /// The view with the answer to its experiment, or to `question`.
 LessonAnswerPtr show_answered(Hand& hand, const std::string& block, LessonQuestion question = {}) {
@@ -157,16 +155,16 @@ CASE(lesson_views, bits) {
 
 CASE(lesson_views, bits_words) {
   show(hand, "bits\nvalue: 0.1\nformat: fp16");
-  hand.check(said(hand) == "x = 0.1 is stored in fp16 as 0.0999755859375.", said(hand));
+  hand.check(summary(hand) == "x = 0.1 is stored in fp16 as 0.0999755859375.", summary(hand));
   show(hand, "bits\nvalue: 65520\nformats: fp16, bf16, fp32");
-  hand.check(said(hand) == "x = 65520 is a number of 1 of these 3 formats.", said(hand));
+  hand.check(summary(hand) == "x = 65520 is a number of 1 of these 3 formats.", summary(hand));
   show(hand, "bits\nvalue: 1/3\nformats: fp16, bf16");
-  hand.check(has(said(hand), "fp16 is closest, " + scientific(1.0 / 3 - round(fp16, 1.0 / 3))), said(hand));
+  hand.check(has(summary(hand), "fp16 is closest, " + scientific(1.0 / 3 - round(fp16, 1.0 / 3))), summary(hand));
   for (const char* value : {"inf", "nan", "0", "1e-320", "1.7e308", "-2^-24"})
     for (const char* rest : {"formats: fp64, fp32, tf32, e4m3, e5m2, e2m0\nshow: neighbours, range",
                              "format: e4m3/ieee/infinity\nshow: overflow", "format: e5m0", "format: e11m52"}) {
       show(hand, std::string("bits\nvalue: ") + value + "\n" + rest);
-      hand.check(hand.stage.state->learn->problems.empty() && !said(hand).empty(), std::string(value) + " in " + rest);
+      hand.check(hand.stage.state->learn->problems.empty() && !summary(hand).empty(), std::string(value) + " in " + rest);
     }
   expect_problem(hand, "bits\nvalue: much", "value is 'much', expected a number such as");
   expect_problem(hand, "bits\nformats: fp16, fp17", "fp17");
@@ -200,7 +198,7 @@ CASE(lesson_views, digits_of_blocks) {
 CASE(lesson_views, block_bits) {
   const std::string block = "bits\nstorage: int8/token\nnumbers: 254, 3, 0.9, -5";
   show(hand, block);
-  hand.check(said(hand) == "4 elements of 8 bits and one scale of 32: mean |error| 7.25e-1, 1 became 0.", said(hand));
+  hand.check(summary(hand) == "4 elements of 8 bits and one scale of 32: mean |error| 7.25e-1, 1 became 0.", summary(hand));
   const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
   expect(hand, block, "NVFP4", press("storage/NVFP4"), {{"storage", "e2m1/block:16/nvfp4"}});
   expect(hand, block, "what is written is no change", press("storage/int8"), {});
@@ -208,12 +206,12 @@ CASE(lesson_views, block_bits) {
   expect(hand, block, "no number", [&] { hand.fill(page + "##numbers", "1, much"); }, {});
   expect(hand, block, "an outlier", [&] { hand.type(page + "##outlier", "64"); }, {{"outlier", "64"}});
   show(hand, "bits\nstorage: e4m3/block:32/e8m0/floor\nnumbers: 0.97, -0.25");
-  hand.check(has(said(hand), "2 elements of 8 bits and one scale of 8") && has(said(hand), "1 saturated"), said(hand));
+  hand.check(has(summary(hand), "2 elements of 8 bits and one scale of 8") && has(summary(hand), "1 saturated"), summary(hand));
   for (const char* storage :
        {"e2m1/block:16/nvfp4", "e2m1/block:32/e8m0/ceil", "int4/token", "e3m2/head", "e5m2/x2", "e4m3/block:16/e4m3"})
     for (const char* numbers : {"0", "1e30, 1e-30, -3", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17"}) {
       show(hand, std::string("bits\nstorage: ") + storage + "\nnumbers: " + numbers);
-      hand.check(has(said(hand), "one scale of"), std::string(storage) + " of " + numbers + ": " + said(hand));
+      hand.check(has(summary(hand), "one scale of"), std::string(storage) + " of " + numbers + ": " + summary(hand));
     }
   expect_problem(hand, "bits\nstorage: e4m3/sideways", "expected off, or an element");
   expect_problem(hand, "bits\nstorage: int8/token\nnumbers: 1, much", "numbers is 'much'");
@@ -268,19 +266,19 @@ CASE(lesson_views, sum) {
 
 CASE(lesson_views, sum_words) {
   show(hand, sum_block);
-  hand.check(said(hand) == "h100, block 1 of 1: nothing is cut off; the result is 6, the exact sum.", said(hand));
+  hand.check(summary(hand) == "h100, block 1 of 1: nothing is cut off; the result is 6, the exact sum.", summary(hand));
   show(hand, "sum\ngpu: h100\nformat: e4m3\na: 1.5, 1.25\nb: 1, 1\nc: 30000");
   hand.check(
-      said(hand) == "h100, block 1 of 1: what lies below 2^1 is cut off, 2.75 in all; the result is 30000, off by -2.75.",
-      said(hand));
+      summary(hand) == "h100, block 1 of 1: what lies below 2^1 is cut off, 2.75 in all; the result is 30000, off by -2.75.",
+      summary(hand));
   show(hand, "sum\ngpu: v100\na: 1, 1, 1, 1, 1\nb: 1\nblock: 9");
-  hand.check(has(said(hand), "v100, block 2 of 2: "), "the last block: " + said(hand));
+  hand.check(has(summary(hand), "v100, block 2 of 2: "), "the last block: " + summary(hand));
   show(hand, "sum\ngpu: v100\nformat: bf16");
-  hand.check(has(said(hand), "v100 multiplies no bf16, expected fp16, or for bf16 a100"), said(hand));
+  hand.check(has(summary(hand), "v100 multiplies no bf16, expected fp16, or for bf16 a100"), summary(hand));
   for (const char* c : {"inf", "nan", "1e38", "0", "2^-149"})
     for (const char* rest : {"", "\nresult: f16", "\ngpu: b200\nformat: e5m2", "\na: 0", "\na: 60000, -inf\nb: 60000, 1"}) {
       show(hand, std::string("sum\nc: ") + c + rest);
-      hand.check(hand.stage.state->learn->problems.empty() && !said(hand).empty(), std::string(c) + rest);
+      hand.check(hand.stage.state->learn->problems.empty() && !summary(hand).empty(), std::string(c) + rest);
     }
   expect_problem(hand, "sum\ngpu: h800", "GPU 'h800' is unknown");
   expect_problem(hand, "sum\na: 1, much", "a is 'much', expected a number such as");
@@ -295,9 +293,9 @@ CASE(lesson_views, heatmap) {
   const std::string block = std::string("heatmap\nfield: a_error\ncontrols: format, policy, n, block_k") + small;
   const auto known = show_answered(hand, block);
   const Result& r = *known->result;
-  hand.check(has(said(hand), verdict(r).headline) && has(said(hand), "a " + scientific(r.a_error.mean_abs)) &&
-                 has(said(hand), "b " + scientific(r.b_error.mean_abs)),
-             said(hand));
+  hand.check(has(summary(hand), verdict(r).headline) && has(summary(hand), "a " + scientific(r.a_error.mean_abs)) &&
+                 has(summary(hand), "b " + scientific(r.b_error.mean_abs)),
+             summary(hand));
   hand.each({{page + "golden", changed({{"field", "golden"}})}, {page + "a − golden", changed({})}});
   hand.changes("a control", [&] { hand.type(page + "##N", "64"); }, changed({{"n", "64"}}));
   hand.move(hand.place(page + "picture", 0.5f, 0.5f));
@@ -356,7 +354,7 @@ CASE(lesson_views, last_counts) {
 CASE(lesson_views, policies_by_step) {
   const std::string block = std::string("policy\npolicy: eager") + small;
   const auto known = show_answered(hand, block);
-  hand.check(has(said(hand), verdict(*known->result).headline), said(hand));
+  hand.check(has(summary(hand), verdict(*known->result).headline), summary(hand));
   const auto cell = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
   hand.changes("a step made exact", cell("a/O"), changed({{"a.O", "exact"}}));
   hand.changes("and rounded again", cell("a/O"), changed({{"a.O", "main"}}));
@@ -384,7 +382,7 @@ CASE(lesson_views, row_plots) {
     const Result& r = *known->result;
     const std::string number = kind == std::string("rescales") ? fmt::format("{:.2f} times a row", r.rescales.effective_mean)
                                                                : scientific(r.trace.tiles.back().error);
-    hand.check(has(said(hand), number), said(hand) + " has " + number);
+    hand.check(has(summary(hand), number), summary(hand) + " has " + number);
     hand.each({{page + "###previous tile", changed({{"tile", "2"}})}, {page + "###last tile", changed({{"tile", "-1"}})}});
   }
   show_answered(hand, std::string("plot\nkind: trace") + small);
@@ -409,12 +407,12 @@ CASE(lesson_views, sweeps) {
   const auto known = show_answered(hand, block, sweep_of("a.mean_abs", {"block_k=4:32:x2", "policy=hw,eager"}, 2));
   const auto [least, most] = std::ranges::minmax_element(known->table.cells, {}, &SweepCell::mean);
   hand.check(known->table.cells.size() == 8, "four sizes, two policies");
-  hand.check(has(said(hand), "least " + scientific(least->mean)) && has(said(hand), "greatest " + scientific(most->mean)) &&
-                 has(said(hand), "2 seeds"),
-             said(hand));
+  hand.check(has(summary(hand), "least " + scientific(least->mean)) &&
+                 has(summary(hand), "greatest " + scientific(most->mean)) && has(summary(hand), "2 seeds"),
+             summary(hand));
   const auto i = static_cast<std::size_t>(least - known->table.cells.begin());
   hand.check(
-      has(said(hand), "at block_k " + known->table.axes[0].names[i / 2] + ", policy " + known->table.axes[1].names[i % 2]),
+      has(summary(hand), "at block_k " + known->table.axes[0].names[i / 2] + ", policy " + known->table.axes[1].names[i % 2]),
       "and where");
   show_answered(hand, std::string("plot\nkind: sweep\nvary: policy=hw,tile,eager\nmeasure: ratio.mean_abs") + small,
                 sweep_of("ratio.mean_abs", {"policy=hw,tile,eager"}, 1));
@@ -435,7 +433,7 @@ CASE(lesson_views, odd_sweeps) {
     hand.stage.told->learn.answers =
         std::make_shared<const LessonAnswers>(LessonAnswers{std::make_shared<const LessonAnswer>(odd)});
     hand.frames(3);
-    hand.check(has(said(hand), std::isfinite(y1) ? "least" : "No point has a finite value"), said(hand));
+    hand.check(has(summary(hand), std::isfinite(y1) ? "least" : "No point has a finite value"), summary(hand));
   }
   odd.problem = "block_k is 'x', expected a number.";
   hand.stage.told->learn.answers =
@@ -448,16 +446,16 @@ CASE(lesson_views, bytes) {
   const std::string block = "plot\nkind: bytes\nover: n\nn: 1024\nblock_q: 32\ncontrols: block_q";
   show(hand, block);
   const Traffic t = traffic(view_of(hand).experiment);
-  for (const double x : {t.algorithm0, t.flash1, t.flash2}) hand.check(has(said(hand), bytes_text(x)), said(hand));
+  for (const double x : {t.algorithm0, t.flash1, t.flash2}) hand.check(has(summary(hand), bytes_text(x)), summary(hand));
   for (const char* row : {"Algorithm 0", "FA-1", "FA-2"}) hand.check(hand.exists(page + row), row);
   show(hand, "plot\nkind: bytes\nover: M\nn: 1024");
-  const std::string before = said(hand);
+  const std::string before = summary(hand);
   hand.changes("M", [&] { hand.type(page + "##M", "4096"); }, changed({{"memory", "4096"}}));
   hand.frames(2);
   Experiment e = view_of(hand).experiment;
   const TileSizes tiles = tiles_for_memory(4096, e.problem.d);
   e.a.block_q = tiles.block_q, e.a.block_k = tiles.block_k;
-  hand.check(before != said(hand) && has(said(hand), bytes_text(traffic(e).flash1)), said(hand));
+  hand.check(before != summary(hand) && has(summary(hand), bytes_text(traffic(e).flash1)), summary(hand));
   show(hand, "plot\nkind: bytes\nover: n\nmemory: 1024");
   hand.check(hand.stage.state->learn->problems.empty(), "the tiles of M over N");
   expect_problem(hand, "plot\nkind: bytes\nover: time", "over is 'time', expected n or M");
@@ -466,17 +464,17 @@ CASE(lesson_views, bytes) {
 CASE(lesson_views, loop) {
   show(hand, "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 32");
   const Traffic t = traffic(view_of(hand).experiment);
-  hand.check(has(said(hand), "Query block 1 of 4, key tile 1 of 2: loads Q, K, V."), said(hand));
-  hand.check(has(said(hand), " of " + bytes_text(t.flash2)), said(hand));
+  hand.check(has(summary(hand), "Query block 1 of 4, key tile 1 of 2: loads Q, K, V."), summary(hand));
+  hand.check(has(summary(hand), " of " + bytes_text(t.flash2)), summary(hand));
   hand.changes("a step", [&] { hand.click(page + "###loop step"); }, changed({{"at", "1"}}));
   hand.frames(2);
-  hand.check(has(said(hand), "key tile 2 of 2: loads K, V, stores O"), said(hand));
+  hand.check(has(summary(hand), "key tile 2 of 2: loads K, V, stores O"), summary(hand));
   hand.changes("to the beginning", [&] { hand.click(page + "###loop first"); }, changed({{"at", "0"}}));
   show(hand, "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 32\nalgorithm: flash1\nat: 5");
-  hand.check(has(said(hand), "Query block 2 of 4, key tile 2 of 2: loads Q, O, l, m, stores O"), said(hand));
-  hand.check(has(said(hand), " of " + bytes_text(t.flash1)), said(hand));
+  hand.check(has(summary(hand), "Query block 2 of 4, key tile 2 of 2: loads Q, O, l, m, stores O"), summary(hand));
+  hand.check(has(summary(hand), " of " + bytes_text(t.flash1)), summary(hand));
   show(hand, "plot\nkind: loop\nn: 4096\nblock_q: 1\nblock_k: 1");
-  hand.check(has(said(hand), "too many tiles"), said(hand));
+  hand.check(has(summary(hand), "too many tiles"), summary(hand));
   expect_problem(hand, "plot\nkind: loop\nat: x", "at is 'x', expected a whole number from 0 to 1048576");
 }
 
@@ -484,27 +482,28 @@ CASE(lesson_views, loop) {
 CASE(lesson_views, heaps) {
   const std::string block = "plot\nkind: heaps\nn: ";
   show(hand, block + "16\ncontrols: n");
-  const std::string few = said(hand);
+  const std::string few = summary(hand);
   hand.check(has(few, "16 weights of each model: sorted, they are "), few);
   hand.changes("N", [&] { hand.type(page + "##N", "1024"); }, changed({{"n", "1024"}}));
   hand.frames(2);
-  hand.check(has(said(hand), "1024 weights") && said(hand).substr(4) != few.substr(2), said(hand));
+  hand.check(has(summary(hand), "1024 weights") && summary(hand).substr(4) != few.substr(2), summary(hand));
   for (const char* const n : {"1", "20000"}) show(hand, block + n);
   hand.check(hand.stage.state->learn->problems.empty(), "any number of weights");
 }
 
 CASE(lesson_views, formats) {
   show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1\nto: 4");
-  hand.check(said(hand) == "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.", said(hand));
+  hand.check(summary(hand) == "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.",
+             summary(hand));
   for (const char* range : {"from: 0\nto: 1e-9", "from: -600\nto: 600", "from: 400\nto: 1e9"})
     show(hand, std::string("plot\nkind: staircase\nformat: e4m3\n") + range);
   hand.check(hand.stage.state->learn->problems.empty(), "any range");
   expect_problem(hand, "plot\nkind: staircase\nfrom: 2\nto: 1", "to is '1', expected a number above from, 2");
   show(hand, "plot\nkind: exp");
-  hand.check(said(hand) == "exp(12) = 1.628e5:  fp16 ∞,  bf16 162816,  e4m3 448", said(hand));
+  hand.check(summary(hand) == "exp(12) = 1.628e5:  fp16 ∞,  bf16 162816,  e4m3 448", summary(hand));
   hand.changes("a score", [&] { hand.type(page + "##score x", "11"); }, changed({{"value", "11"}}));
   hand.frames(2);
-  hand.check(has(said(hand), "fp16 " + compact(round(fp16, std::exp(11.0)))), said(hand));
+  hand.check(has(summary(hand), "fp16 " + compact(round(fp16, std::exp(11.0)))), summary(hand));
 }
 
 // --- states -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
-#include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
 
 namespace attoscope::testing {
@@ -227,7 +226,7 @@ constexpr const char* scaled =
 /// The formula and the stored numbers of a row at one of its steps, "k 1: 3 > 95 * 0.0315 = 2.992".
 std::string told_at(const std::vector<Steps>& rows, int at) {
   const std::vector<int> places{at};
-  const Stepped stepped{rows, places, 0};
+  const StepperData stepped{rows, places, 0};
   std::string text;
   for (const std::string& line : step_formula(rows[0], at)) text += line + "|";
   const auto number = [](const std::vector<double>& x) { return x.empty() ? "" : fmt::format("{:.4g}", x[0]); };

@@ -8,7 +8,6 @@
 
 #include "tests/ui/cases.h"
 #include "ui/sweep/series.h"
-#include "ui/sweep/value_editor.h"
 #include "ui/sweep/words.h"
 #include "ui/widgets/plot.h"
 

@@ -17,7 +17,6 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
-#include "ui/train/train_state.h"
 #include "ui/train/words.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
@@ -76,7 +75,7 @@ CASE(train, steps) {
   const auto picked = [](int step) { return [step](Session& s) { s.train_look.step = step; }; };
   hand.changes("a measured step of the curves", press("deviation", 201), picked(200));
   hand.changes("let go", press("deviation", 201), picked(-1));
-  hand.changes("any step of the runs", press("runs", 101), picked(101));
+  hand.changes("any step of the runs", press("runs", 101.4), picked(101));
   hand.changes("of the picture", press("weights", 121), picked(120));
   hand.changes("of the kept states", [&] { hand.press(hand.place(middle + "kept steps", 0.49f)); }, picked(200));
 }

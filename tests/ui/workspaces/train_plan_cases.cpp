@@ -6,7 +6,6 @@
 #include "kernels/experiment/presets.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
-#include "ui/train/train_state.h"
 #include "ui/train/words.h"
 
 namespace attoscope::testing {

@@ -1,10 +1,9 @@
-#include "ui/learn/stepper/pseudo_code.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
+#include "ui/learn/stepper/stepper.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
 
@@ -96,21 +95,21 @@ ImVec2 pseudo_code_size(std::span<const CodeLine> lines) {
   return {widest + px(number_width + 3 * padding), count * px(line_step) + 2 * px(padding)};
 }
 
-void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width, const Palette& colours) {
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(lines).y};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours.background, px(4));
-  list->AddRect(at, {at.x + size.x, at.y + size.y}, colours.line, px(4));
+  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().background, px(4));
+  list->AddRect(at, {at.x + size.x, at.y + size.y}, colours().line, px(4));
   float y = at.y + px(padding);
   for (std::size_t i = 0; i < lines.size(); ++i, y += px(line_step)) {
     const bool runs = running && lines[i].kind == running->kind, loops = running && lines[i].pass == running->pass;
     if (runs) {
-      list->AddRectFilled({at.x, y}, {at.x + size.x, y + px(line_step)}, faded(colours.a, 0.16f));
-      list->AddRectFilled({at.x, y}, {at.x + px(3), y + px(line_step)}, colours.a);
+      list->AddRectFilled({at.x, y}, {at.x + size.x, y + px(line_step)}, faded(colours().a, 0.16f));
+      list->AddRectFilled({at.x, y}, {at.x + px(3), y + px(line_step)}, colours().a);
     }
     const float text_y = y + (px(line_step) - line_height(Face::mono)) / 2;
-    draw_text({at.x + px(number_width), text_y}, Face::mono_small, colours.faint, std::to_string(i + 1), 1);
-    const Colour colour = runs || !running ? colours.text : loops ? colours.text : colours.secondary;
+    draw_text({at.x + px(number_width), text_y}, Face::mono_small, colours().faint, std::to_string(i + 1), 1);
+    const Colour colour = runs || !running ? colours().text : loops ? colours().text : colours().secondary;
     draw_text({at.x + px(number_width + padding), text_y}, Face::mono, colour,
               fitted(Face::mono, lines[i].text, size.x - px(number_width + 2 * padding)));
   }
@@ -121,8 +120,8 @@ std::string draw_code_view(LessonScene& scene) {
   const Algorithm algorithm = scene.experiment.a.algorithm;
   const std::vector<CodeLine> lines = pseudo_code(algorithm);
   if (lines.empty()) return refusal("algorithm", name(algorithm), stepped_text());
-  label(Face::label, scene.colours.secondary, info(algorithm).title);
-  draw_pseudo_code(lines, {}, scene.width, scene.colours);
+  label(Face::label, colours().secondary, info(algorithm).title);
+  draw_pseudo_code(lines, {}, scene.width);
   return "";
 }
 

@@ -63,7 +63,7 @@ RowBox row_box(const RecurrenceViewState& state, const std::vector<double>& S, I
 
 /// The state of a score in the current pass.
 enum class ReadState { waits, taken, in_hand };
-ReadState read_state(const Stepped& s, int key) {
+ReadState read_state(const StepperData& s, int key) {
   const RowStep& step = s.step();
   if (step.kind == StepKind::finish) return ReadState::taken;
   if (key >= step.keys.first && key < step.keys.end) return ReadState::in_hand;
@@ -73,7 +73,7 @@ ReadState read_state(const Stepped& s, int key) {
 /// "3.5", as short as it can be in the room.
 std::string score_text(double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : scientific(x); }
 
-void draw_bars(const Stepped& s, const RowBox& box, const Palette& colours) {
+void draw_bars(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> S = scores_of(s.row());
   const float gap = std::min(px(5), box.cell * 0.12f), zero = box.y(0);
@@ -81,10 +81,10 @@ void draw_bars(const Stepped& s, const RowBox& box, const Palette& colours) {
     const ReadState state = read_state(s, j);
     const double x = S[static_cast<std::size_t>(j)];
     const float y = std::isfinite(x) ? box.y(x) : box.top;
-    const Colour colour = !std::isfinite(x)             ? colours.bad
-                          : state == ReadState::in_hand ? colours.a
-                          : state == ReadState::taken   ? mixed(colours.raised, colours.secondary, 0.55f)
-                                                        : mixed(colours.panel, colours.raised, 0.9f);
+    const Colour colour = !std::isfinite(x)             ? colours().bad
+                          : state == ReadState::in_hand ? colours().a
+                          : state == ReadState::taken   ? mixed(colours().raised, colours().secondary, 0.55f)
+                                                        : mixed(colours().panel, colours().raised, 0.9f);
     list->AddRectFilled({box.left(j) + gap, std::min(y, zero)},
                         {box.left(j + 1) - gap, std::max({y, zero, std::min(y, zero) + px(2)})}, colour,
                         std::min(px(2), box.cell * 0.2f));
@@ -92,7 +92,7 @@ void draw_bars(const Stepped& s, const RowBox& box, const Palette& colours) {
 }
 
 /// The scores as numbers: all of them where they fit, else the one in hand.
-void draw_numbers(const Stepped& s, const RowBox& box, const Palette& colours) {
+void draw_numbers(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> S = scores_of(s.row());
   const Keys keys = s.step().keys;
@@ -104,15 +104,15 @@ void draw_numbers(const Stepped& s, const RowBox& box, const Palette& colours) {
     const std::string text = score_text(x);
     const float y = std::isfinite(x) ? (x < 0 ? box.y(x) + px(1) : box.y(x) - px(number_room)) : box.top - px(number_room);
     const float half = text_width(Face::mono_small, text) / 2 + px(2);
-    list->AddRectFilled({box.middle(j) - half, y}, {box.middle(j) + half, y + px(number_room - 2)}, faded(colours.panel, 0.85f),
-                        px(2));
-    draw_text({box.middle(j), y}, Face::mono_small, read_state(s, j) == ReadState::waits ? colours.faint : colours.text, text,
-              0.5f);
+    list->AddRectFilled({box.middle(j) - half, y}, {box.middle(j) + half, y + px(number_room - 2)},
+                        faded(colours().panel, 0.85f), px(2));
+    draw_text({box.middle(j), y}, Face::mono_small, read_state(s, j) == ReadState::waits ? colours().faint : colours().text,
+              text, 0.5f);
   }
 }
 
 /// m after every score that was read, and dots where it moved.
-void draw_max(const Stepped& s, const RowBox& box, const Palette& colours) {
+void draw_max(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   double m = -std::numeric_limits<double>::infinity();
   for (int i = 1; i <= s.index(); ++i) {
@@ -122,28 +122,28 @@ void draw_max(const Stepped& s, const RowBox& box, const Palette& colours) {
     const float x0 = box.left(step.keys.first), x1 = box.left(step.keys.end),
                 y = std::clamp(box.y(now), box.top - px(4), box.base + px(4));
     if (std::isfinite(m) && m != now)
-      list->AddLine({x0, std::clamp(box.y(m), box.top, box.base)}, {x0, y}, colours.a, px(1.6f));
-    list->AddLine({x0, y}, {x1, y}, colours.a, px(1.6f));
-    if (std::isfinite(m) && m != now) list->AddCircleFilled({x0, y}, px(4), colours.moved);
+      list->AddLine({x0, std::clamp(box.y(m), box.top, box.base)}, {x0, y}, colours().a, px(1.6f));
+    list->AddLine({x0, y}, {x1, y}, colours().a, px(1.6f));
+    if (std::isfinite(m) && m != now) list->AddCircleFilled({x0, y}, px(4), colours().moved);
     m = now;
   }
 }
 
 /// Borders of the tiles, and a frame around what is on chip.
-void draw_tiles(const Stepped& s, const RowBox& box, float bottom, const Palette& colours) {
+void draw_tiles(const StepperData& s, const RowBox& box, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Steps& row = s.row();
   const int n = static_cast<int>(row.S.size()), tile = row.question.block_k;
   for (int j = tile; row.question.algorithm != Algorithm::three_pass && tile > 1 && j < n; j += tile)
-    draw_dashed(list, {box.left(j), box.top - px(16)}, {box.left(j), bottom}, colours.line, px(3), px(3));
+    draw_dashed(list, {box.left(j), box.top - px(16)}, {box.left(j), bottom}, colours().line, px(3), px(3));
   const Keys keys = s.step().keys;
   if (!keys.empty())
-    list->AddRect({box.left(keys.first), box.top - px(18)}, {box.left(keys.end), bottom}, faded(colours.a, 0.8f), px(4), 0,
+    list->AddRect({box.left(keys.first), box.top - px(18)}, {box.left(keys.end), bottom}, faded(colours().a, 0.8f), px(4), 0,
                   px(1.2f));
 }
 
 /// The last P of every key that the steps so far have made; NaN where there is none yet.
-std::vector<double> weights_so_far(const Stepped& s) {
+std::vector<double> weights_so_far(const StepperData& s) {
   std::vector<double> P(s.row().S.size(), std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i <= s.index(); ++i) {
     const RowStep& step = s.row().steps[static_cast<std::size_t>(i)];
@@ -153,22 +153,22 @@ std::vector<double> weights_so_far(const Stepped& s) {
   return P;
 }
 
-void draw_weights(const Stepped& s, const RowBox& box, float bottom, const Palette& colours) {
+void draw_weights(const StepperData& s, const RowBox& box, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> P = weights_so_far(s);
   const float top = bottom - px(weight_height), floor = bottom - px(15), gap = std::min(px(5), box.cell * 0.12f);
   const bool all = text_width(Face::mono_small, "0.0000") + px(4) <= box.cell;
   const double one = s.row().storage.lift * s.row().storage.P_factor;  // the stored value of the largest weight
-  list->AddLine({box.at.x, floor}, {box.left(static_cast<int>(P.size())), floor}, colours.line);
+  list->AddLine({box.at.x, floor}, {box.left(static_cast<int>(P.size())), floor}, colours().line);
   for (int j = 0; j < static_cast<int>(P.size()); ++j) {
     const double p = P[static_cast<std::size_t>(j)];
     if (std::isnan(p)) continue;
     const bool now = read_state(s, j) == ReadState::in_hand;
     const float height = (floor - top - px(2)) * static_cast<float>(std::clamp(p / one, 0.0, 1.0));
     list->AddRectFilled({box.left(j) + gap, floor - std::max(px(1), height)}, {box.left(j + 1) - gap, floor},
-                        now ? colours.a : mixed(colours.raised, colours.secondary, 0.55f));
+                        now ? colours().a : mixed(colours().raised, colours().secondary, 0.55f));
     if (all)
-      draw_text({box.middle(j), floor + px(2)}, Face::mono_small, now ? colours.text : colours.secondary,
+      draw_text({box.middle(j), floor + px(2)}, Face::mono_small, now ? colours().text : colours().secondary,
                 one == 1 && p < 9.99995 ? fmt::format("{:.4f}", p) : fmt::format("{:.4g}", p), 0.5f);
   }
 }
@@ -238,7 +238,7 @@ void edit_score(LessonScene& scene, RecurrenceViewState& state, const RowBox& bo
 
 }  // namespace
 
-std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped) {
+std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped) {
   std::string problem;
   const float room = ImGui::GetContentRegionAvail().y / px(1) - below -
                      step_lane_height * static_cast<float>(stepped.rows.size()) -
@@ -250,17 +250,16 @@ std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bottom = at.y + height, names = px(26);
   const RowBox box = row_box(state, scores_of(stepped.row()), {at.x + names, at.y}, {scene.width - names, height});
-  draw_tiles(stepped, box, bottom, scene.colours);
-  draw_bars(stepped, box, scene.colours);
-  draw_max(stepped, box, scene.colours);
-  draw_numbers(stepped, box, scene.colours);
-  draw_weights(stepped, box, bottom, scene.colours);
-  draw_text({at.x, (box.top + box.base) / 2 - px(8)}, Face::mono, scene.colours.secondary, "S");
-  draw_text({at.x, bottom - px(30)}, Face::mono, scene.colours.secondary, "P");
+  draw_tiles(stepped, box, bottom);
+  draw_bars(stepped, box);
+  draw_max(stepped, box);
+  draw_numbers(stepped, box);
+  draw_weights(stepped, box, bottom);
+  draw_text({at.x, (box.top + box.base) / 2 - px(8)}, Face::mono, colours().secondary, "S");
+  draw_text({at.x, bottom - px(30)}, Face::mono, colours().secondary, "P");
   for (int key = 0; key < static_cast<int>(state.asked.front().scores.size()); ++key)
     edit_score(scene, state, box, key, bottom);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, height});
+  take_room(at, {scene.width, height});
   return "";
 }
 

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/presets.h"
-#include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -35,10 +33,7 @@ class Flow {
     return at;
   }
   /// Takes the room of all items in the layout.
-  void end() const {
-    ImGui::SetCursorScreenPos({left_, y_});
-    ImGui::Dummy({right_ - left_, px(control_height)});
-  }
+  void end() const { take_room({left_, y_}, {right_ - left_, px(control_height)}); }
 
  private:
   float left_, right_, y_, x_;
@@ -47,16 +42,16 @@ class Flow {
 constexpr float number_width = 124, others_width = 64, format_width = 72, policy_width = 96, source_width = 112;
 
 /// A name, a track, a value, close together.
-bool number(Flow& flow, const Slider& spec, const char* shown, const Palette& colours, int& value) {
+bool number(Flow& flow, const Slider& spec, const char* shown, int& value) {
   const ImVec2 at = flow.next(px(number_width));
   const float text_y = at.y + (px(control_height) - line_height(Face::label)) / 2,
               name_width = text_width(Face::label, shown) + px(8);
   const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
-  draw_text({at.x, text_y}, Face::label, enabled ? colours.secondary : colours.faint, shown);
+  draw_text({at.x, text_y}, Face::label, enabled ? colours().secondary : colours().faint, shown);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
-  const bool changed = track(spec, colours, value, {px(number_width - 28) - name_width, px(control_height)});
+  const bool changed = track(spec, value, {px(number_width - 28) - name_width, px(control_height)});
   draw_text({at.x + px(number_width - 4), at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono,
-            enabled ? colours.text : colours.faint, std::to_string(value), 1);
+            enabled ? colours().text : colours().faint, std::to_string(value), 1);
   return changed;
 }
 
@@ -149,14 +144,14 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   const std::string seed = source == Source::random && colon != std::string::npos ? text.substr(colon) : "";
   ImGui::BeginDisabled(!sized);
   int count = count_of(state);
-  if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", scene.colours, count))
+  if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", count))
     change(scene, "scores", word + ":" + std::to_string(count) + seed);
   explain("The number of scores in the row. The truth changes with it.", "l = Σ exp(S_j - m), j = 1 .. N");
   ImGui::EndDisabled();
   const float width = px(others_width);
   flow.next(width);
   ImGui::BeginDisabled(source != Source::random);
-  if (push_button("others", scene.colours, false, {width, 0}))
+  if (push_button("others", false, {width, 0}))
     change(scene, "scores",
            word + ":" + std::to_string(count_of(state)) + ":" + std::to_string(std::atoi(seed.c_str() + 1) + 1));
   ImGui::EndDisabled();
@@ -166,8 +161,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
 void choose_tile(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
   const int n = count_of(state);
   int block_k = std::min(state.asked.front().block_k, n);
-  if (number(flow, {"block_k", 1, std::max(2, n), 1, n}, "block_k", scene.colours, block_k))
-    change(scene, "block_k", std::to_string(block_k));
+  if (number(flow, {"block_k", 1, std::max(2, n), 1, n}, "block_k", block_k)) change(scene, "block_k", std::to_string(block_k));
   explain(
       "Keys of a tile: how many scores are on chip at once. 1: element by element; all: plain softmax. three_pass has no "
       "tiles.",
@@ -188,7 +182,7 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     // the last one cannot be switched off, but looks like the others
     ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, why.empty() ? 1 : 0.5f);
     ImGui::BeginDisabled((on && state.asked.size() == 1) || (!on && !why.empty()));
-    if (push_button(called.c_str(), scene.colours, on, {width, 0})) {
+    if (push_button(called.c_str(), on, {width, 0})) {
       std::string list;
       for (const Algorithm other : stepped_algorithms)
         if (is_asked(other) != (other == algorithm)) list += (list.empty() ? "" : ", ") + std::string(name(other));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -18,20 +17,20 @@ constexpr float state_line = 20, lost_line = 20;
 constexpr std::size_t shown_roundings = 3;
 constexpr const char* subscripts[] = {"O₁", "O₂", "O₃", "O₄"};
 
-void head(ImVec2 at, const Palette& colours, std::string_view text) { draw_text(at, Face::section, colours.faint, text); }
+void head(ImVec2 at, std::string_view text) { draw_text(at, Face::section, colours().faint, text); }
 
 // --- formula and state ------------------------------------------------------------------------------------------------
 
-float draw_formula(const Stepped& s, ImVec2 at, float width, const Palette& colours) {
-  head(at, colours, "WITH THE NUMBERS PUT IN");
+float draw_formula(const StepperData& s, ImVec2 at, float width) {
+  head(at, "WITH THE NUMBERS PUT IN");
   float y = at.y + px(18);
   const std::vector<std::string> lines = step_formula(s.row(), s.index());
   for (std::size_t i = 0; i < lines.size(); ++i, y += px(state_line)) {
     const bool rescales = s.step().kind == StepKind::alpha && s.step().alpha != 1;
-    const Colour colour = i == 0                  ? colours.secondary
-                          : rescales              ? colours.moved
-                          : i + 1 == lines.size() ? colours.text
-                                                  : colours.secondary;
+    const Colour colour = i == 0                  ? colours().secondary
+                          : rescales              ? colours().moved
+                          : i + 1 == lines.size() ? colours().text
+                                                  : colours().secondary;
     draw_text({at.x, y}, Face::mono, colour, fitted(Face::mono, lines[i], width));
   }
   return at.y + px(18 + 3 * state_line + 8);
@@ -44,13 +43,14 @@ struct StateLine {
   Colour colour;
 };
 
-std::vector<StateLine> state_lines(const Stepped& s, const Palette& colours) {
+std::vector<StateLine> state_lines(const StepperData& s) {
   const RowStep &now = s.step(), &before = s.before();
-  std::vector<StateLine> lines{{"m", before.state.m, now.state.m, now.exact.m,
-                                now.state.m != before.state.m && std::isfinite(before.state.m) ? colours.moved : colours.text},
-                               {"l", before.state.l, now.state.l, now.exact.l, colours.text}};
+  std::vector<StateLine> lines{
+      {"m", before.state.m, now.state.m, now.exact.m,
+       now.state.m != before.state.m && std::isfinite(before.state.m) ? colours().moved : colours().text},
+      {"l", before.state.l, now.state.l, now.exact.l, colours().text}};
   for (std::size_t c = 0; c < now.state.O.size(); ++c)
-    lines.push_back({subscripts[c], before.state.O[c], now.state.O[c], now.exact.O[c], colours.text});
+    lines.push_back({subscripts[c], before.state.O[c], now.state.O[c], now.exact.O[c], colours().text});
   return lines;
 }
 
@@ -59,7 +59,7 @@ std::string error_of(const StateLine& line) {
   return error == 0 ? "0" : signed_scientific(error, 2);
 }
 
-float draw_state(const Stepped& s, ImVec2 at, float width, const Palette& colours) {
+float draw_state(const StepperData& s, ImVec2 at, float width) {
   const float number = text_width(Face::mono_small, "-0.000000e-0"), right = at.x + width;
   const float error = right, exact = error - text_width(Face::mono_small, "+0.0e-00") - px(16), after = exact - number - px(8);
   const float before = after - number - px(8);
@@ -67,21 +67,21 @@ float draw_state(const Stepped& s, ImVec2 at, float width, const Palette& colour
   const auto column = [&](float x, float y, Face face, Colour colour, std::string_view text) {
     draw_text({x, y}, face, colour, text, 1);
   };
-  if (!tight) column(before, at.y, Face::section, colours.faint, "BEFORE");
-  column(after, at.y, Face::section, colours.faint, "AFTER");
-  column(exact, at.y, Face::section, colours.golden, "EXACT");
-  column(error, at.y, Face::section, colours.faint, "ERROR");
-  head(at, colours, "STATE");
+  if (!tight) column(before, at.y, Face::section, colours().faint, "BEFORE");
+  column(after, at.y, Face::section, colours().faint, "AFTER");
+  column(exact, at.y, Face::section, colours().golden, "EXACT");
+  column(error, at.y, Face::section, colours().faint, "ERROR");
+  head(at, "STATE");
   float y = at.y + px(18);
-  for (const StateLine& line : state_lines(s, colours)) {
-    ImGui::GetWindowDrawList()->AddLine({at.x, y - px(3)}, {right, y - px(3)}, colours.line);
+  for (const StateLine& line : state_lines(s)) {
+    ImGui::GetWindowDrawList()->AddLine({at.x, y - px(3)}, {right, y - px(3)}, colours().line);
     const bool changed = !(line.before == line.after);
-    draw_text({at.x, y}, Face::mono, changed ? colours.a : colours.secondary, line.name);
-    if (!tight) column(before, y, Face::mono_small, colours.secondary, state_number(line.before));
-    column(after, y, Face::mono_small, changed ? line.colour : colours.secondary, state_number(line.after));
-    column(exact, y, Face::mono_small, colours.golden, state_number(line.exact));
+    draw_text({at.x, y}, Face::mono, changed ? colours().a : colours().secondary, line.name);
+    if (!tight) column(before, y, Face::mono_small, colours().secondary, state_number(line.before));
+    column(after, y, Face::mono_small, changed ? line.colour : colours().secondary, state_number(line.after));
+    column(exact, y, Face::mono_small, colours().golden, state_number(line.exact));
     const std::string text = error_of(line);
-    column(error, y, Face::mono_small, text == "0" ? colours.faint : colours.bad, text);
+    column(error, y, Face::mono_small, text == "0" ? colours().faint : colours().bad, text);
     y += px(state_line);
   }
   return y;
@@ -138,81 +138,79 @@ DrawnRounding drawn_rounding(RoundedNumber made, const Steps& row) {
 }
 
 /// "1.0010|0101" with what is lost in coral, then the number that is kept.
-void draw_rounding(const DrawnRounding& rounding, ImVec2 at, float width, const Palette& colours) {
+void draw_rounding(const DrawnRounding& rounding, ImVec2 at, float width) {
   const auto& [made, format] = rounding;
-  draw_text(at, Face::mono_small, colours.secondary, made_name(made));
+  draw_text(at, Face::mono_small, colours().secondary, made_name(made));
   float x = at.x + px(88) + text_width(Face::mono_small, "-0.000000e-0");
-  draw_text({x, at.y}, Face::mono_small, colours.text, state_number(made.before), 1);
+  draw_text({x, at.y}, Face::mono_small, colours().text, state_number(made.before), 1);
   const float end = at.x + width - text_width(Face::mono_small, "→ -0.000000e-0");
   x += px(16);
   if (std::isfinite(made.before)) {
     const Significand s = significand(made.before, format);
     const auto kept = static_cast<std::size_t>(std::max(0, s.kept));
-    x += draw_text({x, at.y}, Face::mono_small, s.kept < 0 ? colours.bad : colours.text, made.before < 0 ? "-1." : " 1.");
-    x += draw_text({x, at.y}, Face::mono_small, colours.text, s.digits.substr(0, kept));
+    x += draw_text({x, at.y}, Face::mono_small, s.kept < 0 ? colours().bad : colours().text, made.before < 0 ? "-1." : " 1.");
+    x += draw_text({x, at.y}, Face::mono_small, colours().text, s.digits.substr(0, kept));
     const std::string lost =
         fitted(Face::mono_small, std::string_view(s.digits).substr(kept), std::max(px(8), end - x - px(56)));
     const float from = x;
-    x += draw_text({x, at.y}, Face::mono_small, colours.bad, lost);
+    x += draw_text({x, at.y}, Face::mono_small, colours().bad, lost);
     ImGui::GetWindowDrawList()->AddLine({from, at.y + line_height(Face::mono_small) * 0.58f},
-                                        {x, at.y + line_height(Face::mono_small) * 0.58f}, faded(colours.bad, 0.7f), px(1));
-    draw_text({x, at.y}, Face::mono_small, colours.faint, fmt::format(" · 2^{}", s.exponent));
+                                        {x, at.y + line_height(Face::mono_small) * 0.58f}, faded(colours().bad, 0.7f), px(1));
+    draw_text({x, at.y}, Face::mono_small, colours().faint, fmt::format(" · 2^{}", s.exponent));
   }
-  draw_text({at.x + width, at.y}, Face::mono_small, colours.text, "→ " + state_number(made.after), 1);
+  draw_text({at.x + width, at.y}, Face::mono_small, colours().text, "→ " + state_number(made.after), 1);
 }
 
-float draw_lost(const Stepped& s, ImVec2 at, float width, const Palette& colours) {
+float draw_lost(const StepperData& s, ImVec2 at, float width) {
   const RowStep& step = s.step();
   const auto rounds = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds; });
   const auto lost = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds && m.before != m.after; });
-  head(at, colours, "BITS LOST IN THIS STEP");
+  head(at, "BITS LOST IN THIS STEP");
   const bool same = s.row().same_bits;
-  draw_text({at.x + width, at.y}, Face::small, same ? colours.good : colours.bad,
+  draw_text({at.x + width, at.y}, Face::small, same ? colours().good : colours().bad,
             same ? "the kernel's own run has these bits" : "the kernel's own run has other bits", 1);
   float y = at.y + px(18);
-  const std::string said =
+  const std::string summary =
       rounds == 0 ? "Nothing is rounded in this step."
       : lost == 0
           ? fmt::format("{} {}.", rounds, rounds == 1 ? "rounding that changed nothing" : "roundings that changed nothing")
           : "";
-  if (!said.empty()) draw_text({at.x, y}, Face::label, colours.secondary, said);
+  if (!summary.empty()) draw_text({at.x, y}, Face::label, colours().secondary, summary);
   for (const RoundedNumber* made : worst_roundings(step)) {
-    draw_rounding(drawn_rounding(*made, s.row()), {at.x, y}, width, colours);
+    draw_rounding(drawn_rounding(*made, s.row()), {at.x, y}, width);
     y += px(lost_line);
   }
   if (lost > static_cast<std::ptrdiff_t>(shown_roundings))
-    draw_text({at.x + text_width(Face::section, "BITS LOST IN THIS STEP") + px(16), at.y}, Face::small, colours.faint,
+    draw_text({at.x + text_width(Face::section, "BITS LOST IN THIS STEP") + px(16), at.y}, Face::small, colours().faint,
               fmt::format("the {} largest of {}", static_cast<int>(shown_roundings), static_cast<int>(lost)));
   return at.y + px(18 + lost_line * static_cast<float>(shown_roundings));
 }
 
 }  // namespace
 
-void draw_step_detail(LessonScene& scene, const Stepped& stepped) {
-  const Palette& colours = scene.colours;
+void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::vector<CodeLine> lines = pseudo_code(stepped.row());
   const ImVec2 code = pseudo_code_size(lines);
   const bool beside = scene.width >= code.x + px(24 + 300);
   const float code_width = beside ? std::max(code.x, std::floor(scene.width * 0.42f)) : scene.width;
-  head(at, colours, "CODE");
+  head(at, "CODE");
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
-  draw_pseudo_code(lines, Running{stepped.step().kind, stepped.step().pass}, code_width, colours);
+  draw_pseudo_code(lines, RunningLine{stepped.step().kind, stepped.step().pass}, code_width);
   explain(
       "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is "
       "the sum of the weights, and O₂ the mean position that they attend to.");
   const ImVec2 right = beside ? ImVec2{at.x + code_width + px(24), at.y} : ImVec2{at.x, at.y + px(18) + code.y + px(12)};
   const float right_width = beside ? scene.width - code_width - px(24) : scene.width;
-  float y = draw_formula(stepped, right, right_width, colours);
-  y = draw_state(stepped, {right.x, y}, right_width, colours);
+  float y = draw_formula(stepped, right, right_width);
+  y = draw_state(stepped, {right.x, y}, right_width);
   y = std::max(y, at.y + px(18) + code.y) + px(12);
   const float end = y + px(stored_height + 4);  // the room is the same in steps without a table
   const bool scaled = stepped.row().question.scaling.any();
-  if (scaled && !stored_lines(stepped).empty()) y = draw_stored(stepped, {at.x, y}, scene.width, colours) + px(4);
-  y = draw_lost(stepped, {at.x, y}, scene.width, colours);
+  if (scaled && !stored_lines(stepped).empty()) y = draw_stored(stepped, {at.x, y}, scene.width) + px(4);
+  y = draw_lost(stepped, {at.x, y}, scene.width);
   if (scaled) y = std::max(y, end + px(18 + lost_line * static_cast<float>(shown_roundings)));
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, y - at.y});
+  take_room(at, {scene.width, y - at.y});
 }
 
 }  // namespace attoscope

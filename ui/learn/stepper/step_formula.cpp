@@ -43,9 +43,9 @@ std::string some(const std::vector<double>& x, bool may_join = false, std::size_
 }
 
 /// A step among its neighbours.
-class Worked {
+class StepContext {
  public:
-  Worked(const Steps& row, int index)
+  StepContext(const Steps& row, int index)
       : row_(row),
         index_(static_cast<std::size_t>(index)),
         step_(row.steps[index_]),
@@ -280,7 +280,7 @@ class Worked {
 
 }  // namespace
 
-std::vector<std::string> step_formula(const Steps& row, int index) { return Worked(row, index).lines(); }
+std::vector<std::string> step_formula(const Steps& row, int index) { return StepContext(row, index).lines(); }
 
 std::string step_place(const Steps& row, int index) {
   const RowStep& s = row.steps[static_cast<std::size_t>(index)];

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "kernels/cpu/inputs.h"
@@ -56,6 +55,45 @@ std::vector<double> listed_scores(const std::string& text) {
   return scores.size() <= max_step_scores ? scores : std::vector<double>{};
 }
 
+/// The scores that the scene wants, made again where its text or its traced row is another.
+const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
+  const std::string text = value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
+  if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
+    state.scores = scores_of(text, scene.input.answer.result.get(), problem);
+    state.scores_text = text;
+    state.scores_result = scene.input.answer.result;
+  }
+  return state.scores;
+}
+
+/// The second column of V: the lesson's list if it has one number a score, else from 1/N up to 1.
+std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, std::string& problem) {
+  const std::string text = value_of(scene, "values");
+  std::vector<double> values = listed_scores(text);
+  if (!text.empty() && values.empty()) problem = refusal("values", text, "1 to 64 numbers");
+  if (values.size() == count) return values;
+  values.clear();
+  for (std::size_t j = 0; j < count; ++j) values.push_back(static_cast<double>(j + 1) / static_cast<double>(count));
+  return values;
+}
+
+/// The method whose scales are stepped: the view's own, or, where the scores are those of the traced row, that row's; null:
+/// none has scales.
+const Method* scaled_method(const LessonScene& scene) {
+  if (scene.experiment.a.scaling.any()) return &scene.experiment.a;
+  const auto& result = scene.input.answer.result;
+  const bool of_row = value_of(scene, "scores") == "pinned" && result && result->experiment.a.scaling.any();
+  return of_row && is_emulated(result->experiment.a.algorithm) ? &result->experiment.a : nullptr;
+}
+
+/// The rows of Q and K that the scores are of, where they are known.
+StepRows wanted_rows(const LessonScene& scene) {
+  if (value_of(scene, "scores") != "pinned") return {};
+  const Result& result = *scene.input.answer.result;
+  const Problem& p = result.experiment.problem;
+  return p.softcap == 0 && p.alibi == 0 ? step_rows(result, result.trace.row, max_step_scores) : StepRows{};
+}
+
 }  // namespace
 
 std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem) {
@@ -83,57 +121,10 @@ std::string typed(const std::vector<double>& scores) {
   return text;
 }
 
-namespace {
-
-/// The scores that the scene wants, made again where its text or its traced row is another.
-const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
-  const std::string text = value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
-  if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
-    state.scores = scores_of(text, scene.input.answer.result.get(), problem);
-    state.scores_text = text;
-    state.scores_result = scene.input.answer.result;
-  }
-  return state.scores;
-}
-
-/// The second column of V: the lesson's list if it has one number a score, else from 1/N up to 1.
-std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, std::string& problem) {
-  const std::string text = value_of(scene, "values");
-  std::vector<double> values = listed_scores(text);
-  if (!text.empty() && values.empty()) problem = refusal("values", text, "1 to 64 numbers");
-  if (values.size() == count) return values;
-  values.clear();
-  for (std::size_t j = 0; j < count; ++j) values.push_back(static_cast<double>(j + 1) / static_cast<double>(count));
-  return values;
-}
-
-}  // namespace
-
 std::string why_no_scales(const StepQuestion& q, Algorithm algorithm) {
   const Method m{.algorithm = algorithm, .scaling = q.scaling, .precision = q.precision};
   return why_not_scaled(m, Problem{.d = std::max(q.d, q.rows.d)});
 }
-
-namespace {
-
-/// The method whose scales are stepped: the view's own, or, where the scores are those of the traced row, that row's; null:
-/// none has scales.
-const Method* scaled_method(const LessonScene& scene) {
-  if (scene.experiment.a.scaling.any()) return &scene.experiment.a;
-  const auto& result = scene.input.answer.result;
-  const bool of_row = value_of(scene, "scores") == "pinned" && result && result->experiment.a.scaling.any();
-  return of_row && is_emulated(result->experiment.a.algorithm) ? &result->experiment.a : nullptr;
-}
-
-/// The rows of Q and K that the scores are of, where they are known.
-StepRows wanted_rows(const LessonScene& scene) {
-  if (value_of(scene, "scores") != "pinned") return {};
-  const Result& result = *scene.input.answer.result;
-  const Problem& p = result.experiment.problem;
-  return p.softcap == 0 && p.alibi == 0 ? step_rows(result, result.trace.row, max_step_scores) : StepRows{};
-}
-
-}  // namespace
 
 std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
   const std::vector<double>& scores = wanted_scores(scene, state, problem);

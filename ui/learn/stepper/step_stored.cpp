@@ -129,7 +129,7 @@ Applied output_applied(const Steps& row) {
           factored ? "O = s_v (P·V) / l" : "O = P·(s_v V) / l"};
 }
 
-Applied applied(const Stepped& s) {
+Applied applied(const StepperData& s) {
   switch (s.step().kind) {
     case StepKind::start:
     case StepKind::scores:
@@ -167,7 +167,7 @@ std::string storage_text(const Scalings& s) {
 
 }  // namespace
 
-std::vector<StoredLine> stored_lines(const Stepped& s) {
+std::vector<StoredLine> stored_lines(const StepperData& s) {
   const Steps& row = s.row();
   const RowStep& step = s.step();
   const StepStorage& stored = row.storage;
@@ -198,26 +198,27 @@ std::vector<StoredLine> stored_lines(const Stepped& s) {
   }
 }
 
-float draw_stored(const Stepped& s, ImVec2 at, float width, const Palette& colours) {
+float draw_stored(const StepperData& s, ImVec2 at, float width) {
   const float column = (width - px(name_width)) / 4, height = px(stored_height);
   const auto column_x = [&](int i) { return at.x + px(name_width) + column * static_cast<float>(i); };
   const bool ends = s.step().kind == StepKind::finish;
   const std::vector<StoredLine> lines = stored_lines(s);
-  draw_text(at, Face::section, colours.faint, "STORED");
+  draw_text(at, Face::section, colours().faint, "STORED");
   const std::array<const char*, 4> heads = ends ? std::array<const char*, 4>{"", "BEFORE", "FACTOR", "OUTPUT"}
                                                 : std::array<const char*, 4>{"GIVEN", "AS STORED", "SCALE", "STANDS FOR"};
-  for (int i = 0; i < 4; ++i) draw_text({column_x(i), at.y}, Face::section, colours.faint, heads[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 4; ++i)
+    draw_text({column_x(i), at.y}, Face::section, colours().faint, heads[static_cast<std::size_t>(i)]);
   float y = at.y + px(18);
   for (const StoredLine& line : lines) {
-    ImGui::GetWindowDrawList()->AddLine({at.x, y - px(3)}, {at.x + width, y - px(3)}, colours.line);
-    draw_text({at.x, y}, Face::mono, colours.secondary, line.name);
+    ImGui::GetWindowDrawList()->AddLine({at.x, y - px(3)}, {at.x + width, y - px(3)}, colours().line);
+    draw_text({at.x, y}, Face::mono, colours().secondary, line.name);
     const auto cell = [&](int i, Colour colour, const std::vector<double>& x) {
       if (!x.empty()) draw_text({column_x(i), y}, Face::mono_small, colour, text_of(x, column - px(12)));
     };
-    cell(0, colours.secondary, line.given);
-    cell(1, colours.a, line.elements);
-    cell(2, colours.moved, line.scales);
-    cell(3, colours.text, line.stands_for);
+    cell(0, colours().secondary, line.given);
+    cell(1, colours().a, line.elements);
+    cell(2, colours().moved, line.scales);
+    cell(3, colours().text, line.stands_for);
     y += px(line_step);
   }
   ImGui::SetCursorScreenPos(at);

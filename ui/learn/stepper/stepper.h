@@ -2,13 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "imgui.h"
 #include "kernels/questions/stepper.h"
+#include "ui/frame/exercise.h"  // IWYU pragma: export
 #include "ui/learn/views/views.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -52,7 +55,7 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
 std::string why_no_scales(const StepQuestion& question, Algorithm algorithm);
 
 /// The data that the panels draw.
-struct Stepped {
+struct StepperData {
   const std::vector<Steps>& rows;
   const std::vector<int>& at;  ///< each algorithm's step
   int followed;                ///< the one that is looked at closely
@@ -68,14 +71,14 @@ struct Stepped {
 void draw_step_choices(LessonScene& scene, RecurrenceViewState& state);
 /// The scores as bars, the read ones, the tile on chip, m so far, and the weights; a drag changes a score, a click opens a
 /// field for it. Returns a sentence if its height is impossible.
-std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped);
+std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped);
 inline constexpr int lowest_row = 80, highest_row = 400;
 /// Buttons and track of the clock. True while it plays.
-bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped, int tick);
+bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped, int tick);
 /// One line an algorithm: read heads over the scores, reads, bytes, m and l. A click selects it.
-void draw_step_lanes(LessonScene& scene, const Stepped& stepped);
+void draw_step_lanes(LessonScene& scene, const StepperData& stepped);
 /// The code, the formula with its numbers, the state before and after, the lost bits.
-void draw_step_detail(LessonScene& scene, const Stepped& stepped);
+void draw_step_detail(LessonScene& scene, const StepperData& stepped);
 
 /// A number, or a few, of a tensor that is stored with a scale.
 struct StoredLine {
@@ -83,11 +86,11 @@ struct StoredLine {
   std::vector<double> given, elements, scales, stands_for;
 };
 /// The numbers of such tensors that a step reads; empty if it reads none.
-std::vector<StoredLine> stored_lines(const Stepped& stepped);
+std::vector<StoredLine> stored_lines(const StepperData& stepped);
 /// The height of their table, at scale 1.
 inline constexpr float stored_height = 118;
 /// The same as a table at `at`; returns where it ends.
-float draw_stored(const Stepped& stepped, ImVec2 at, float width, const Palette& colours);
+float draw_stored(const StepperData& stepped, ImVec2 at, float width);
 
 /// The formula of a step: with letters, with numbers, and its result.
 std::vector<std::string> step_formula(const Steps& row, int index);
@@ -97,5 +100,18 @@ inline constexpr float step_lane_height = 24;
 std::string step_place(const Steps& row, int index);
 /// "1.708694", always as wide; "-∞" before any score.
 std::string state_number(double x);
+
+/// `pseudo_code` of the row's algorithm with what its method does with scales.
+std::vector<CodeLine> pseudo_code(const Steps& row);
+
+/// The line that runs, and the loop that it runs in.
+struct RunningLine {
+  StepKind kind{};
+  int pass = 0;
+};
+/// The lines in a box, `running` lit; takes its room in the layout.
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width);
+/// The room that they need, at least.
+ImVec2 pseudo_code_size(std::span<const CodeLine> lines);
 
 }  // namespace attoscope

@@ -29,7 +29,7 @@ struct ExerciseViewState {
 namespace {
 
 /// Names and signs that the reader may write.
-void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, float width) {
+void draw_names(const std::vector<Blank>& blanks, float width) {
   std::string text;
   for (const Blank& blank : blanks) {
     text += text.empty() ? "" : "; ";
@@ -37,18 +37,18 @@ void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, floa
     for (std::size_t i = 0; i < blank.names.size(); ++i)
       text += (i == 0 ? "" : ", ") + blank.names[i] + (blank.names[i] == "α" ? " (or alpha)" : "");
   }
-  wrapped(Face::label, scene.colours.faint, text + "; with + - * / max exp and parentheses.", width);
+  wrapped(Face::label, colours().faint, text + "; with + - * / max exp and parentheses.", width);
   ImGui::Dummy({0, px(2)});
 }
 
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
 /// A line of the code or an equation, with its field. True if Enter was pressed there.
-bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine& line, float width) {
+bool draw_line(ExerciseViewState& state, const ExerciseLine& line, float width) {
   constexpr float least_field = 96, widest_field = 440, height = control_height + 2;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float text_y = at.y + (px(control_height) - line_height(Face::mono)) / 2;
-  draw_text({at.x, text_y}, Face::mono, scene.colours.text, line.before);
+  draw_text({at.x, text_y}, Face::mono, colours().text, line.before);
   bool entered = false;
   if (line.blank >= 0) {
     const auto i = static_cast<std::size_t>(line.blank);
@@ -56,15 +56,14 @@ bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine&
                 field = std::clamp(width - x - after - px(4), px(least_field), px(widest_field));
     ImGui::SetCursorScreenPos({at.x + x, at.y});
     const WithField face(Face::mono);
-    ImGui::PushStyleColor(ImGuiCol_FrameBg, scene.colours.panel);
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, colours().panel);
     ImGui::SetNextItemWidth(field);
     entered = ImGui::InputText(fmt::format("##blank {}", i + 1).c_str(), &state.typed[i], ImGuiInputTextFlags_EnterReturnsTrue);
     ImGui::PopStyleColor();
     explain("The right-hand side of " + state.exercise->blanks[i].target + "; Enter runs it at every step of the row.");
-    draw_text({at.x + x + field + px(4), text_y}, Face::mono, scene.colours.text, line.after);
+    draw_text({at.x + x + field + px(4), text_y}, Face::mono, colours().text, line.after);
   }
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({width, px(height)});
+  take_room(at, {width, px(height)});
   return entered;
 }
 
@@ -74,14 +73,14 @@ void draw_blanks(LessonScene& scene, ExerciseViewState& state, const std::vector
   state.typed.resize(x.blanks.size());
   bool runs = false;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  for (const ExerciseLine& line : x.lines) runs = draw_line(scene, state, line, width) || runs;
+  for (const ExerciseLine& line : x.lines) runs = draw_line(state, line, width) || runs;
   ImGui::Dummy({0, px(6)});
   ImGui::PopStyleVar();
-  runs = push_button("Run###run", on_card(scene.colours)) || runs;
+  runs = card_button("Run###run") || runs;
   explain(
       "Runs what stands in the fields at every step of the row, and tells the first step where it parts from the right one.");
   for (std::size_t i = 0; runs && i < x.blanks.size(); ++i) change(scene, answer_key(i), state.typed[i]);
-  draw_names(scene, x.blanks, width);
+  draw_names(x.blanks, width);
 }
 
 // --- an order ---------------------------------------------------------------------------------------------------------
@@ -99,8 +98,7 @@ void draw_key(LessonScene& scene, ExerciseViewState& state, const std::vector<in
   const StepQuestion& row = state.exercise->row;
   const double score = row.scores[static_cast<std::size_t>(key)], value = row.values[static_cast<std::size_t>(key)];
   ImGui::BeginGroup();
-  if (push_button(fmt::format("{:.4g}###key {}", score, key + 1).c_str(), on_card(scene.colours), key == state.chosen,
-                  {size, px(28)}))
+  if (card_button(fmt::format("{:.4g}###key {}", score, key + 1).c_str(), key == state.chosen, {size, px(28)}))
     state.chosen = key;
   const float dragged = ImGui::GetMouseDragDelta(0, 0).x;
   if (ImGui::IsItemActive() && std::abs(dragged) > size * 0.6f) {
@@ -111,7 +109,7 @@ void draw_key(LessonScene& scene, ExerciseViewState& state, const std::vector<in
   explain(fmt::format("A key of score {:.4g} and value {:.4g}. A click chooses it, a drag moves it.", score, value));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({size, line_height(Face::mono_small)});
-  draw_text({at.x + size / 2, at.y - px(4)}, Face::mono_small, scene.colours.secondary, fmt::format("v {:.3g}", value), 0.5f);
+  draw_text({at.x + size / 2, at.y - px(4)}, Face::mono_small, colours().secondary, fmt::format("v {:.3g}", value), 0.5f);
   ImGui::EndGroup();
 }
 
@@ -130,7 +128,7 @@ void draw_moves(LessonScene& scene, const ExerciseViewState& state, const std::v
   for (const auto& [text, what, by] : {std::tuple{"‹ earlier###earlier", "The chosen key is read one place earlier.", -1},
                                        std::tuple{"later ›###later", "The chosen key is read one place later.", 1}}) {
     if (by > 0) ImGui::SameLine(0, px(8));
-    if (push_button(text, on_card(scene.colours)) && place < order.size()) move_key(scene, order, place, by);
+    if (card_button(text) && place < order.size()) move_key(scene, order, place, by);
     explain(what);
   }
 }
@@ -148,11 +146,11 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, const std::string&
   draw_moves(scene, state, order);
   if (state.row.order != order) state.row = row_in_order(step_experiment(x.row), order);
   const LessonAnswerPtr worst = ask(scene, order_question(x));
-  if (!worst) return label(Face::label, scene.colours.faint, "running every order");
+  if (!worst) return label(Face::label, colours().faint, "running every order");
   state.verdicts.clear();
   if (!worst->table.cells.empty()) state.verdicts = {judge_order(x, state.row, worst->number())};
   if (!answered && !state.verdicts.empty() && !state.verdicts[0].right) {
-    wrapped(Face::body, scene.colours.secondary, state.verdicts[0].sentence, width);  // nothing was answered yet
+    wrapped(Face::body, colours().secondary, state.verdicts[0].sentence, width);  // nothing was answered yet
     state.verdicts.clear();
   }
 }
@@ -160,21 +158,21 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, const std::string&
 // --- a format ---------------------------------------------------------------------------------------------------------
 
 /// The scores and values that are run, in a line.
-void draw_row(const LessonScene& scene, const Exercise& x, float width) {
+void draw_row(const Exercise& x, float width) {
   std::string scores;
   for (const double s : x.row.scores) scores += fmt::format("{}{:.6g}", scores.empty() ? "" : ", ", s);
-  wrapped(Face::mono, scene.colours.secondary, "scores " + scores, width);
+  wrapped(Face::mono, colours().secondary, "scores " + scores, width);
 }
 
 void draw_formats(LessonScene& scene, const Exercise& x, const std::string& answer, float width) {
-  draw_row(scene, x, width);
+  draw_row(x, width);
   const float left = ImGui::GetCursorScreenPos().x;
   for (std::size_t i = 0; i < x.formats.size(); ++i) {
     const std::string format = name(x.formats[i]);
     const float size = std::max(px(56), text_width(Face::label, format) + px(20));
     if (i > 0) ImGui::SameLine(0, px(8));
     if (ImGui::GetCursorScreenPos().x + size > left + width) ImGui::NewLine();
-    if (push_button((format + "###choice " + format).c_str(), on_card(scene.colours), format == answer, {size, px(28)}))
+    if (card_button((format + "###choice " + format).c_str(), format == answer, {size, px(28)}))
       change(scene, answer_key(0), format);
     explain("Your answer: " + format + ". The row is run in it, and in every other choice.");
   }
@@ -196,7 +194,7 @@ void draw_on_card(LessonScene& scene, ExerciseViewState& state, float width) {
   std::vector<std::string> answers;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, x.blanks.size()); ++i) answers.push_back(value_of(scene, answer_key(i)));
   if (x.kind != ExerciseKind::order) run_answers(state, answers);
-  wrapped(Face::body, scene.colours.text, x.question, width);
+  wrapped(Face::body, colours().text, x.question, width);
   if (x.kind == ExerciseKind::blanks) draw_blanks(scene, state, answers, width);
   if (x.kind == ExerciseKind::order) draw_order(scene, state, answers[0], width);
   if (x.kind == ExerciseKind::format) draw_formats(scene, x, answers[0], width);
@@ -204,10 +202,10 @@ void draw_on_card(LessonScene& scene, ExerciseViewState& state, float width) {
     const AnswerVerdict& verdict = state.verdicts[i];
     const std::string target = x.blanks.size() > 1 ? x.blanks[i].target + ": " : "";
     if (!verdict.sentence.empty())
-      wrapped(Face::body, verdict.right ? scene.colours.good : scene.colours.bad, target + verdict.sentence, width);
+      wrapped(Face::body, verdict.right ? colours().good : colours().bad, target + verdict.sentence, width);
   }
   const bool solved = !state.verdicts.empty() && std::ranges::all_of(state.verdicts, &AnswerVerdict::right);
-  if (solved && !x.explanation.empty()) wrapped(Face::body, scene.colours.secondary, x.explanation, width);
+  if (solved && !x.explanation.empty()) wrapped(Face::body, colours().secondary, x.explanation, width);
 }
 
 }  // namespace

@@ -60,10 +60,10 @@ std::string draw_recurrence_view(LessonScene& scene) {
   refresh(state, std::move(questions));
   if (state.rows.empty()) return state.problem;
   const int last = static_cast<int>(state.clock.size()) - 1, tick = shown_step(scene, at, last);
-  const Stepped stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
+  const StepperData stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  scene.state.said = fmt::format("Step {} of {}: {}, {}.", tick, last, name(stepped.row().question.algorithm),
-                                 step_place(stepped.row(), stepped.index()));
+  scene.state.summary = fmt::format("Step {} of {}: {}, {}.", tick, last, name(stepped.row().question.algorithm),
+                                    step_place(stepped.row(), stepped.index()));
   if (!is_on_page(scene)) draw_step_choices(scene, state);
   problem = draw_score_row(scene, state, stepped);
   if (!is_on_page(scene)) draw_step_transport(scene, state, stepped, tick);

@@ -7,10 +7,9 @@
 #include <cmath>
 #include <exception>
 
-#include "imgui.h"
 #include "kernels/questions/stored_block.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -105,17 +104,17 @@ void choose_outlier(LessonScene& scene) {
   std::string problem;
   int outlier = whole_of(scene, "outlier", 1, 1, 4096, problem);
   const WithWidth width(std::min(scene.width, px(420)));
-  if (slider({"outlier", 1, 256, 1, 4096, true}, scene.colours, outlier)) change(scene, "outlier", std::to_string(outlier));
+  if (slider({"outlier", 1, 256, 1, 4096, true}, outlier)) change(scene, "outlier", std::to_string(outlier));
   explain("The factor of the first number, applied before anything is stored.", "x_1 -> outlier * x_1");
 }
 
 // --- what is drawn ----------------------------------------------------------------------------------------------------
 
 /// Boxes of one number at a place; returns their width.
-float draw_boxes(ImVec2 at, const Format& f, const std::string& digits, bool has_sign, const Palette& colours) {
+float draw_boxes(ImVec2 at, const Format& f, const std::string& digits, bool has_sign) {
   const int bits = static_cast<int>(digits.size());
   const ImVec2 size{px(15) * static_cast<float>(bits), px(18)};
-  draw_bit_boxes(f, {.columns = bits, .digits = digits, .has_sign = has_sign}, at, size, colours);
+  draw_bit_boxes(f, {.columns = bits, .digits = digits, .has_sign = has_sign}, at, size);
   return size.x;
 }
 
@@ -132,46 +131,45 @@ std::string scale_text(double x) {
 
 /// The scale: its bits, what they are, what they are multiplied by.
 void draw_scale(const LessonScene& scene, const Asked& q, const StoredBlock& block) {
-  const Palette& colours = scene.colours;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
   ImGui::InvisibleButton("scale", {scene.width, height});
-  draw_text({at.x, text_y}, Face::mono, colours.text, "scale");
+  draw_text({at.x, text_y}, Face::mono, colours().text, "scale");
   float x = at.x + px(64);
   const auto code = static_cast<double>(block.scale_code);
   switch (q.storage.scale) {
     case ScaleFormat::e8m0_scale:
-      x += draw_boxes({x, at.y}, {.exponent_bits = 8, .mantissa_bits = 0}, scale_digits(q.storage.scale, code), false, colours);
+      x += draw_boxes({x, at.y}, {.exponent_bits = 8, .mantissa_bits = 0}, scale_digits(q.storage.scale, code), false);
       break;
     case ScaleFormat::e4m3_scale:
     case ScaleFormat::nvfp4_scale:
-      x += draw_boxes({x, at.y}, e4m3, scale_digits(q.storage.scale, code), true, colours);
+      x += draw_boxes({x, at.y}, e4m3, scale_digits(q.storage.scale, code), true);
       break;
     case ScaleFormat::fp32_scale:
-      x += draw_text({x, text_y}, Face::mono, colours.faint, "fp32");
+      x += draw_text({x, text_y}, Face::mono, colours().faint, "fp32");
   }
   std::string text = " " + scale_text(code);
   if (q.storage.scale == ScaleFormat::nvfp4_scale)
     text += fmt::format(" × {} of the head = {}", compact(static_cast<double>(block.head_scale)),
                         compact(static_cast<double>(block.scale)));
-  draw_text({x + px(8), text_y}, Face::mono, colours.good, fitted(Face::mono, text, at.x + scene.width - x - px(8)));
+  draw_text({x + px(8), text_y}, Face::mono, colours().good, fitted(Face::mono, text, at.x + scene.width - x - px(8)));
   explain("The scale that all these numbers share, as it is stored: every element is multiplied by it.",
           scaling_text(q.storage));
 }
 
 /// One number: as given, its element's bits, the element, what it stands for, the error.
-void draw_element(ImVec2 at, float width, double x, double element, double value, const Element& e, const Palette& colours) {
+void draw_element(ImVec2 at, float width, double x, double element, double value, const Element& e) {
   const float text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
-  draw_text({at.x + px(72), text_y}, Face::mono, colours.text, compact(x), 1);
-  const float left = at.x + px(84), boxes = draw_boxes({left, at.y}, boxes_of(e), element_digits(e, element), true, colours);
+  draw_text({at.x + px(72), text_y}, Face::mono, colours().text, compact(x), 1);
+  const float left = at.x + px(84), boxes = draw_boxes({left, at.y}, boxes_of(e), element_digits(e, element), true);
   float right = left + boxes + px(56);
-  draw_text({right, text_y}, Face::mono, colours.secondary, compact(element), 1);
+  draw_text({right, text_y}, Face::mono, colours().secondary, compact(element), 1);
   right += px(86);
-  draw_text({right, text_y}, Face::mono, colours.text, compact(value), 1);
+  draw_text({right, text_y}, Face::mono, colours().text, compact(value), 1);
   const bool lost = value == 0 && x != 0, saturates = std::abs(element) == largest(e) && std::abs(x) > std::abs(value);
   const std::string error = lost ? "lost" : saturates ? "largest" : value == x ? "exact" : signed_scientific(value - x, 1);
   if (right + px(8) + text_width(Face::mono, error) < at.x + width)
-    draw_text({at.x + width, text_y}, Face::mono, lost || saturates ? colours.bad : colours.faint, error, 1);
+    draw_text({at.x + width, text_y}, Face::mono, lost || saturates ? colours().bad : colours().faint, error, 1);
 }
 
 void draw_elements(const LessonScene& scene, const Asked& q, const StoredBlock& block) {
@@ -185,7 +183,7 @@ void draw_elements(const LessonScene& scene, const Asked& q, const StoredBlock& 
     const auto k = static_cast<std::size_t>(i);
     const ImVec2 place{at.x + static_cast<float>(i / rows) * (width + gap), at.y + static_cast<float>(i % rows) * height};
     draw_element(place, width, static_cast<double>(q.numbers[k]), static_cast<double>(block.elements[k]),
-                 static_cast<double>(block.value(k)), q.storage.element, scene.colours);
+                 static_cast<double>(block.value(k)), q.storage.element);
   }
   explain("Each number as it is given, the bits of its element, the element, what element times scale is, and the error.",
           "x -> scale * round(x / scale)");
@@ -234,8 +232,8 @@ std::string draw_block_bits(LessonScene& scene) {
     type_numbers(scene);
     choose_outlier(scene);
   }
-  if (!scene.state.complaint.empty()) label(Face::label, scene.colours.bad, scene.state.complaint);
-  draw_said(scene, scene.colours.secondary, sentence(q, block));
+  if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
+  draw_view_summary(scene, colours().secondary, sentence(q, block));
   draw_scale(scene, q, block);
   draw_elements(scene, q, block);
   ImGui::PopStyleVar();

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "imgui.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/settings.h"
@@ -138,24 +137,24 @@ void forget(LessonScene& scene, Void is_void) {
   std::erase_if(scene.edits.changes, [&](const LessonParameter& p) { return is_void(p.key); });
 }
 
-void put_name(const LessonScene& scene, std::string_view text) {
+void put_name(std::string_view text) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, scene.colours.secondary, text);
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, text);
   ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
 }
 
 void edit_number(LessonScene& scene, const Control& c) {
   constexpr double most = 0x7fffffff;
   int value = static_cast<int>(std::min(to_number<double>(value_text(scene.experiment, c)).value_or(0), most));
-  if (slider(c.slider, scene.colours, value)) change(scene, c.key, std::to_string(value));
+  if (slider(c.slider, value)) change(scene, c.key, std::to_string(value));
   explain(about(c).sentence, about(c).formula);
 }
 
 void edit_choice(LessonScene& scene, const Control& c) {
   const auto found = std::ranges::find(c.choices, value_text(scene.experiment, c), &Choice::label);
   int chosen = found == c.choices.end() ? -1 : static_cast<int>(found - c.choices.begin());
-  put_name(scene, c.key);
-  if (!segmented(std::string(c.key).c_str(), scene.colours, c.choices, chosen)) return;
+  put_name(c.key);
+  if (!segmented(std::string(c.key).c_str(), c.choices, chosen)) return;
   if (c.key == "format") forget(scene, [](std::string_view key) { return key == "mantissa_bits" || key == "exponent_bits"; });
   change(scene, c.key, std::string(c.choices[static_cast<std::size_t>(chosen)].label));
 }
@@ -169,7 +168,7 @@ std::string word_of(const Control& c, const std::string& value) {
 }
 
 void edit_menu(LessonScene& scene, const Control& c) {
-  put_name(scene, c.title == nullptr ? c.key : std::string_view(c.title));
+  put_name(c.title == nullptr ? c.key : std::string_view(c.title));
   const WithField f(Face::mono);
   const std::string now = word_of(c, value_text(scene.experiment, c));
   if (!begin_combo(("##" + std::string(c.key)).c_str(), now, ImGui::GetContentRegionAvail().x))
@@ -181,17 +180,17 @@ void edit_menu(LessonScene& scene, const Control& c) {
 
 void edit_flag(LessonScene& scene, const Control& c) {
   bool on = value_text(scene.experiment, c) == "true";
-  if (toggle(std::string(about(c).label).c_str(), scene.colours, on)) change(scene, c.key, on ? "true" : "false");
+  if (toggle(std::string(about(c).label).c_str(), on)) change(scene, c.key, on ? "true" : "false");
   explain(about(c).sentence, about(c).formula);
 }
 
 /// A list of the named rounding policies: `policy` is a's, `baseline` b's.
 void edit_named_policy(LessonScene& scene, bool of_a) {
-  put_name(scene, of_a ? "policy" : "baseline");
+  put_name(of_a ? "policy" : "baseline");
   const WithField f(Face::mono);
   Method method = of_a ? scene.experiment.a : scene.experiment.b;
   ImGui::PushID(of_a ? "policy" : "baseline");
-  const bool chosen = edit_policy(method, of_a ? scene.colours.a : scene.colours.b, ImGui::GetContentRegionAvail().x);
+  const bool chosen = edit_policy(method, of_a ? colours().a : colours().b, ImGui::GetContentRegionAvail().x);
   ImGui::PopID();
   if (!chosen) return;
   forget(scene, [of_a](std::string_view key) { return key.starts_with(of_a ? "a." : "b.") && is_rounding(key.substr(2)); });
@@ -203,7 +202,7 @@ void edit_step(LessonScene& scene, const std::string& key) {
   const Step step = *step_called(std::string_view(key).substr(2));
   const Method& method = key[0] == 'a' ? scene.experiment.a : scene.experiment.b;
   bool rounded = method.precision[step].kind != Rounding::Kind::exact;
-  if (toggle((key + " rounded").c_str(), scene.colours, rounded)) change(scene, key, rounded ? "main" : "exact");
+  if (toggle((key + " rounded").c_str(), rounded)) change(scene, key, rounded ? "main" : "exact");
   explain("Whether " + std::string(name(step)) + " is rounded to the main format: " + std::string(info(step).what) + ".",
           "x -> round(D, x)");
 }
@@ -247,8 +246,7 @@ std::string draw_lesson_controls(LessonScene& scene) {
     if (!draw_control(scene, keys[i])) return refusal("controls", keys[i], known_keys());
   }
   const float lines = std::ceil(static_cast<float>(keys.size()) / columns);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, lines * row});
+  take_room(at, {scene.width, lines * row});
   return "";
 }
 

@@ -8,16 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "imgui.h"
 #include "implot.h"
 #include "kernels/experiment/rules.h"
-#include "ui/learn/views/plots.h"
-#include "ui/statistics/loop_picture.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/units.h"
 
 namespace attoscope {
 
@@ -40,20 +37,20 @@ struct LoopState {
 };
 
 /// The x axis of the curves, in powers of two.
-struct Over {
+struct SizeAxis {
   std::string_view name;
   int first, last;  ///< exponents
   const char* title;
 };
-constexpr std::array<Over, 2> overs{{{"n", 6, 16, "N, tokens"}, {"M", 10, 20, "M, elements on chip"}}};
+constexpr std::array<SizeAxis, 2> overs{{{"n", 6, 16, "N, tokens"}, {"M", 10, 20, "M, elements on chip"}}};
 
 /// The experiment where the axis is at `value`. M, where it is given, sets the tiles as FlashAttention's rule does.
-Experiment at(Experiment e, const Over& over, int value, int M) {
+Experiment at(Experiment e, const SizeAxis& over, int value, int M) {
   (over.name == "n" ? e.problem.n : M) = value;
   return M > 0 ? with_tiles(e, tiles_for_memory(M, e.problem.d)) : e;
 }
 
-void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
+void refresh(BytesState& state, const Experiment& e, const SizeAxis& over, int M) {
   const int fixed_M = over.name == "M" ? 0 : M;  // along M itself the curves are the same for every M
   if (state.over == over.name && state.M == fixed_M && state.experiment == e) return;
   state = {e, over.name, fixed_M, {}, {}};
@@ -78,20 +75,20 @@ struct Ticks {
 };
 
 /// Returns the names of the curves.
-std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
+std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value) {
   for (std::size_t i = 0; i < now.size(); ++i)
     ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
-                     stroke(now[i].colour, 2));
+                     stroke(traffic_colour(now[i]), 2));
   const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
   if (x >= from.x && x <= from.x + size.x)
-    list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours.accent, 0.6f), px(1.4f));
+    list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours().accent, 0.6f), px(1.4f));
   std::vector<EndLabel> names;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (x >= from.x && x <= from.x + size.x)
-      list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), now[i].colour);
-    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, now[i].colour});
+      list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), traffic_colour(now[i]));
+    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, traffic_colour(now[i])});
   }
   return names;
 }
@@ -108,13 +105,13 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficO
   const PlotFrame frame{"##bytes", state.x.front(), state.x.back(), low / 1.5, high * 1.5, true,
                         across.at, up.at,           across_labels,  up_labels, true};
   if (!begin_plot(frame, {scene.width - px(96), height})) return;
-  const std::vector<EndLabel> names = draw_curves(state, now, value, scene.colours);
+  const std::vector<EndLabel> names = draw_curves(state, now, value);
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   end_plot();
   draw_end_labels(names, at.x + size.x + px(8), px(88), at.y, at.y + size.y);
 }
 
-std::string said(const Over& over, int value, const TrafficOfAll& all) {
+std::string summary(const SizeAxis& over, int value, const TrafficOfAll& all) {
   return fmt::format("At {} = {}: Algorithm 0 moves {}, FA-1 {}, FA-2 {}: {} of Algorithm 0's.", over.name == "n" ? "N" : "M",
                      value, bytes_text(all[0].bytes), bytes_text(all[1].bytes), bytes_text(all[2].bytes),
                      times(all[2].bytes / all[0].bytes));
@@ -130,23 +127,22 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   std::string problem = unknown_word("over", {wanted}, std::array{overs[0].name, overs[1].name});
   int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
   if (!problem.empty()) return problem;
-  const Over& over = *std::ranges::find(overs, wanted, &Over::name);
+  const SizeAxis& over = *std::ranges::find(overs, wanted, &SizeAxis::name);
   if (!is_on_page(scene) && (wanted == "M" || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
-    if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, scene.colours, M))
-      change(scene, "memory", std::to_string(M));
+    if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, M)) change(scene, "memory", std::to_string(M));
     explain("The number of elements that fit on chip: FlashAttention's rule then makes the tiles as large as possible.",
             "Bc = ceil(M / 4d), Br = min(Bc, d)");
   }
   const int value = wanted == "M" ? M : scene.experiment.problem.n;
   refresh(state, scene.experiment, over, M);
-  const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M), scene.colours);
-  draw_said(scene, scene.colours.secondary, said(over, value, now));
+  const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M));
+  draw_view_summary(scene, colours().secondary, summary(over, value, now));
   draw_plot_head(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
   draw_plot(scene, state, now, value, height);
   ImGui::Dummy({0, px(4)});
   const WithWidth all(scene.width);
-  draw_traffic_lines(now, scene.colours);
+  draw_traffic_lines(now);
   return "";
 }
 
@@ -157,14 +153,12 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   if (!problem.empty()) return problem;
   refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
   int at = shown_step(scene, wanted, static_cast<int>(state.picture.steps.size()) - 1);
-  draw_said(scene, scene.colours.secondary, loop_sentence(state.picture, at));
+  draw_view_summary(scene, colours().secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_loop_picture(state.picture, at, from, {scene.width, height}, scene.colours);
-  ImGui::SetCursorScreenPos(from);
-  ImGui::Dummy({scene.width, height});
+  draw_loop_picture(state.picture, at, from, {scene.width, height});
+  take_room(from, {scene.width, height});
   if (is_on_page(scene)) return "";
-  if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width, scene.colours))
-    change(scene, "at", std::to_string(at));
+  if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width)) change(scene, "at", std::to_string(at));
   if (state.playing) scene.requests.animate = true;
   return "";
 }

@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "imgui.h"
 #include "implot.h"
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -40,38 +38,37 @@ void draw_line(const char* id, const Points& p, const ImPlotSpec& spec) {
 // --- the staircase ----------------------------------------------------------------------------------------------------
 
 /// The format and the range of the staircase.
-struct Stairs {
+struct Staircase {
   Format format;
   double from, to;
 };
 
-void draw_steps_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
+void draw_steps_of(const Staircase& s, ImVec2 size) {
   const double low = std::min(s.from, round(s.format, s.from)), high = std::max(s.to, round(s.format, s.to));
   if (!begin_plot({"##staircase", s.from, s.to, low, high, false, {}, {}, {}, {}}, size)) return;
-  draw_line("##x", {{s.from, s.to}, {s.from, s.to}}, stroke(scene.colours.golden, 1.2f));
+  draw_line("##x", {{s.from, s.to}, {s.from, s.to}}, stroke(colours().golden, 1.2f));
   draw_line("##round", sampled_curve(s.from, s.to, size.x, [&](double x) { return round(s.format, x); }),
-            stroke(scene.colours.a, 1.8f));
+            stroke(colours().a, 1.8f));
   end_plot();
 }
 
-void draw_error_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
+void draw_error_of(const Staircase& s, ImVec2 size) {
   const double half = std::max(ulp(s.format, s.from), ulp(s.format, s.to)) / 2 * 1.15;
   if (!begin_plot({"##rounding error", s.from, s.to, -half, half, false, {}, {}, {}, {}}, size)) return;
-  draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(scene.colours.golden, 1.2f));
+  draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(colours().golden, 1.2f));
   for (const double sign : {-1.0, 1.0})
-    draw_line(sign < 0 ? "##low" : "##high",
-              sampled_curve(
-                  s.from, s.to, size.x, [&](double x) { return sign * ulp(s.format, x) / 2; }),
-              stroke(scene.colours.faint, 1));
+    draw_line(
+        sign < 0 ? "##low" : "##high",
+        sampled_curve(s.from, s.to, size.x, [&](double x) { return sign * ulp(s.format, x) / 2; }), stroke(colours().faint, 1));
   const auto error = [&](double x) {
     const double e = round(s.format, x) - x;
     return std::isfinite(e) ? e : std::copysign(2 * half, e);
   };
-  draw_line("##error", sampled_curve(s.from, s.to, size.x, error), stroke(scene.colours.a, 1.4f));
+  draw_line("##error", sampled_curve(s.from, s.to, size.x, error), stroke(colours().a, 1.4f));
   end_plot();
 }
 
-std::string said(const Stairs& s) {
+std::string summary(const Staircase& s) {
   const double fine = std::min(ulp(s.format, s.from), ulp(s.format, s.to)),
                coarse = std::max(ulp(s.format, s.from), ulp(s.format, s.to));
   return fmt::format("{} from {} to {}: its numbers are {}{} apart; no error exceeds half of that.", name(s.format),
@@ -84,7 +81,7 @@ std::string said(const Stairs& s) {
 constexpr int least_score = -110, most_score = 110;
 
 /// The limits of the formats as dashed lines, those that the score passes in the colour of what is bad. Returns their names.
-std::vector<EndLabel> draw_limits(const LessonScene& scene, const std::vector<Format>& formats, double score) {
+std::vector<EndLabel> draw_limits(const std::vector<Format>& formats, double score) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   std::vector<EndLabel> names;
   for (const Format& f : formats)
@@ -92,14 +89,14 @@ std::vector<EndLabel> draw_limits(const LessonScene& scene, const std::vector<Fo
                                         std::pair{smallest_subnormal(f), score < std::log(smallest_subnormal(f) / 2)}}) {
       const float y = ImPlot::PlotToPixels(1, limit).y;
       if (y < at.y || y > at.y + size.y) continue;
-      const Colour ink = passed ? scene.colours.bad : scene.colours.secondary;
+      const Colour ink = passed ? colours().bad : colours().secondary;
       draw_dashed(ImPlot::GetPlotDrawList(), {at.x, y}, {at.x + size.x, y}, ink, px(5), px(4));
       names.push_back({y, name(f) + " " + compact(limit), ink});
     }
   return names;
 }
 
-std::string said(const std::vector<Format>& formats, int score) {
+std::string summary(const std::vector<Format>& formats, int score) {
   const double y = std::exp(static_cast<double>(score));
   std::string text = fmt::format("exp({}) = {}", score, scientific(y, 4));
   for (std::size_t i = 0; i < formats.size(); ++i) {
@@ -125,15 +122,15 @@ std::string draw_staircase(LessonScene& scene, float height) {
   std::string problem;
   const Format& f = scene.experiment.format;
   const double eps = epsilon(f);
-  const Stairs s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
+  const Staircase s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
   if (!problem.empty()) return problem;
   if (!(s.from < s.to) || !std::isfinite(s.to - s.from))
     return refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
-  draw_said(scene, scene.colours.secondary, said(s));
+  draw_view_summary(scene, colours().secondary, summary(s));
   draw_plot_head(scene, "round(" + name(f) + ", x) and x", "over x");
-  draw_steps_of(scene, s, {scene.width, std::floor(height * 0.62f)});
+  draw_steps_of(s, {scene.width, std::floor(height * 0.62f)});
   draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
-  draw_error_of(scene, s, {scene.width, std::floor(height * 0.38f)});
+  draw_error_of(s, {scene.width, std::floor(height * 0.38f)});
   return "";
 }
 
@@ -147,24 +144,23 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   if (!is_on_page(scene)) {
     const WithWidth half(std::min(scene.width, px(480)));
     const int first = std::max(least_score, static_cast<int>(std::ceil(x0))), last = std::min(most_score, static_cast<int>(x1));
-    if (slider({"score x", first, last, least_score, most_score}, scene.colours, score))
-      change(scene, "value", std::to_string(score));
+    if (slider({"score x", first, last, least_score, most_score}, score)) change(scene, "value", std::to_string(score));
     explain("A score, and its exponential in each format. With the maximum subtracted no score is above 0.",
             "round(format, exp(x))");
   }
-  draw_said(scene, scene.colours.secondary, said(formats, score));
+  draw_view_summary(scene, colours().secondary, summary(formats, score));
   draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
   const float names = px(96);
   if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}},
                   {scene.width - names, height}))
     return "";
-  const std::vector<EndLabel> limits = draw_limits(scene, formats, score);
-  draw_line("##e", {{x0, x1}, {std::exp(x0), std::exp(x1)}}, stroke(scene.colours.golden, 2));
+  const std::vector<EndLabel> limits = draw_limits(formats, score);
+  draw_line("##e", {{x0, x1}, {std::exp(x0), std::exp(x1)}}, stroke(colours().golden, 2));
   const ImVec2 at = ImPlot::PlotToPixels(score, std::exp(static_cast<double>(score)));
   const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
-  list->AddLine({at.x, from.y}, {at.x, from.y + size.y}, faded(scene.colours.accent, 0.6f), px(1.4f));
-  list->AddCircleFilled(at, px(5), scene.colours.text);
+  list->AddLine({at.x, from.y}, {at.x, from.y + size.y}, faded(colours().accent, 0.6f), px(1.4f));
+  list->AddCircleFilled(at, px(5), colours().text);
   end_plot();
   draw_end_labels(limits, from.x + size.x + px(8), names - px(8), from.y, from.y + size.y);
   return "";

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "kernels/train/measures.h"
 #include "kernels/train/plan/parameters.h"
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -62,14 +61,14 @@ void draw_heap(const HeapsRoom& room, std::span<const float> values, float base,
   }
 }
 
-void draw_heaps(const HeapsState& state, const HeapsRoom& room, const Palette& colours) {
+void draw_heaps(const HeapsState& state, const HeapsRoom& room) {
   const float upper = room.top + 0.32f * (room.bottom - room.top), lower = room.bottom - 0.32f * (room.bottom - room.top);
-  draw_heap(room, state.x, upper, upper - room.top, colours.a);
-  draw_heap(room, state.y, lower, lower - room.bottom, colours.b);
+  draw_heap(room, state.x, upper, upper - room.top, colours().a);
+  draw_heap(room, state.y, lower, lower - room.bottom, colours().b);
   const float alpha = std::clamp(64 / static_cast<float>(state.x.size()), 0.08f, 0.8f);
   for (std::size_t k = 0; k < state.x.size(); ++k)
     ImGui::GetWindowDrawList()->AddLine({room.at(state.x[k]), upper + px(2)}, {room.at(state.y[k]), lower - px(2)},
-                                        faded(colours.text, alpha), px(1));
+                                        faded(colours().text, alpha), px(1));
 }
 
 }  // namespace
@@ -77,9 +76,9 @@ void draw_heaps(const HeapsState& state, const HeapsRoom& room, const Palette& c
 std::string draw_heaps_plot(LessonScene& scene, float height) {
   auto& state = own_state<HeapsState>(scene);
   refresh_heaps(state, scene.experiment.problem);
-  draw_said(scene, scene.colours.secondary,
-            fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
-                        scientific(state.distance, 3)));
+  draw_view_summary(scene, colours().secondary,
+                    fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
+                                scientific(state.distance, 3)));
   draw_plot_head(scene, fmt::format("weights from seed {} above, from seed {} below", state.seed, state.seed + 1),
                  "sorted values are joined");
   const ImVec2 from = ImGui::GetCursorScreenPos();
@@ -87,12 +86,12 @@ std::string draw_heaps_plot(LessonScene& scene, float height) {
   const float text = line_height(Face::small), margin = px(12);
   const HeapsRoom room{from.x + margin,           from.x + scene.width - margin, from.y, from.y + height - text - px(4), low,
                        std::max(high, low + 1e-9)};
-  draw_heaps(state, room, scene.colours);
+  draw_heaps(state, room);
   for (const auto& [value, align] : {std::pair{low, 0.0f}, {high, 1.0f}})
-    draw_text({room.at(value), room.bottom + px(4)}, Face::small, scene.colours.faint, scientific(value, 2), align);
+    draw_text({room.at(value), room.bottom + px(4)}, Face::small, colours().faint, scientific(value, 2), align);
   ImGui::Dummy({scene.width, height});
   wrapped(
-      Face::small, scene.colours.secondary,
+      Face::small, colours().secondary,
       "Wasserstein-1 is the mean length of the lines. It sorts, so it does not see which weight moved; and it depends on the "
       "number of weights.",
       scene.width);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -39,7 +39,7 @@ std::string three_digits(double x) {
 }
 
 /// A sentence with the least and the greatest mean, and their places.
-std::string said(const SweepTable& t, const SweepExtremes& e) {
+std::string summary(const SweepTable& t, const SweepExtremes& e) {
   if (e.known == 0) return "No point has a finite value: every number is NaN or infinite.";
   const auto where = [&](std::size_t cell) {
     const std::string second = t.axes.size() > 1 ? ", " + t.axes[1].key + " " + t.axes[1].names[cell % t.across()] : "";
@@ -58,35 +58,34 @@ float bars_height(const SweepTable& t) {
 
 void draw_picture(const LessonScene& scene, SweepPlotState& state, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const SweepScene sweep{state.session, scene.input, state.sweep, scene.colours, scene.requests, false};
-  state.session.view.theme = scene.theme;
+  const SweepScene sweep{state.session, scene.input, state.sweep, scene.requests, false};
+  state.session.view.theme = colours().theme;
   state.sweep.pointed = std::exchange(state.sweep.pointing, std::nullopt);
   const Box box{at, {at.x + scene.width, at.y + height}};
   draw_sweep_lines(sweep, box);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, height});
+  take_room(at, {scene.width, height});
 }
 
 /// The answer to a question as curves, or as marks beside names.
 void draw_answer(LessonScene& scene, const LessonQuestion& question, float height) {
   const LessonAnswerPtr answer = ask(scene, question);
   if (!answer || !answer->problem.empty() || answer->table.axes.empty() || answer->table.cells.empty()) {
-    draw_instead(scene, {scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
+    draw_instead({scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
     return;
   }
   auto& state = own_state<SweepPlotState>(scene);
   const SweepDrawing& d = state.sweep.drawing;
   refresh(state.sweep.drawing, {answer, &answer->table}, axes_of(answer->table));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const std::string sentence = said(*d.table, d.extremes);
-  draw_said(scene, scene.colours.secondary, sentence);
+  const std::string sentence = summary(*d.table, d.extremes);
+  draw_view_summary(scene, colours().secondary, sentence);
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
   draw_plot_head(scene, answer->table.measure, "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);
-  d.extremes.known == 0 ? draw_instead(scene, {scene.width, height}, sentence) : draw_picture(scene, state, height);
+  d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
-                                              faded(scene.colours.panel, 0.35f));
+                                              faded(colours().panel, 0.35f));
 }
 
 }  // namespace

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <optional>
 
-#include "imgui.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
-#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -52,7 +51,7 @@ std::pair<int, int> exponents(const std::vector<Format>& formats) {
   return {std::max(low, -160), std::min(high, 140)};
 }
 
-bool slide_value(double& x, const std::vector<Format>& formats, const Palette& colours, float width) {
+bool slide_value(double& x, const std::vector<Format>& formats, float width) {
   const auto [low, high] = exponents(formats);
   const Split before = split(x, low);
   Split s = before;
@@ -61,14 +60,14 @@ bool slide_value(double& x, const std::vector<Format>& formats, const Palette& c
   bool changed = false;
   {
     const WithWidth half(each);
-    changed |= slider({"exponent", low, high, low, high}, colours, s.exponent);
+    changed |= slider({"exponent", low, high, low, high}, s.exponent);
     explain("The power of two in x: adding one doubles x and the distance between its neighbours.",
             "x = 2^exponent (1 + fraction / 1024)");
   }
   ImGui::SetCursorScreenPos({at.x + each + px(24), at.y});
   {
     const WithWidth half(each);
-    changed |= slider({"fraction", 0, Split::steps - 1, 0, Split::steps - 1}, colours, s.fraction);
+    changed |= slider({"fraction", 0, Split::steps - 1, 0, Split::steps - 1}, s.fraction);
     explain("The position of x between two powers of two.", "x = 2^exponent (1 + fraction / 1024)");
   }
   if (!changed) return false;
@@ -92,7 +91,7 @@ bool edit_value(LessonScene& scene, double& x, const std::vector<Format>& format
   x = number.value_or(x);
   const auto button = [&](const char* label, double result, const std::string& what, const char* formula) {
     ImGui::SameLine(0, px(8));
-    if (push_button(label, scene.colours, false, {px(32), 0})) x = result, changed = true;
+    if (push_button(label, false, {px(32), 0})) x = result, changed = true;
     explain(what, formula);
   };
   const double stored = round(formats[0], x);
@@ -100,9 +99,9 @@ bool edit_value(LessonScene& scene, double& x, const std::vector<Format>& format
   button("±###sign", -x, "The other sign: one bit.", "x -> -x");
   button("◀###previous", neighbour(formats[0], stored, false), next + " below.", "x -> x +- ulp");
   button("▶###next", neighbour(formats[0], stored, true), next + " above.", "x -> x +- ulp");
-  changed |= slide_value(x, formats, scene.colours, scene.width);
+  changed |= slide_value(x, formats, scene.width);
   if (changed) scene.state.complaint.clear();
-  if (!scene.state.complaint.empty()) label(Face::label, scene.colours.bad, scene.state.complaint);
+  if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
   return changed;
 }
 
@@ -132,45 +131,44 @@ struct Piece {
   std::string text;
 };
 
-std::vector<Piece> formula(const Stored& s, const Palette& colours) {
+std::vector<Piece> formula(const Stored& s) {
   const Format& f = s.format;
-  const Piece sign{colours.moved, s.bits.sign == "1" ? "− " : "+ "};
-  if (std::isnan(s.value)) return {{colours.bad, "not a number"}};
-  if (std::isinf(s.value)) return {sign, {colours.bad, "infinity"}};
-  if (s.value == 0) return {sign, {colours.text, "0: no bit is set"}};
+  const Piece sign{colours().moved, s.bits.sign == "1" ? "− " : "+ "};
+  if (std::isnan(s.value)) return {{colours().bad, "not a number"}};
+  if (std::isinf(s.value)) return {sign, {colours().bad, "infinity"}};
+  if (s.value == 0) return {sign, {colours().text, "0: no bit is set"}};
   const int e = std::max(std::ilogb(s.value), min_exponent(f)), bias = (1 << (f.exponent_bits - 1)) - 1;
   const double significand = std::ldexp(std::abs(s.value), -e);
   const std::string power = significand < 1 ? fmt::format("2^{}", e) : fmt::format("2^({} − {})", e + bias, bias);
   return {sign,
-          {colours.good, power},
-          {colours.faint, " × "},
-          {colours.text, in_full(significand)},
-          {colours.faint, " = "},
-          {colours.text, in_full(s.value)}};
+          {colours().good, power},
+          {colours().faint, " × "},
+          {colours().text, in_full(significand)},
+          {colours().faint, " = "},
+          {colours().text, in_full(s.value)}};
 }
 
 /// The name, the bits (a click turns one over), the formula, and what was lost.
 bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
-  const Palette& colours = scene.colours;
   const int bits = 1 + s.format.exponent_bits + s.format.mantissa_bits;
   const float names = px(64), height = px(24),
               box = std::min(px(24), std::floor((scene.width - names) / static_cast<float>(bits)));
   const ImVec2 at = ImGui::GetCursorScreenPos(), boxes{at.x + names, at.y}, size{box * static_cast<float>(bits), height};
-  draw_text({at.x, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours.text, s.name);
+  draw_text({at.x, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours().text, s.name);
   ImGui::SetCursorScreenPos(boxes);
   ImGui::PushID(s.name.c_str());
   const bool pressed = ImGui::InvisibleButton("bits", size);
   ImGui::PopID();
   std::string digits = s.bits.sign + s.bits.exponent + s.bits.mantissa;
   const int i = hovered_bit(bits, boxes, size);
-  draw_bit_boxes(s.format, {bits, digits, i}, boxes, size, colours);
+  draw_bit_boxes(s.format, {bits, digits, i}, boxes, size);
   explain(fmt::format("{}: 1 sign bit, {} exponent bits, {} mantissa bits. Click a bit to flip it: x becomes that number.",
                       s.name, s.format.exponent_bits, s.format.mantissa_bits),
           fmt::format("0x{:0{}x} = (-1)^s 2^(E - {}) 1.M", std::stoull(digits, nullptr, 2), (bits + 3) / 4,
                       (1 << (s.format.exponent_bits - 1)) - 1));
   float left = boxes.x;
   float under = at.y + height + px(4);
-  const std::vector<Piece> pieces = formula(s, colours);
+  const std::vector<Piece> pieces = formula(s);
   float needed = 0;
   for (const Piece& p : pieces) needed += text_width(Face::mono, p.text);
   const bool breaks = boxes.x + needed > at.x + scene.width;  // before the equals sign
@@ -184,7 +182,7 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   const Loss loss = loss_of(s, x);
   const float lost = text_width(Face::mono, loss.text);
   const bool beside = left + px(16) + lost < at.x + scene.width;
-  if (beside) draw_text({at.x + scene.width, under}, Face::mono, loss.bad ? colours.bad : colours.secondary, loss.text, 1);
+  if (beside) draw_text({at.x + scene.width, under}, Face::mono, loss.bad ? colours().bad : colours().secondary, loss.text, 1);
   ImGui::SetCursorScreenPos({at.x, under + px(24)});
   if (!pressed || i < 0) return false;
   char& digit = digits[static_cast<std::size_t>(i)];
@@ -230,13 +228,13 @@ std::string draw_bits_view(LessonScene& scene) {
   bool changed = !is_on_page(scene) && edit_value(scene, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back(stored_in(f, x));
-  draw_said(scene, scene.colours.secondary, sentence(all, x));
+  draw_view_summary(scene, colours().secondary, sentence(all, x));
   const double asked = x;
   for (const Stored& s : all) {
     changed |= draw_number(scene, s, x);
-    if (shows("neighbours")) draw_neighbours({s.format, s.name, asked, s.value}, scene.width, scene.colours);
+    if (shows("neighbours")) draw_neighbours({s.format, s.name, asked, s.value}, scene.width);
   }
-  if (shows("range") || shows("overflow")) draw_ranges(formats, asked, shows("overflow"), scene.width, scene.colours);
+  if (shows("range") || shows("overflow")) draw_ranges(formats, asked, shows("overflow"), scene.width);
   ImGui::PopStyleVar();
   if (changed) change(scene, "value", in_full(x));
   return "";

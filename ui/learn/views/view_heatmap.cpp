@@ -4,11 +4,9 @@
 
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
-#include "ui/picture/colour_bar.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
-#include "ui/picture/read_out.h"
-#include "ui/picture/toolbar.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -40,14 +38,13 @@ void switch_field(LessonScene& scene, Field shown) {
 }
 
 /// The cell under the mouse, its crosshair and what it holds.
-void read_cell(const LessonScene& scene, const HeatState& heat, const Places& p, const CellRect& rect) {
+void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   const auto at = hovered(p, rect);
   if (!at) return;
   const Cell cell{matrix_row_at(heat, at->row), matrix_col_at(heat, at->col)};
   const RowSpan rows = row_span(heat, cell.row);
-  draw_cell_mark(p, rect, rows, cell.col, cell.col + 1, scene.colours);
-  draw_read_out(*heat.result, cell, p.box(), {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)},
-                scene.colours);
+  draw_cell_mark(p, rect, rows, cell.col, cell.col + 1);
+  draw_read_out(*heat.result, cell, p.box(), {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)});
 }
 
 void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
@@ -55,25 +52,23 @@ void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
   const Places p = places(from, to, {.side = 48, .below = 0, .bars = 1});
   const CellRect rect = seen({}, heat.n, heat.cols);
   View view;
-  view.theme = scene.theme;
+  view.theme = colours().theme;
   const Colouring how = colouring(text(heat.field).is_signed, automatic_range(static_cast<double>(heat.largest)), view);
   refresh_pixels(heat, p, rect);
   if (scene.input.paint) scene.input.paint(ImGui::GetWindowDrawList(), p.min, p.max, heat.image, how);
-  ImGui::GetWindowDrawList()->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, scene.colours.line);
-  draw_row_axis(p, rect, scene.colours);
-  draw_col_axis(p, rect, scene.colours);
-  draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field, scene.colours));
-  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat, scene.colours);
+  ImGui::GetWindowDrawList()->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+  draw_row_axis(p, rect);
+  draw_col_axis(p, rect);
+  draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field));
+  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat);
   const double scale = static_cast<double>(ImGui::GetIO().DisplayFramebufferScale.x);
   draw_caption(p, "query row down, head dimension across",
-               sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale),
-               scene.colours);
+               sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale));
   dim_if_earlier(scene, *heat.result, p.min, p.max);
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
-  read_cell(scene, heat, p, rect);
-  ImGui::SetCursorScreenPos({from.x, to.y});
-  ImGui::Dummy({0, 0});
+  read_cell(heat, p, rect);
+  take_room({from.x, to.y}, {0, 0});
 }
 
 }  // namespace
@@ -95,9 +90,9 @@ std::string draw_heatmap_view(LessonScene& scene) {
   const Verdict v = verdict(*result);
   const std::string numbers =
       "mean |error|  a " + scientific(result->a_error.mean_abs) + "  b " + scientific(result->b_error.mean_abs);
-  scene.state.said = v.headline + ": " + numbers;
-  draw_verdict(v, scene.width, scene.colours);
-  label(Face::mono, scene.colours.secondary, numbers);
+  scene.state.summary = v.headline + ": " + numbers;
+  draw_verdict(v, scene.width);
+  label(Face::mono, colours().secondary, numbers);
   draw_picture(scene, heat, height);
   return "";
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
@@ -94,8 +95,7 @@ void choose(LessonScene& scene, const char* key, std::span<const Choice> choices
             std::string_view value, float width) {
   const auto found = std::ranges::find(values, value);
   int chosen = found == values.end() ? -1 : static_cast<int>(found - values.begin());
-  if (segmented(key, scene.colours, choices, chosen, width))
-    change(scene, key, std::string(values[static_cast<std::size_t>(chosen)]));
+  if (segmented(key, choices, chosen, width)) change(scene, key, std::string(values[static_cast<std::size_t>(chosen)]));
 }
 
 std::optional<std::string> typed_value(LessonScene& scene, const std::string& key, std::string_view otherwise, float width,
@@ -114,40 +114,40 @@ void change_to(LessonScene& scene, const Experiment& edited) {
   for (const Difference& d : differences(scene.experiment, edited)) change(scene, lesson_key(d.path), d.y);
 }
 
-void draw_said(LessonScene& scene, Colour colour, std::string_view text) {
-  scene.state.said = text;
+void draw_view_summary(LessonScene& scene, Colour colour, std::string_view text) {
+  scene.state.summary = text;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float lines = scene.width < px(680) ? 2 : 1;
   ImGui::SetCursorScreenPos({at.x, at.y + px(3)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
   wrapped(Face::label, colour, fitted(Face::label, text, scene.width * (lines - (lines > 1 ? 0.15f : 0))), scene.width);
   ImGui::PopStyleVar();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, px(6) + px(18) * lines});
+  take_room(at, {scene.width, px(6) + px(18) * lines});
 }
 
-void draw_verdict(const Verdict& v, float width, const Palette& colours) {
+void draw_verdict(const Verdict& v, float width) {
   const Face face = text_width(Face::headline, v.headline) <= width ? Face::headline : Face::label;
-  draw_text(ImGui::GetCursorScreenPos(), face, v.tone == Verdict::Tone::bad ? colours.bad : colours.text,
+  draw_text(ImGui::GetCursorScreenPos(), face, v.tone == Verdict::Tone::bad ? colours().bad : colours().text,
             fitted(face, v.headline, width));
   ImGui::Dummy({width, line_height(Face::headline)});
-  label(Face::label, v.tone == Verdict::Tone::good ? colours.good : colours.secondary, fitted(Face::label, v.sentence, width));
+  label(Face::label, v.tone == Verdict::Tone::good ? colours().good : colours().secondary,
+        fitted(Face::label, v.sentence, width));
 }
 
-void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view sentence) {
+void draw_instead(ImVec2 size, std::string_view sentence) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   Places room;
   room.min = at;
   room.max = {at.x + size.x, at.y + size.y};
-  draw_instead(room, std::string(sentence), scene.colours);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(size);
+  draw_instead(room, std::string(sentence));
+  take_room(at, size);
 }
 
-Palette on_card(const Palette& colours) {
-  Palette p = colours;
-  p.raised = colours.panel;
-  return p;
+bool card_button(const char* label, bool on, ImVec2 size) {
+  Palette on_card = colours();
+  on_card.raised = on_card.panel;
+  const WithColours of_card(on_card);
+  return push_button(label, on, size);
 }
 
 void draw_card(const LessonScene& scene, const std::function<void(float width)>& draw) {
@@ -162,22 +162,21 @@ void draw_card(const LessonScene& scene, const std::function<void(float width)>&
   ImGui::EndGroup();
   const float bottom = ImGui::GetItemRectMax().y + padding;
   list->ChannelsSetCurrent(0);
-  list->AddRectFilled(at, {at.x + scene.width, bottom}, scene.colours.raised, px(4));
+  list->AddRectFilled(at, {at.x + scene.width, bottom}, colours().raised, px(4));
   list->ChannelsMerge();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, bottom - at.y});
+  take_room(at, {scene.width, bottom - at.y});
 }
 
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size) {
   const LessonAnswerPtr answer = ask(scene, {.experiment = scene.experiment});
   if (answer && answer->result) return answer->result;
-  draw_instead(scene, size, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
+  draw_instead(size, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
   return nullptr;
 }
 
 void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, ImVec2 to) {
   if (!(shown.experiment == scene.experiment))
-    ImGui::GetWindowDrawList()->AddRectFilled(from, to, faded(scene.colours.panel, 0.35f));
+    ImGui::GetWindowDrawList()->AddRectFilled(from, to, faded(colours().panel, 0.35f));
 }
 
 }  // namespace attoscope

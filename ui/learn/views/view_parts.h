@@ -2,15 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "imgui.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/scaling.h"
 #include "ui/learn/views/views.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
@@ -45,20 +47,20 @@ std::optional<std::string> typed_value(LessonScene& scene, const std::string& ke
 void change_to(LessonScene& scene, const Experiment& edited);
 
 /// A view's sentence about itself, in one line, or two if the view is narrow: the height is the same for every text.
-void draw_said(LessonScene& scene, Colour colour, std::string_view text);
+void draw_view_summary(LessonScene& scene, Colour colour, std::string_view text);
 
 /// The verdict: its headline in the largest face that fits `width`, its sentence below.
-void draw_verdict(const Verdict& verdict, float width, const Palette& colours);
+void draw_verdict(const Verdict& verdict, float width);
 
-/// The colours of controls on a card, which is as raised as they usually are.
-Palette on_card(const Palette& colours);
+/// A push button on a card, in the colour of a panel: the card is as raised as buttons usually are.
+bool card_button(const char* label, bool on = false, ImVec2 size = {0, 0});
 /// A card as wide as the scene, with what `draw` draws within `width`.
 void draw_card(const LessonScene& scene, const std::function<void(float width)>& draw);
 
 /// The answer to the scene's experiment; until there is one, a sentence over `size`, and null.
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size);
 /// A sentence in an empty frame.
-void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view sentence);
+void draw_instead(ImVec2 size, std::string_view sentence);
 /// Dims [from, to] while what is shown there answers an earlier question.
 void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, ImVec2 to);
 
@@ -78,10 +80,39 @@ struct Rounded {
   double x, stored;
 };
 /// The stored number between its neighbours, all that rounds to it, and x; in words where it lies beyond the largest number.
-void draw_neighbours(const Rounded& number, float width, const Palette& colours);
+void draw_neighbours(const Rounded& number, float width);
 
 /// The ranges of formats on one logarithmic axis: subnormals, normal numbers, what lies beyond; and x in each. `upper`: the
 /// axis begins at 1.
-void draw_ranges(std::span<const Format> formats, double x, bool upper, float width, const Palette& colours);
+void draw_ranges(std::span<const Format> formats, double x, bool upper, float width);
+
+/// The recurrence of the traced row in a lesson: the strip's plots, and the step of the scrubbed tile.
+struct RowPlots {
+  StripState strip;
+  Playback playback;
+};
+
+/// Fills `size`. The scrubbed tile and the hidden curves are the scene's `tile` and `hidden`; returns a sentence where these
+/// are impossible. Where there is no recurrence, a sentence in its place says why.
+std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
+                           std::span<const StripPlot> plots, ImVec2 size);
+
+/// A measure of a sweep: curves over numbers, or a bar for each name.
+std::string draw_sweep_plot(LessonScene& scene, float height);
+/// The losses of the plan `spike`, step by step.
+std::string draw_losses_plot(LessonScene& scene, float height);
+/// The traffic of the three algorithms over N or M.
+std::string draw_bytes_plot(LessonScene& scene, float height);
+/// Blocks of queries times tiles of keys between HBM and the chip, moved by a slider.
+std::string draw_loop_plot(LessonScene& scene, float height);
+/// The rounding of each x to a format, and its error.
+std::string draw_staircase(LessonScene& scene, float height);
+/// exp(x), and where formats overflow and underflow.
+std::string draw_exp_plot(LessonScene& scene, float height);
+/// The first weights of two models that differ in their seed, as two heaps whose sorted values are joined; N is how many.
+std::string draw_heaps_plot(LessonScene& scene, float height);
+
+/// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
+void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);
 
 }  // namespace attoscope

@@ -6,7 +6,6 @@
 #include "kernels/experiment/result.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
-#include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
@@ -51,17 +50,17 @@ void draw_cells(float height, float width, std::array<Face, 2> faces, const std:
               1);
 }
 
-void draw_numbers(const Result& r, float width, const Palette& colours) {
+void draw_numbers(const Result& r, float width) {
   const MethodNames names = method_names(r.experiment);
   draw_cells(px(22), width, {Face::label, Face::small}, {"|error|", short_name_of_a(names), names.b_after_a, "a / b"},
-             {colours.faint, colours.a, colours.b, colours.secondary});
+             {colours().faint, colours().a, colours().b, colours().secondary});
   for (const ErrorLine& line : lines) {
     const double a = r.a_error.*line.value, b = r.b_error.*line.value;
     const bool is_signed = line.value == &Deviation::bias;
     draw_cells(px(22), width, {Face::mono, Face::mono_small},
                {line.name, is_signed ? signed_scientific(a) : scientific(a), is_signed ? signed_scientific(b) : scientific(b),
                 is_signed ? std::string() : times(a / b)},
-               {colours.secondary, colours.text, colours.text, colours.text});
+               {colours().secondary, colours().text, colours().text, colours().text});
     explain(line.what, line.formula);
   }
 }
@@ -72,10 +71,10 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const Verdict v = verdict(*result);
-  scene.state.said = v.headline + ", " + v.sentence;
-  draw_verdict(v, width, scene.colours);
+  scene.state.summary = v.headline + ", " + v.sentence;
+  draw_verdict(v, width);
   ImGui::Dummy({0, px(4)});
-  draw_numbers(*result, width, scene.colours);
+  draw_numbers(*result, width);
   ImGui::Dummy({0, px(8)});
   const float rest = std::max(px(120), from.y + height - ImGui::GetCursorScreenPos().y);
   constexpr std::array<StripPlot, 2> shown{StripPlot::row_sum, StripPlot::error};
@@ -96,9 +95,9 @@ void draw_roundings(const LessonScene& scene, float width) {
   const Experiment& e = scene.experiment;
   const MethodNames names = method_names(e);
   const auto line = [&](Face face, std::string_view title, const std::string& a, const std::string& b) {
-    const auto ink = [&](const std::string& text, Colour own) { return text == "exact" ? scene.colours.faint : own; };
+    const auto ink = [&](const std::string& text, Colour own) { return text == "exact" ? colours().faint : own; };
     draw_cells(px(16), width, {face, Face::mono_small}, {std::string(title), "", a, b},
-               {scene.colours.secondary, 0, ink(a, scene.colours.a), ink(b, scene.colours.b)});
+               {colours().secondary, 0, ink(a, colours().a), ink(b, colours().b)});
   };
   line(Face::label, "rounded to", short_name_of_a(names), names.b_after_a);
   for (int i = 0; i < step_count; ++i) {
@@ -111,7 +110,7 @@ void draw_roundings(const LessonScene& scene, float width) {
 void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
   Experiment edited = scene.experiment;
   ImGui::BeginChild("steps", size);
-  const bool changed = edit_precision(edited, scene.input, scene.colours, state.typed_format);
+  const bool changed = edit_precision(edited, scene.input, state.typed_format);
   ImGui::EndChild();
   if (changed) change_to(scene, edited);
 }

@@ -104,23 +104,23 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
     }
     ImGui::BeginGroup();
     const bool chosen = answered && choices[i] == quiz.answer, right = best == i;
-    if (push_button((choices[i] + "###choice " + choices[i]).c_str(), on_card(scene.colours), chosen, {button, px(28)}))
+    if (card_button((choices[i] + "###choice " + choices[i]).c_str(), chosen, {button, px(28)}))
       change(scene, "answer", choices[i]);
     explain("Your answer: " + answer.table.axes[0].title + " " + choices[i] + ". The right one is computed, not stored.",
             quiz.truth.measure + (quiz.least ? ", least" : ", greatest"));
     const ImVec2 from = ImGui::GetItemRectMin(), to = ImGui::GetItemRectMax();
     if (answered && (right || chosen))
-      ImGui::GetWindowDrawList()->AddRect(from, to, right ? scene.colours.good : scene.colours.bad, px(3), px(2));
+      ImGui::GetWindowDrawList()->AddRect(from, to, right ? colours().good : colours().bad, px(3), px(2));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::Dummy({button, line_height(Face::mono_small)});
-    draw_text({at.x + button / 2, at.y - px(4)}, Face::mono_small,
-              answered && right ? scene.colours.good : scene.colours.secondary, number, 0.5f);
+    draw_text({at.x + button / 2, at.y - px(4)}, Face::mono_small, answered && right ? colours().good : colours().secondary,
+              number, 0.5f);
     ImGui::EndGroup();
   }
   ImGui::EndGroup();
   if (!answered || !best) return;
   const bool right = choices[*best] == quiz.answer;
-  wrapped(Face::body, right ? scene.colours.good : scene.colours.bad,
+  wrapped(Face::body, right ? colours().good : colours().bad,
           (right ? "Yes. " : "No: " + choices[*best] + ". ") +
               "Below each choice, as computed just now: " + answer.table.measure + ".",
           width);
@@ -132,7 +132,7 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::s
   if (state.shown != quiz.answer) state.typed = state.shown = quiz.answer;
   {
     const WithField field(Face::mono);
-    ImGui::PushStyleColor(ImGuiCol_FrameBg, scene.colours.panel);
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, colours().panel);
     ImGui::SetNextItemWidth(px(160));
     ImGui::InputText("##answer", &state.typed, ImGuiInputTextFlags_CharsScientific);
     if (ImGui::IsItemDeactivatedAfterEdit() && real_of(state.typed)) change(scene, "answer", state.typed);
@@ -142,7 +142,7 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::s
   const std::optional<double> given = real_of(quiz.answer);
   if (!given || std::isnan(truth)) return;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
-  wrapped(Face::body, right ? scene.colours.good : scene.colours.bad,
+  wrapped(Face::body, right ? colours().good : colours().bad,
           fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
 }
 
@@ -154,7 +154,7 @@ std::string draw_answer(LessonScene& scene, const Quiz& quiz, float width) {
   }
   const LessonAnswerPtr answer = ask(scene, quiz.truth);
   if (!answer)
-    label(Face::label, scene.colours.faint, "computing the right answer");
+    label(Face::label, colours().faint, "computing the right answer");
   else if (!answer->problem.empty())
     return answer->problem;
   else if (quiz.number)
@@ -171,10 +171,9 @@ std::string draw_quiz_view(LessonScene& scene) {
   const Quiz quiz = quiz_of(scene, problem);
   if (!problem.empty()) return problem;
   draw_card(scene, [&](float width) {
-    wrapped(Face::body, scene.colours.text, quiz.question, width);
+    wrapped(Face::body, colours().text, quiz.question, width);
     problem = draw_answer(scene, quiz, width);
-    if (!quiz.answer.empty() && !quiz.explanation.empty())
-      wrapped(Face::body, scene.colours.secondary, quiz.explanation, width);
+    if (!quiz.answer.empty() && !quiz.explanation.empty()) wrapped(Face::body, colours().secondary, quiz.explanation, width);
   });
   return problem;
 }

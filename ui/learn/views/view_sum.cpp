@@ -6,7 +6,6 @@
 #include <cmath>
 #include <exception>
 
-#include "imgui.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
@@ -83,7 +82,7 @@ void type_numbers(LessonScene& scene, const std::string& key, std::string_view o
   const bool one = key == "c";
   const float name = px(20);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, scene.colours.secondary, key);
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().secondary, key);
   ImGui::SetCursorScreenPos({at.x + name, at.y});
   const auto typed =
       typed_value(scene, key, otherwise, width - name,
@@ -110,7 +109,7 @@ void choose_block(LessonScene& scene, int shown, int count) {
   if (count < 2) return;
   for (const bool next : {false, true}) {
     if (next) ImGui::SameLine(0, px(8));
-    if (push_button(next ? "next block###next block" : "block before###block before", scene.colours, false, {px(104), 0}))
+    if (push_button(next ? "next block###next block" : "block before###block before", false, {px(104), 0}))
       change(scene, "block", std::to_string(std::clamp(shown + (next ? 1 : -1), 1, count)));
     explain(next ? "The block that starts from this one's result." : "The block whose result is c here.");
   }
@@ -150,14 +149,14 @@ void draw_sum(LessonScene& scene, Asked q) {
   const int first = (q.block - 1) / parts_of_a_block(rule) * rule.block;
   const SumTable table = sum_table(rule, block, {.first = first}, sum_columns(scene.width));
   const double exact = exact_up_to(q, rule, block, static_cast<std::size_t>(first + rule.block));
-  draw_said(scene, scene.colours.secondary, sentence(q, block, table, exact, count));
-  draw_sum_table(block, table, scene.width, scene.colours);
+  draw_view_summary(scene, colours().secondary, sentence(q, block, table, exact, count));
+  draw_sum_table(block, table, scene.width);
   if (!is_on_page(scene)) choose_block(scene, q.block, count);
   const std::string halves =
       rule.carry == CarryPlace::after_the_halves ? " in halves, products 0 and 1 of every four first" : "";
   const std::string rule_text = fmt::format("blocks of {}{}, {} bits below the largest exponent, rounded {}; {}", rule.block,
                                             halves, rule.aligned_bits, text(rule.rounding), text(rule.evidence));
-  wrapped(Face::label, scene.colours.faint, rule_text, scene.width);
+  wrapped(Face::label, colours().faint, rule_text, scene.width);
 }
 
 }  // namespace
@@ -168,9 +167,9 @@ std::string draw_sum_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   if (!is_on_page(scene)) choose_all(scene, q);
-  if (!scene.state.complaint.empty()) label(Face::label, scene.colours.bad, scene.state.complaint);
+  if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
   if (const std::string why = why_no_tensor_core(q.gpu, q.format, q.sums); !why.empty())
-    draw_said(scene, scene.colours.bad, why + ".");
+    draw_view_summary(scene, colours().bad, why + ".");
   else
     draw_sum(scene, q);
   ImGui::PopStyleVar();

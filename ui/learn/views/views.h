@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ui/frame/frame.h"
 #include "ui/frame/lesson.h"
-#include "ui/frame/panel_input.h"
-#include "ui/frame/requests.h"
-#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -20,7 +18,7 @@ namespace attoscope {
 struct LessonViewState {
   std::shared_ptr<void> own;              ///< the state of its kind, made by `own_state`
   std::string complaint;                  ///< the reason if the typed text is no number
-  std::string said;                       ///< the line that the view says about itself, with its numbers
+  std::string summary;                    ///< the line that the view says about itself, with its numbers
   std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
 
   std::vector<LessonParameter> changes;  ///< the changes that `experiment` contains
@@ -35,8 +33,6 @@ struct LessonScene {
   LessonViewState& state;
   const Experiment& experiment;  ///< of the view, with the reader's changes
   const PanelInput& input;
-  const Palette& colours;
-  Theme theme;
   Requests& requests;
   float width;  ///< that it may fill, in pixels
 };

@@ -1,10 +1,12 @@
-/// Answers beside a loaded output: the row that is followed tile by tile, and a slip's output.
+/// Answers about a loaded output: its verdict, the row followed in its place, a slip's output.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/result.h"
+#include "kernels/judge/call_judgement.h"
 #include "kernels/judge/parting.h"
 #include "kernels/slips/slips.h"
 
@@ -30,6 +32,14 @@ struct SlipQuestion {
 struct SlipOutput {
   std::shared_ptr<const Result> answer;
   std::string text;  ///< names the slip
+};
+
+/// Rounded or wrong: one head, as `attoscope judge --head` says it.
+struct HeadVerdict {
+  Experiment experiment;  ///< result of `verdict_question`
+  CallJudgement call;
+  std::shared_ptr<const Matrix> shares;         ///< each element's error over its tolerance; null: nothing to judge
+  int furthest_row = -1, furthest_column = -1;  ///< element with the largest share; -1: none
 };
 
 }  // namespace attoscope
