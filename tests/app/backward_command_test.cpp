@@ -99,7 +99,7 @@ TEST(BackwardCommand, AForwardPassAloneIsAsBefore) {
   EXPECT_EQ(small_run({}).out.find("dQ"), std::string::npos);
 }
 
-/// What --save writes of a problem of n queries, n_k keys and d, d_v columns.
+/// The files that --save writes of a problem of n queries, n_k keys and d, d_v columns.
 struct Saved {
   std::vector<double> q, k, v, d_o, lse, dq, dk, dv, d_lse;
   int n, n_k, d, d_v;
@@ -313,7 +313,7 @@ TEST(BackwardCommand, ASessionKeepsIt) {
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
   EXPECT_TRUE(remarks.empty());
-  b.on = false;  // what was chosen stays for when it is on again
+  b.on = false;  // the choice stays for when it is on again
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
 }
 
