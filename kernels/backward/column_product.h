@@ -27,9 +27,12 @@ struct ColumnProduct {
   int first_k = 0;  ///< number of k = 0
 };
 
-/// Rows of C that are summed together; an emulated fma needs no groups of rows.
+/// Rows of C that are summed together where each has `vectors` vectors in registers; an emulated fma needs no groups of rows.
 template <class T>
-inline constexpr int product_rows_at_once = Lane<typename Lanes<T>::V>::emulates_fma ? 1 : (vector_bytes == 64 ? 8 : 4);
+constexpr int product_rows_at_once(int vectors) {
+  if (Lane<typename Lanes<T>::V>::emulates_fma) return 1;
+  return vector_bytes == 64 && vectors < 4 ? 8 : 4;
+}
 
 /// Rows m0 .. m0 + M - 1 of N vectors of columns from c0 on.
 template <int M, int N, class P, class Rounder>
@@ -69,7 +72,7 @@ inline void columns_of_rows(const P& p, int m0, int c0, const Rounder& rounder) 
 
 template <int N, class P, class Rounder>
 inline void columns_of_product(const P& p, int c0, const Rounder& rounder) {
-  constexpr int group = product_rows_at_once<typename P::T>;
+  constexpr int group = product_rows_at_once<typename P::T>(N);
   int m = 0;
   for (; m + group <= p.m; m += group) columns_of_rows<group, N>(p, m, c0, rounder);
   for (; m < p.m; ++m) columns_of_rows<1, N>(p, m, c0, rounder);
@@ -79,11 +82,14 @@ inline void columns_of_product(const P& p, int c0, const Rounder& rounder) {
 template <class P>
 inline void column_product(const P& p, const RounderPlan<typename P::T>& plan) {
   using T = typename P::T;
-  constexpr int width = Lanes<T>::width;
-  for (int c0 = 0, some = 0; c0 < p.width; c0 += some) {
-    some = p.width - c0 >= 2 * width ? 2 * width : width;
+  constexpr int width = Lanes<T>::width, most = vector_bytes == 64 ? 4 : 2;
+  for (int c0 = 0, some = 0; c0 < p.width; c0 += some * width) {
+    const int left = (p.width - c0) / width;
+    some = left >= most ? most : left >= 2 ? 2 : 1;
     with_rounder(plan, p.step, RandomBits<T>{p.seed, p.column_numbers + c0}, [&](auto rounder) {
-      some > width ? columns_of_product<2>(p, c0, rounder) : columns_of_product<1>(p, c0, rounder);
+      some == 1   ? columns_of_product<1>(p, c0, rounder)
+      : some == 2 ? columns_of_product<2>(p, c0, rounder)
+                  : columns_of_product<most>(p, c0, rounder);
     });
   }
 }
