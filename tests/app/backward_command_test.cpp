@@ -298,8 +298,8 @@ TEST(BackwardCommand, TellsPeopleInATable) {
 
 TEST(BackwardCommand, ASessionKeepsIt) {
   Session session;
-  EXPECT_EQ(session_text(session).find("grad"), std::string::npos);
-  EXPECT_EQ(session_text(session).find("backward"), std::string::npos);
+  EXPECT_EQ(session_text(session).find("\"grad\""), std::string::npos);
+  EXPECT_EQ(session_text(session).find("\"backward\""), std::string::npos);
   session.experiment = with_backward(session.experiment);
   Backward& b = session.experiment.backward;
   b.a = grad_method("grad_fa2", 64, {});
