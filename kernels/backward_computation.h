@@ -43,7 +43,7 @@ class BackwardComputation {
     if (known.b && !is_known(*known.b, e.b, e.backward.b)) known.b.reset();
   }
 
-  /// The work left for each row, in rows of a or b.
+  /// Work of each row that is to be done, in rows of a or b.
   double work() const {
     const double methods = (known_.a ? 0 : method_work) + (known_.b ? 0 : method_work);
     return (known_.truth ? 0 : golden_work) + methods;

@@ -30,15 +30,16 @@ double scaled_bytes(const Experiment& e, const Method& m, double rows) {
   return copies + 8 * ((n + n_k) * width + n_k * d_v + 2 * rows * d_v);
 }
 
-/// Bytes of the backward pass: dO, and for golden, a and b (with copies that are kept, and sorted values) the gradients and two
-/// numbers a query; the panel of queries by keys that is worked on, and what of the forward pass it needs.
-double backward_bytes(const Experiment& e, double rows) {
+/// Bytes of the backward pass: dO and dL; for golden, a and b (with copies that are kept, and sorted values) the gradients and
+/// two numbers a query; for one of them at a time Q, K, V and dO as they enter its products, its output, and a panel of P and
+/// dS.
+double backward_bytes(const Experiment& e, double rows, int threads) {
   if (!e.backward.on) return 0;
   const double n = e.problem.n, n_k = key_count(e.problem), d = e.problem.d, d_v = value_columns(e.problem),
                keys = e.problem.rows == 0 ? n_k : std::min(double(e.problem.rows), n_k);
-  const double gradients = rows * d + keys * (d + d_v);
-  constexpr double panel = 512e6;
-  return 8 * (n * (d_v + 1) + (3 + 2 + 3) * (gradients + 2 * n) + n * d_v) + std::min(panel, 4 * 8 * n * n_k);
+  const double gradients = (3 + 2 + 3) * (rows * d + keys * (d + d_v) + 2 * n), incoming = n * (d_v + 1);
+  const double work = 2 * elements(e.problem) + 3 * n * d_v, panel = 2.0 * 64 * thread_count(threads) * n_k;
+  return 8 * (incoming + gradients + work + panel);
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ double bytes_needed(const Experiment& e, int threads) {
   const double outputs = rows * value_columns(e.problem) * 8 * (3 + 3 + 4 + 2);  // golden, a, b; sorted; sorting; a and b kept
   const double stored = scaled_bytes(e, e.a, rows) + scaled_bytes(e, e.b, rows);
   const double panel = 64 * 8 * n_k + 4 * 64 * 8 * d + 3 * 8 * n_k;  // scores of one block of rows against all keys
-  return inputs + outputs + stored + backward_bytes(e, rows) + thread_count(threads) * panel;
+  return inputs + outputs + stored + backward_bytes(e, rows, threads) + thread_count(threads) * panel;
 }
 
 void refuse(const Experiment& e, int threads) {

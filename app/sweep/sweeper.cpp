@@ -54,7 +54,7 @@ Axis axis_of(const VariedParameter& varied, const Experiment& base) {
   return axis;
 }
 
-/// True of a method, or of its backward pass.
+/// True if a method, or its backward pass, rounds at random.
 template <class M>
 bool is_stochastic(const M& m) {
   return std::ranges::any_of(m.precision.steps,

@@ -95,19 +95,19 @@ Accumulator accumulator_of(const GradMethod& g, GradProduct p) {
 
 ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {
   using enum GradStep;
-  const Format input = input_format(e, m), given = format_after(e.a.precision[Step::input], fp32, e.format);
+  const Format input = input_format(e, m);
   const auto stored = [&](ScaledTensor t) {
     const bool scaled = m.scaling[t].is_on() || operand_format(m.scaling, t, input, e.format) != input;
     return scaled ? fp32 : input;
   };
   const auto made = [&](const Scaling& s, const Format& f) { return s.is_on() ? fp32 : f; };
   const auto rounded = [&](GradStep s, const Format& f) { return format_after(g.precision[s], f, e.format); };
-  const Format dO = made(g.scaling.dO, given), ds = made(g.scaling.dS, rounded(dS, fp32));
+  const Format dO = made(g.scaling.dO, input), ds = made(g.scaling.dS, rounded(dS, fp32));
   switch (product) {
     case GradProduct::dP:
       return {stored(ScaledTensor::V), dO};
     case GradProduct::dV:
-      return {dO, made(g.scaling.P, rounded(P, rounded(probability, fp32)))};
+      return {dO, made(g.scaling.P, rounded(P, fp32))};
     case GradProduct::dK:
       return {stored(ScaledTensor::Q), made(g.scaling.dS_of_dK, ds)};
     case GradProduct::dQ:

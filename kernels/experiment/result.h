@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, 11> update_part_names{"inputs draw
                                                                     "Wasserstein-1",
                                                                     "kept for the next update"};
 
-/// Milliseconds of a backward pass; 0 where it was remembered.
+/// Times of a backward pass, in ms; 0 where it was remembered.
 struct BackwardTiming {
   double golden = 0, a = 0, b = 0, deviation = 0;
 };

@@ -166,7 +166,7 @@ Settings settings(GradScalings& s) {
                  "elements and scales of dS as it enters dS^T Q; off: the same numbers as for dQ")};
 }
 
-/// Sums of the backward pass, after its roundings.
+/// Settings of the sums of a backward pass: tiles, orders, accumulators, storage.
 Settings grad_sums(GradMethod& m) {
   return {
       Setting{"block_q", &m.block_q, {1, max_tile}}

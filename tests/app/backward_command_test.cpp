@@ -99,7 +99,7 @@ TEST(BackwardCommand, AForwardPassAloneIsAsBefore) {
   EXPECT_EQ(small_run({}).out.find("dQ"), std::string::npos);
 }
 
-/// The files that --save writes of a problem of n queries, n_k keys and d, d_v columns.
+/// Files of --save of a problem of n queries, n_k keys and d, d_v columns.
 struct Saved {
   std::vector<double> q, k, v, d_o, lse, dq, dk, dv, d_lse;
   int n, n_k, d, d_v;
@@ -264,7 +264,7 @@ TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   refused({"--backward", "--gradient", "hw"}, 2, "--gradient: 'hw' is no backward pass, expected one of grad_exact");
   refused({"--gradient-order", "sideways"}, 2,
           "--gradient-order is 'sideways', expected ascending, descending, shuffled[:SEED] or buffers:K");
-  refused({"--gradient-order", "buffers:0"}, 2, "buffers");
+  refused({"--gradient-order", "buffers:0"}, 2, "--gradient-order is '0', expected a whole number from 1 to 1024");
   refused({"--gradient-order", "ascending:3"}, 2, "expected ascending, descending");
   refused({"--do", "nothing"}, 2, "--do: gradient 'nothing' is not understood, expected FILE.npy[:INDEX]");
   refused({"--do", scratch / "missing.npy"}, 1, "missing.npy");
@@ -298,8 +298,8 @@ TEST(BackwardCommand, TellsPeopleInATable) {
 
 TEST(BackwardCommand, ASessionKeepsIt) {
   Session session;
-  EXPECT_EQ(session_text(session).find("grad"), std::string::npos);
-  EXPECT_EQ(session_text(session).find("backward"), std::string::npos);
+  EXPECT_EQ(session_text(session).find("\"grad\""), std::string::npos);
+  EXPECT_EQ(session_text(session).find("\"backward\""), std::string::npos);
   session.experiment = with_backward(session.experiment);
   Backward& b = session.experiment.backward;
   b.a = grad_method("grad_fa2", 64, {});
@@ -313,7 +313,7 @@ TEST(BackwardCommand, ASessionKeepsIt) {
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
   EXPECT_TRUE(remarks.empty());
-  b.on = false;  // the choice stays for when it is on again
+  b.on = false;  // a choice stays for when it is on again
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
 }
 
