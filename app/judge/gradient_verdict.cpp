@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
@@ -140,6 +141,10 @@ bool CallGradients::rounded() const {
 
 CallGradients judge_gradients_of(const GradientFiles& files, const Problem& problem, const CallJudgement& call,
                                  const Options& options) {
+  const Format& d = call.claim.format;
+  if (d != fp32 && d != bf16 && d != fp16)
+    throw std::runtime_error("D is " + name(d) +
+                             ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
   CallGradients all{.tensors = {},
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),
