@@ -128,6 +128,14 @@ class Pass {
   }
 
  private:
+  /// Expected errors of P and of delta; wrong numbers have rounding errors of their own size.
+  std::pair<double, double> row_errors(int row) const {
+    const std::size_t i = at(row);
+    const double of_lse = std::isfinite(rows_.lse[i]) ? r_.unit * std::abs(v_.lse[i] - rows_.lse[i]) : 0;
+    const double of_delta = 4 * r_.unit * (v_.delta[i] - rows_.delta[i]);
+    return {rows_.relative[i] + of_lse, std::hypot((v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[i], of_delta)};
+  }
+
   void do_row(int row, int place) {
     double *const p = row_of(p_, place, shape_.n_k), *const ds = row_of(ds_, place, shape_.n_k),
                   *const p_error = row_of(p_error_, place, shape_.n_k), *const ds_error = row_of(ds_error_, place, shape_.n_k);
@@ -138,8 +146,7 @@ class Pass {
     std::vector<double> s(at(shape_.n_k)), dp(at(shape_.n_k)), of_dq(at(shape_.n_k)), of_delta(at(shape_.n_k));
     row_products(x_.tensors->q, x_.k_columns, row, shape_.d, shape_.n_k, shape_.d, keys, s.data());
     row_products(*x_.d_o, x_.v_columns, row, shape_.d_v, shape_.n_k, dp_columns, keys, dp.data());
-    const double relative = rows_.relative[at(row)],
-                 delta_error = (v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[at(row)];
+    const auto [relative, delta_error] = row_errors(row);
     for (int j = keys.first; j < keys.end; ++j) {
       const std::size_t key = at(j);
       const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key]);
