@@ -2,7 +2,7 @@
 """Makes the files of this folder again: attention as PyTorch computes it on a CPU.
 
   python3 -m venv VENV && VENV/bin/pip install torch numpy
-  VENV/bin/python tests/data/pytorch/make_outputs.py
+  VENV/bin/python tests/data/pytorch/make_outputs.py [gradients]
 
 Other versions of PyTorch, other processors and other thread counts round in other places: the bits may differ.
 """
@@ -77,8 +77,43 @@ def make(number, name, element, heads, key_heads, n, d, text, scale, spread):
     print(f"{name:18} " + "  ".join(f"{key} {error:.3g}" for key, error in errors.items()))
 
 
+def make_gradients(number, name, element, heads, key_heads, n, d, text, scale, spread):
+    """O of the fused kernel and dQ, dK, dV of three ways to compute attention, by autograd."""
+    generator = torch.Generator().manual_seed(2000 + number)
+    q, k, v, d_o = (torch.randn(1, count, n, d, generator=generator) for count in (heads, key_heads, key_heads, heads))
+    q, k, v, d_o = (q * spread).to(element), k.to(element), v.to(element), d_o.to(element)
+    mask, factor = mask_of(text, n), 1 / math.sqrt(d) if scale is None else scale
+    ways = {
+        "": lambda *x: fused(SDPBackend.FLASH_ATTENTION, *x, text, mask, scale),
+        "_math": lambda *x: fused(SDPBackend.MATH, *x, text, mask, scale),
+        "_eager": lambda *x: eager(*x, mask, factor),
+    }
+    tensors = {"q": q[0], "k": k[0], "v": v[0], "do": d_o[0]}
+    errors = {}
+    exact = gradients(lambda *x: eager(*x, mask, factor), d_o.double(), *(x.double() for x in (q, k, v)))
+    for way, function in ways.items():
+        found = gradients(function, d_o, q, k, v)
+        for key in found:
+            tensors[key + way] = found[key][0]
+            errors[key + way] = float((found[key].double() - exact[key]).abs().max())
+    save_safetensors(FOLDER / f"{name}_gradients.safetensors", tensors,
+                     {"mask": text, "scale": "auto" if scale is None else str(scale), "made_by": f"PyTorch {torch.__version__}, CPU"})
+    print(f"{name:18} " + "  ".join(f"{key} {error:.2g}" for key, error in errors.items()))
+
+
+def gradients(function, d_o, *inputs):
+    """O, dQ, dK and dV."""
+    inputs = [x.clone().requires_grad_() for x in inputs]
+    o = function(*inputs)
+    return dict(zip(("o", "dq", "dk", "dv"), (o.detach(), *torch.autograd.grad(o, inputs, d_o))))
+
+
 def main():
     torch.set_num_threads(1)
+    if sys.argv[1:] == ["gradients"]:
+        for number, name in enumerate(("bf16_causal", "bf16_grouped", "fp16_full", "fp32_causal")):
+            make_gradients(number, name, *CASES[name])
+        return
     print("largest distance to the same in float64")
     for number, (name, case) in enumerate(CASES.items()):
         make(number, name, *case)
