@@ -54,7 +54,8 @@ Plan within(const Plan& outer, const Plan& inner) {
   return all;
 }
 
-/// Sets "key=value": an axis of sweeps, a field of the problem, a whole kernel as a, or a file of the assets as the input.
+/// Sets "key=value": an axis of sweeps, a field of the problem or of what comes into the backward pass by its path, a whole
+/// kernel as a, or a file of the assets as the input.
 void set(Experiment& e, const std::string& setting) {
   const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
   const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
@@ -63,8 +64,8 @@ void set(Experiment& e, const std::string& setting) {
     e.problem.input.file = assets_directory() + "/" + value;
   } else if (key == "kernel") {
     e = with_kernel(std::move(e), kernel_preset(value));
-  } else if (key == "rows") {
-    set_field("figure", settings(e.problem), key, value);
+  } else if (key.starts_with("problem.") || key.starts_with("backward.")) {
+    set_field("figure", settings(e), key, value);
   } else {
     vary(e, key, value);
   }
