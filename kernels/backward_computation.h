@@ -49,7 +49,8 @@ class BackwardComputation {
     return (known_.truth ? 0 : golden_work) + methods;
   }
 
-  /// `inputs` and `x` are the inputs that are rounded for all methods; `a` and `b` the forward passes, as far as they are known.
+  /// `inputs` and `x` are the inputs that are rounded for all methods; `a` and `b` the forward passes, as far as they are
+  /// known.
   BackwardResult answer(const Tensors& inputs, const Operands<T>& x, const ForwardAnswer<T>& a, const ForwardAnswer<T>& b,
                         BackwardTiming& timing) {
     if (!known_.truth) timing.golden = part(golden_work, [&] { find_truth(inputs); });

@@ -97,8 +97,8 @@ class Computation {
     std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
     t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
     if (backward) {
-      result_.backward = backward->answer(*truth_->inputs, x, forward_of(result_.a, states_a_),
-                                          forward_of(result_.b, states_b_), t.backward);
+      result_.backward =
+          backward->answer(*truth_->inputs, x, forward_of(result_.a, states_a_), forward_of(result_.b, states_b_), t.backward);
       if (engine_) result_.remark = "The backward pass was computed on the CPU: no GPU has it yet.";
       t.total += whole.lap();
     }
