@@ -33,7 +33,7 @@ template <class T>
 class BackwardComputation {
  public:
   /// A row of a golden backward pass, and of a method's, in rows of the forward pass of a or b.
-  static constexpr double golden_work = 5, method_work = 4;
+  static constexpr double golden_work = 5, method_work = 3;
 
   /// `known` is what is kept of the last backward pass. `remembers`: and of this one. `ordered`: with Wasserstein-1.
   BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, CancelledSign& stop)
@@ -49,11 +49,13 @@ class BackwardComputation {
     return (known_.truth ? 0 : golden_work) + methods;
   }
 
-  /// `inputs` and `x` are the inputs that are rounded for all methods.
-  BackwardResult answer(const Tensors& inputs, const Operands<T>& x, BackwardTiming& timing) {
+  /// `inputs` and `x` are the inputs that are rounded for all methods; `a` and `b` the forward passes, as far as they are
+  /// known.
+  BackwardResult answer(const Tensors& inputs, const Operands<T>& x, const ForwardAnswer<T>& a, const ForwardAnswer<T>& b,
+                        BackwardTiming& timing) {
     if (!known_.truth) timing.golden = part(golden_work, [&] { find_truth(inputs); });
-    if (!known_.a) timing.a = part(method_work, [&] { known_.a = found(e_.a, e_.backward.a, x); });
-    if (!known_.b) timing.b = part(method_work, [&] { known_.b = found(e_.b, e_.backward.b, x); });
+    if (!known_.a) timing.a = part(method_work, [&] { known_.a = found(e_.a, e_.backward.a, x, a); });
+    if (!known_.b) timing.b = part(method_work, [&] { known_.b = found(e_.b, e_.backward.b, x, b); });
     BackwardResult r;
     timing.deviation = part(0, [&] { r = measured(); });
     if (!remembers_) known_ = {};
@@ -85,12 +87,13 @@ class BackwardComputation {
     known_.truth = std::move(t);
   }
 
-  std::unique_ptr<KnownGradients> found(const Method& m, const GradMethod& g, const Operands<T>& x) const {
+  std::unique_ptr<KnownGradients> found(const Method& m, const GradMethod& g, const Operands<T>& x,
+                                        const ForwardAnswer<T>& forward) const {
     auto k = std::make_unique<KnownGradients>();
     k->truth = key_;
     k->output = output_key(e_, m);
     k->method = g;
-    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.truth->incoming, part_);
+    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.truth->incoming, part_, forward);
     k->measured = measured_of(k->gradients);
     return k;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
@@ -30,6 +31,13 @@ double scaled_bytes(const Experiment& e, const Method& m, double rows) {
   return copies + 8 * ((n + n_k) * width + n_k * d_v + 2 * rows * d_v);
 }
 
+/// Bytes of P and dS of one query tile by all keys, which storage by tiles takes at once, dS twice; 0 without such storage.
+double tile_bytes(const Experiment& e, const GradMethod& g) {
+  const GradScalings& s = g.scaling;
+  if (!e.backward.on || !(s.P.is_on() || s.dS.is_on() || s.dS_of_dK.is_on())) return 0;
+  return 3.0 * (works_in_double(e) ? 8 : 4) * std::min(g.block_q, e.problem.n) * key_count(e.problem);
+}
+
 /// Bytes of the backward pass: dO and dL; for golden, a and b (with copies that are kept, and sorted values) the gradients and
 /// two numbers a query; for one of them at a time Q, K, V and dO as they enter its products, its output, and a panel of P and
 /// dS.
@@ -39,7 +47,7 @@ double backward_bytes(const Experiment& e, double rows, int threads) {
                keys = e.problem.rows == 0 ? n_k : std::min(double(e.problem.rows), n_k);
   const double gradients = (3 + 2 + 3) * (rows * d + keys * (d + d_v) + 2 * n), incoming = n * (d_v + 1);
   const double work = 2 * elements(e.problem) + 3 * n * d_v, panel = 2.0 * 64 * thread_count(threads) * n_k;
-  return 8 * (incoming + gradients + work + panel);
+  return 8 * (incoming + gradients + work + panel) + std::max(tile_bytes(e, e.backward.a), tile_bytes(e, e.backward.b));
 }
 
 }  // namespace
@@ -59,7 +67,16 @@ void refuse(const Experiment& e, int threads) {
   validate(e);
   const double needed = bytes_needed(e, threads), available = available_bytes();
   if (needed <= available) return;
-  char text[200];
+  char text[256];
+  for (const auto& [which, g] : {std::pair{"a", &e.backward.a}, std::pair{"b", &e.backward.b}}) {
+    const double tile = tile_bytes(e, *g);
+    if (tile == 0 || needed - tile > available) continue;
+    std::snprintf(text, sizeof text,
+                  "%s.grad.block_q is %d: a query tile's P and dS, stored with scales, by all %d keys make the experiment need "
+                  "%.0f bytes, expected at most the %.0f that are free",
+                  which, g->block_q, key_count(e.problem), needed, available);
+    throw std::runtime_error(text);
+  }
   std::snprintf(
       text, sizeof text,
       "problem.n is %d, with %d keys, and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",

@@ -97,7 +97,8 @@ class Computation {
     std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
     t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
     if (backward) {
-      result_.backward = backward->answer(*truth_->inputs, x, t.backward);
+      result_.backward =
+          backward->answer(*truth_->inputs, x, forward_of(result_.a, states_a_), forward_of(result_.b, states_b_), t.backward);
       if (engine_) result_.remark = "The backward pass was computed on the CPU: no GPU has it yet.";
       t.total += whole.lap();
     }
@@ -279,6 +280,15 @@ class Computation {
 
   // --- parts to compute ---
 
+  /// Where a run leaves the states of its rows: nowhere if the backward pass cannot use them.
+  RowStates<T>* wanted_states(RowStates<T>& states) const {
+    return e_.backward.on && row_count() == e_.problem.n ? &states : nullptr;
+  }
+  /// A method's forward pass, known if this answer computed it with its states.
+  static ForwardAnswer<T> forward_of(const Matrix& output, const RowStates<T>& states) {
+    return states.m.empty() ? ForwardAnswer<T>{} : ForwardAnswer<T>{&output, &states};
+  }
+
   /// The computed rows of the loaded output.
   Matrix loaded_rows() const {
     const std::ptrdiff_t d_v = value_columns(e_.problem);
@@ -301,7 +311,7 @@ class Computation {
     const Job<T> a = job(e_.problem, e_.a, e_.format, own.get());
     result_.holds.trace = wanted_.trace;
     RunRecorder<T> recorder(a, golden, result_.rows, wanted_.trace ? result_.trace.row : -1, std::is_same_v<T, double>);
-    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a));
+    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a), wanted_states(states_a_));
     result_.trace.tiles = recorder.take_trace().tiles;
     isolated([&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
     result_.rescale_map = recorder.take_map();
@@ -377,7 +387,7 @@ class Computation {
     if (engine_) {
       ask(b, Output::b, nullptr, same && stored.shared());
     } else {
-      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b));
+      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b), wanted_states(states_b_));
     }
     result_.b_parts = with_stored_golden(stored, part(UpdatePart::b));
   }
@@ -584,6 +594,7 @@ class Computation {
   KnownOutput *known_a_, *known_b_;  ///< null: not computed last
   bool remembers_;                   ///< the options have a cache
   Wanted wanted_;
+  RowStates<T> states_a_, states_b_;  ///< as far as this answer's backward pass takes them
   Result result_;
 };
 

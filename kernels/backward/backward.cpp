@@ -119,9 +119,10 @@ class BackwardPass {
       : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop) {}
 
   /// A method's; `input` is the format of Q, K, V and dO.
-  Gradients of_method(const Job<T>& forward, const Format& input) {
+  Gradients of_method(const Job<T>& forward, const Format& input, const ForwardAnswer<T>& known) {
     lanes_ = lanes_of<T>(stop_.isa, false);
-    run_forward(forward);
+    forward_ = known;
+    if (forward_.output == nullptr) run_forward(forward);
     set_rule(forward);
     rule_.normalises = normalises_P(forward.method.algorithm);
     if (grad_.scale_at == ScaleAt::K && !rule_.normalises) take_scaled_scores();
@@ -149,7 +150,10 @@ class BackwardPass {
   bool has_all() const {
     return computed_rows(problem_).size() == at(problem_.n) && computed_keys(problem_).size() == at(key_count(problem_));
   }
-  void run_forward(const Job<T>& forward) { output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_); }
+  void run_forward(const Job<T>& forward) {
+    output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_);
+    forward_ = {&output_, &states_};
+  }
 
   Gradients answer() {
     const std::vector<int> rows = computed_rows(problem_), keys = computed_keys(problem_);
@@ -202,9 +206,11 @@ class BackwardPass {
     r.v = rows_.v.data();
     r.d_o = rows_.d_o.data();
     r.given_d_o = rows_.given.data() != nullptr ? rows_.given.data() : r.d_o;
-    r.m = states_.m.data();
-    r.l = states_.l.data();
-    r.o = output_.values.data();
+    if (forward_.output != nullptr) {
+      r.m = forward_.states->m.data();
+      r.l = forward_.states->l.data();
+      r.o = forward_.output->values.data();
+    }
     r.d_lse = d_.d_lse.empty() ? nullptr : d_.d_lse.data();
     column_numbers_ = PaddedRows<T>(1, std::max(r.width, r.width_v), stop_);
     column_numbers_.each([](int, int c) { return static_cast<T>(c); });
@@ -404,6 +410,7 @@ class BackwardPass {
   GradientLanes<T> lanes_{};
   RowStates<T> states_;
   Matrix output_;
+  ForwardAnswer<T> forward_{};
   PaddedRows<T> column_numbers_;
   std::vector<T> scaled_keys_;
   std::vector<DD<double>> sinks_;  ///< [row]: terms of dsink in double-double
@@ -415,7 +422,7 @@ class BackwardPass {
 
 template <class T>
 Gradients gradients(const Problem& problem, const Method& method, const GradMethod& grad, const Format& main,
-                    const Operands<T>& x, const OutputGradients& d, const StopSign& stop) {
+                    const Operands<T>& x, const OutputGradients& d, const StopSign& stop, const ForwardAnswer<T>& known) {
   constexpr int tensor_of_output = 4;
   const Rounding& input = method.precision[Step::input];
   const RounderPlan<T> own = plan<T>(input, main);
@@ -428,13 +435,13 @@ Gradients gradients(const Problem& problem, const Method& method, const GradMeth
   const MethodOperands<T> stored(problem, method, main, mine, stop);
   const Job<T> forward = job(problem, method, main, stored.get());
   StoredRows<T> rows(problem, stored.stored() != nullptr ? *stored.stored() : mine, d_o, grad.scaling.dO, main, stop);
-  return BackwardPass<T>(problem, grad, main, std::move(rows), d, stop).of_method(forward, mine.format);
+  return BackwardPass<T>(problem, grad, main, std::move(rows), d, stop).of_method(forward, mine.format, known);
 }
 
 template Gradients gradients(const Problem&, const Method&, const GradMethod&, const Format&, const Operands<float>&,
-                             const OutputGradients&, const StopSign&);
+                             const OutputGradients&, const StopSign&, const ForwardAnswer<float>&);
 template Gradients gradients(const Problem&, const Method&, const GradMethod&, const Format&, const Operands<double>&,
-                             const OutputGradients&, const StopSign&);
+                             const OutputGradients&, const StopSign&, const ForwardAnswer<double>&);
 
 Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool precise,
                            const StopSign& stop) {

@@ -16,11 +16,20 @@ OutputGradients output_gradients(const Experiment& e, const StopSign& stop = {})
 /// The keys whose dK and dV are computed, ascending: all, or problem.rows of them evenly spread.
 std::vector<int> computed_keys(const Problem& p);
 
+/// A method's forward pass of all queries, as `run` leaves it; null: it is not known.
+template <class T>
+struct ForwardAnswer {
+  const Matrix* output = nullptr;
+  const RowStates<T>* states = nullptr;
+};
+
 /// The gradients of `method` with backward pass `grad` on inputs that are rounded for all methods (b's own input step is
-/// applied here). T is float, or double where the experiment works in double. Throws what `stop` throws.
+/// applied here). T is float, or double where the experiment works in double. Its forward pass is computed where it is not
+/// `known`. Throws what `stop` throws.
 template <class T>
 Gradients gradients(const Problem& problem, const Method& method, const GradMethod& grad, const Format& main,
-                    const Operands<T>& x, const OutputGradients& d, const StopSign& stop = {});
+                    const Operands<T>& x, const OutputGradients& d, const StopSign& stop = {},
+                    const ForwardAnswer<T>& known = {});
 
 /// Golden's: in double on `inputs`, or in double-double rounded to double where `precise`.
 Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool precise,

@@ -295,9 +295,9 @@ std::vector<Stage> gradient_stages(int n) {
   const Experiment e = with_backward(p->experiment);
   const auto d = std::make_shared<const OutputGradients>(output_gradients(e));
   const auto inputs = as_tensors(p->narrow, shape_of(e.problem));
-  const double flops = 3.5 * dense_flops(e.problem);  // O again, and five products
+  const double forward = dense_flops(e.problem), flops = 2.5 * forward;  // five products
   const auto of_method = [&](const std::string& name, const Method& m, const GradMethod& g) {
-    return Stage{.name = "gradients, " + name, .float_flops = flops, .call = [p, e, d, m, g] {
+    return Stage{.name = "gradients, " + name, .float_flops = forward + flops, .call = [p, e, d, m, g] {
                    gradients<float>(e.problem, m, g, e.format, p->narrow, *d);
                  }};
   };

@@ -106,7 +106,7 @@ template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
   const RounderPlan<T> p = plan<T>(r, main);
   Operands<T> x;
-  if (r.kind != Rounding::Kind::exact) x.format = format_of(r, main);
+  x.format = r.kind != Rounding::Kind::exact ? format_of(r, main) : std::is_same_v<T, double> ? fp64 : fp32;
   x.all_heads = rounded<T>(t.all_heads, r, main);
   const auto take = [&](const std::vector<double>& from, int columns, int tensor, std::vector<T>& values, Magnitudes& range) {
     values = rounded(from, columns, p, seed, tensor, stop);

@@ -279,9 +279,36 @@ TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   refused({"--set", "a.grad.accumulator.dV=h100", "--gradient", "grad_exact"}, 2,
           "a.grad.accumulator.dV is h100: P is fp32 and dO is bf16");
   refused({"--set", "a.grad.accumulator.dV=f64"}, 2, "adds by fma or as a GPU's tensor cores");
-  refused({"--gradient", "grad_triton", "--softcap", "30"}, 2, "a.grad.scale_at is K");
+  refused({"--backward", "--set", "a.grad.accumulator.dV=h100", "--set", "a.grad.P=fp16"}, 2,
+          "a.grad.accumulator.dV is h100: P is fp16 and dO is bf16: a tensor core multiplies numbers of one format");
+  refused(
+      {"--backward", "--set", "a.grad.accumulator.dP=h100", "--set", "b.grad.dS=fp64"}, 2,
+      "a.grad.accumulator.dP is h100: h100 adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma");
+  const std::string at_K = "grad.scale_at is K, which makes S again without soft cap, ALiBi and scales of Q and K: expected ";
+  refused({"--gradient", "grad_triton", "--softcap", "30"}, 2, "a." + at_K + "product or dS");
+  refused({"--gradient", "grad_triton", "--alibi", "0.5"}, 2, "a." + at_K);
+  refused({"--baseline-gradient", "grad_triton", "--set", "b.scaling.Q=e4m3/head"}, 2, "b." + at_K);
+  refused({"--gradient", "grad_triton", "--set", "a.scaling.K=e4m3/head"}, 2, "a." + at_K);
+  refused({"--backward", "--set", "a.scaling.hadamard=true"}, 2, "a.scaling.hadamard is on, which has no backward pass here");
+  refused({"--backward", "--set", "b.scaling.smooth_Q=64"}, 2, "b.scaling.smooth_Q is on, which has no backward pass here");
   refused({"--backward", "--algorithm", "hardware", "--device", "cpu"}, 2,
           "a.algorithm is hardware, which has no backward pass");
+}
+
+TEST(BackwardCommand, AStoredQueryTileThatDoesNotFitIsRefusedBeforeAnyWork) {
+  constexpr double keys = 1 << 18;
+  for (const std::string which : {"a", "b"}) {
+    const Outcome outcome = attoscope({"run", "--n", "262144", "--d", "8", "--rows", "4", "--backward", "--set",
+                                       which + ".grad.scaling.dS=e4m3/head", "--set", which + ".grad.block_q=262144"});
+    EXPECT_EQ(outcome.code, 1);
+    const std::string begin = which +
+                              ".grad.block_q is 262144: a query tile's P and dS, stored with scales, by all 262144 keys "
+                              "make the experiment need ";
+    const std::size_t found = outcome.err.find(begin);
+    ASSERT_NE(found, std::string::npos) << outcome.err;
+    EXPECT_GT(std::stod(outcome.err.substr(found + begin.size())), 3 * 4 * keys * keys);
+    EXPECT_THAT(outcome.err, HasSubstr("bytes, expected at most the"));
+  }
 }
 
 TEST(BackwardCommand, TellsPeopleInATable) {

@@ -1,8 +1,10 @@
 // gradients<T> against the plain rule, number by number and bit by bit, on every instruction set and number of threads.
 #include <gtest/gtest.h>
 
+#include "kernels/compute.h"
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
 #include "kernels/parallel/parallel.h"
 #include "tests/backward/backward_dice.h"
 
@@ -114,6 +116,25 @@ TEST(GradientBits, OfStochasticRoundingAreTheSameOnEverySetAndAnyThreads) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(changed, experiments(100) / 4);  // the seed decides
+}
+
+// compute hands each method's forward pass over to its gradients.
+TEST(GradientBits, AreTheSameFromTheForwardPassOfAnAnswer) {
+  for (int seed = 1; seed <= experiments(300); ++seed) {
+    Dice dice(static_cast<std::uint64_t>(40000 + seed));
+    Experiment e = testing::random_backward_experiment(dice);
+    if (dice.one_in(2)) e.problem.rows = 0;
+    e.backward = {.on = true, .a = testing::random_gradient(dice, e, e.a), .b = testing::random_gradient(dice, e, e.b)};
+    const Result r = compute(e);
+    testing::in_working_type(e, [&](auto t) {
+      const auto alone = [&](const Method& m, const GradMethod& g) {
+        return testing::gradients_on<decltype(t)>({}, e, m, g, *r.backward->incoming);
+      };
+      ASSERT_TRUE(testing::same_gradients(r.backward->a, alone(e.a, e.backward.a))) << seed << text_of(e, e.backward.a);
+      ASSERT_TRUE(testing::same_gradients(r.backward->b, alone(e.b, e.backward.b))) << seed << text_of(e, e.backward.b);
+    });
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST(GradientBits, HaveRowsAndKeysOfAllTheirGradients) {
