@@ -76,7 +76,7 @@ TEST(CommandLine, PresetsAreListed) {
   for (const Policy& p : policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
   ASSERT_EQ(json["backward_policies"].size(), grad_policies().size());
   for (const GradPolicy& p : grad_policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
-  EXPECT_THAT(people.out, HasSubstr("rounds P, dS, dV, dK, dQ"));
+  EXPECT_THAT(people.out, HasSubstr("Rounds P, dS, dV, dK, dQ"));
   EXPECT_EQ(json["backward_policies"][1]["rounded"].dump(), R"(["P","dS","dV","dK","dQ"])");
 }
 
