@@ -46,8 +46,8 @@ std::vector<GradientFamily::Rival> fused_rivals(const JudgedGradients& given) {
 }
 
 GradientFamily prescaled_family(const JudgedGradients& given) {
-  GradientFamily f{.as = "K times the scale and log2 e is rounded to " + name(given.format) + ", as in Triton's tutorial",
-                   .rounding = {given.format, given.stored_o}};
+  GradientFamily f{{{"K times the scale and log2 e is rounded to " + name(given.format) + ", as in Triton's tutorial",
+                     {given.format, given.stored_o}}}};
   GradMethod triton = backward_pass({scaled_K, P, dS}, 32, 128, GradExponential::natural);
   triton.scale_at = ScaleAt::K;
   f.rivals.push_back({"Triton's tutorial", forward_pass(given, "hw", 64), triton});
@@ -57,26 +57,45 @@ GradientFamily prescaled_family(const JudgedGradients& given) {
 }
 
 GradientFamily eager_family(const JudgedGradients& given) {
-  GradientFamily f{.as = "its scores, P, dP and dS are rounded to " + name(given.format) + ", op by op",
-                   .rounding = {given.format, given.stored_o, 0x1p-24, true}};
+  const Problem& p = given.problem;
+  const std::string to = "rounded to " + name(given.format);
+  GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_dP = true};
+  const bool knows_scores = significand_bits(given.format) <= 16 && p.softcap == 0 && p.alibi == 0;
+  if (knows_scores) rounding.stored.scores = given.format;
+  GradientFamily f{{{"its scores, P, dP and dS are " + to + ", op by op", rounding}}};
+  rounding.stored.products = given.format;
+  if (knows_scores)
+    f.forms.push_back(
+        {"its q.k, its scores, P, dP, dS and dS times the scale are " + to + ", as in PyTorch's eager attention", rounding});
   GradMethod math = backward_pass({probability, P, dP, dS}, 64, 64, GradExponential::natural);
   math.precision.delta_from = DeltaFrom::probabilities;
-  f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math});
+  f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math, true});
   GradMethod eager = backward_pass({delta, probability, P, dP, centred, dS}, 64, 64, GradExponential::natural);
-  f.rivals.push_back({"op by op, delta from O", forward_pass(given, "base_eager", 64), eager});
+  f.rivals.push_back({"op by op, delta from O", forward_pass(given, "base_eager", 64), eager, true});
   GradMethod fused = backward_pass({dP, dS}, 64, 64, GradExponential::natural);
   fused.precision.delta_from = DeltaFrom::probabilities;
-  f.rivals.push_back({"PyTorch's baseline", forward_pass(given, "base_eager", 64), fused});
+  f.rivals.push_back({"PyTorch's baseline", forward_pass(given, "base_eager", 64), fused, true});
+  return f;
+}
+
+GradientFamily stored_tiles_family(const JudgedGradients& given) {
+  GradientFamily f{
+      {{"its dQ, dK and dV are rounded to " + name(given.format) + " after every tile, as in PyTorch's kernel for CPUs",
+        {.format = given.format, .stored_o = given.stored_o, .stores_tiles = true}}}};
+  GradMethod cpu = backward_pass({P, dS, dq_sum}, 32, std::min(512, key_count(given.problem)), GradExponential::natural);
+  cpu.scale_at = ScaleAt::dS;
+  f.rivals.push_back({"PyTorch's kernel for CPUs", forward_pass(given, "hw", 512), cpu, true, true});
   return f;
 }
 
 }  // namespace
 
 std::vector<GradientFamily> gradient_families(const JudgedGradients& given) {
-  std::vector<GradientFamily> all{{.as = "", .rounding = {given.format, given.stored_o}, .rivals = fused_rivals(given)}};
+  std::vector<GradientFamily> all{{.forms = {{"", {given.format, given.stored_o}}}, .rivals = fused_rivals(given)}};
   const Problem& p = given.problem;
-  if (p.softcap == 0 && p.alibi == 0) all.push_back(prescaled_family(given));
   all.push_back(eager_family(given));
+  if (significand_bits(given.format) <= 16) all.push_back(stored_tiles_family(given));
+  if (p.softcap == 0 && p.alibi == 0) all.push_back(prescaled_family(given));
   return all;
 }
 

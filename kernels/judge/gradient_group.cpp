@@ -121,6 +121,17 @@ bool GradientGroup::has(GradientTensor t) const {
   return false;
 }
 
+/// Adds the errors of sums that are rounded after every tile of queries.
+void GradientGroup::store_tiles(int head, Gradients& g) const {
+  GradientVariant v = right(head);
+  v.rounds_tiles = true;
+  ExactGradients stored;
+  exact_gradients(operands(head), v, rows(head), rounding_, stored, stop_);
+  const ExactGradients& exact = truth_.heads[at(head)];
+  for (std::size_t i = 0; i < g.dk.values.size(); ++i) g.dk.values[i] += stored.dk.values[i] - exact.dk.values[i];
+  for (std::size_t i = 0; i < g.dv.values.size(); ++i) g.dv.values[i] += stored.dv.values[i] - exact.dv.values[i];
+}
+
 void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& found) {
   const Format &stored_dk = given_.dk.stored, &stored_dv = given_.dv.stored;
   Matrix dk = truth_.dk, dv = truth_.dv;
@@ -132,6 +143,7 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
     Operands<float> q = attoscope::operands<float>(*x.tensors, exact, given_.format, p.seed, stop_);
     q.format = given_.format;
     Gradients g = gradients<float>(p, rival.forward, rival.backward, given_.format, q, {*x.d_o, x.d_lse}, stop_);
+    if (rival.stores_tiles) store_tiles(h, g);
     if (rival.sums_after_cast && heads() > 1) {
       for (double& y : g.dk.values) y = round(stored_dk, y);
       for (double& y : g.dv.values) y = round(stored_dv, y);
@@ -144,10 +156,6 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
 }
 
 std::vector<RivalError> GradientGroup::bound_by(const GradientFamily& family) {
-  if (family.rounding.stores_dP != rounding_.stores_dP) {
-    rounding_ = family.rounding;
-    changed({}, truth_, false);
-  }
   of_dq_.assign(at(heads()), first_bounds(shape().n));
   of_dk_ = of_dv_ = first_bounds(shape().n_k);
   std::vector<RivalError> all;
@@ -201,6 +209,12 @@ void GradientGroup::changed_on(const std::vector<GradientOperands>& others, cons
     exact_gradients(others[at(h)], v, rows, rounding, out.heads[at(h)], stop_);
   }
   out.sum(given_.dk.stored, given_.dv.stored);
+}
+
+GroupGradients GradientGroup::rounded_like(const GradientRounding& rounding) const {
+  GroupGradients out;
+  changed_on(operands_, rounding, [](GradientVariant&, int) {}, out);
+  return out;
 }
 
 Tolerance GradientGroup::tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds,

@@ -5,23 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/gradients.h"
 #include "kernels/judge/gradient_judge.h"
 
 namespace attoscope {
 
 /// Correct backward kernels that round in one way: their expected errors, and rivals.
 struct GradientFamily {
-  std::string as;  ///< "" for the usual one
-  GradientRounding rounding{};
+  struct Form {
+    std::string as;  ///< "" for the usual one
+    GradientRounding rounding{};
+  };
+  std::vector<Form> forms;  ///< what is expected; the rivals have the first form's roundings, and bound the others, too
   struct Rival {
     std::string name;
     Method forward;
     GradMethod backward;
     bool sums_after_cast = false;  ///< the heads of a group
+    bool stores_tiles = false;     ///< dK and dV are rounded after every tile of queries
   };
   std::vector<Rival> rivals{};
 };
-/// The usual family first: P and dS are rounded to D. Then kernels that round K times the scale, and those op by op.
+/// The usual family first: P and dS are rounded to D. Then those op by op, whose sums are stored from tile to tile, and that
+/// round K times the scale.
 std::vector<GradientFamily> gradient_families(const JudgedGradients& given);
 
 /// dQ of each head, dK and dV of the group, and the errors that rounding is expected to leave in them.
@@ -69,6 +75,9 @@ class GradientGroup {
   void changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
                   GroupGradients& out) const;
 
+  /// The right gradients of kernels that round like this.
+  GroupGradients rounded_like(const GradientRounding& rounding) const;
+
   /// A given tensor held to these gradients.
   TensorJudgement judged(GradientTensor tensor, const GroupGradients& expected) const;
   /// All given ones of dQ, dK and dV, and dSink held to the truth.
@@ -77,6 +86,7 @@ class GradientGroup {
  private:
   Tolerance tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds, const Format& stored) const;
   TensorJudgement judged_sink() const;
+  void store_tiles(int head, Gradients& g) const;
   void take_rival(const GradientFamily::Rival& rival, RivalError& found);
   bool row_fits(int head, int row, const ExactGradients& so_far) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kernels/cancelled_sign.h"
@@ -52,22 +53,35 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
   }
 }
 
+/// The logarithm of the errors that are left: of several roundings that fit, the one that leaves least is said.
+double rest(const std::vector<TensorJudgement>& tensors) {
+  double sum = 0;
+  for (const TensorJudgement& t : tensors) sum += std::log(t.found.rms + 1e-300);
+  return sum;
+}
+
 GroupJudgement judged_group(const JudgedGradients& given, const Options& options) {
   const CancelledSign stop(options.cancelled, options.isa);
   GroupJudgement judged;
+  double least = std::numeric_limits<double>::infinity();
   for (const GradientFamily& family : gradient_families(given)) {
-    GradientGroup group(given, family.rounding, stop);
+    GradientGroup group(given, family.forms[0].rounding, stop);
     if (!all_finite(group.truth())) {
       judged.incomparable = "the gradient of its Q, K, V and dO is NaN or infinite even in fp64";
       return judged;
     }
-    std::vector<RivalError> errors = group.bound_by(family);
-    std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
-    const bool rounded = all_rounded(tensors);
-    if (!rounded && !family.as.empty()) continue;
-    judged.tensors = std::move(tensors), judged.as = family.as, judged.family = std::move(errors);
-    if (!rounded) try_given(group, judged);
-    if (judged.rounded()) return judged;
+    const std::vector<RivalError> errors = group.bound_by(family);
+    for (const GradientFamily::Form& form : family.forms) {
+      const bool is_first = &form == &family.forms[0], is_usual = form.as.empty();
+      std::vector<TensorJudgement> tensors = group.judged_all(is_first ? group.truth() : group.rounded_like(form.rounding));
+      const bool rounded = all_rounded(tensors);
+      const double left = rest(tensors);
+      if (!is_usual && (!rounded || left >= least)) continue;
+      judged.tensors = std::move(tensors), judged.as = form.as, judged.family = errors;
+      if (is_usual && !rounded) try_given(group, judged);
+      if (is_usual && judged.rounded()) return judged;
+      if (!is_usual) least = left;
+    }
   }
   return judged;
 }

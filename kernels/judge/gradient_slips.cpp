@@ -419,7 +419,7 @@ std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vecto
 void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options) {
   const CancelledSign stop(options.cancelled, options.isa);
   const GradientFamily family = gradient_families(given).front();
-  GradientGroup group(given, family.rounding, stop);
+  GradientGroup group(given, family.forms[0].rounding, stop);
   group.bound_by(family);
   Affected all = 0, wrong = 0;
   for (TensorJudgement& t : judged.tensors) {

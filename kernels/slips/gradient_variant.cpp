@@ -11,7 +11,11 @@ namespace attoscope {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), of_sums = 0x1p-24;
-constexpr int panel = 64;  ///< rows of Q that are computed before dK and dV take them
+constexpr int panel = 64;      ///< rows of Q that are computed before dK and dV take them
+constexpr int key_tile = 512;  ///< of PyTorch's kernel for CPUs, which stores its sums from tile to tile
+
+/// The rows of a tile of queries of that kernel (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
+int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
@@ -55,19 +59,32 @@ std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int
 /// Scores as attention has them, and t = S / softcap before ALiBi's bias.
 class Scores {
  public:
-  Scores(double scale, double softcap, double alibi, int diagonal)
-      : scale_(scale), softcap_(softcap), alibi_(alibi), diagonal_(diagonal) {}
-  explicit Scores(const Problem& p) : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p)) {}
-  explicit Scores(const GradientVariant& v) : Scores(v.scale, v.softcap, v.alibi, v.diagonal) {}
+  Scores(double scale, double softcap, double alibi, int diagonal, const StoredScores& stored)
+      : scale_(scale), softcap_(softcap), alibi_(alibi), diagonal_(diagonal), stored_(stored) {}
+  Scores(const Problem& p, const StoredScores& stored)
+      : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p), stored) {}
+  explicit Scores(const GradientVariant& v) : Scores(v.scale, v.softcap, v.alibi, v.diagonal, v.stored) {}
+
+  /// The distance between the scores that kernels may store, whose q.k is `unsure` by so much.
+  double step(double product, double unsure) const {
+    if (!stored_.products && !stored_.scores) return 0;
+    return std::abs(scaled(product + unsure) - scaled(product - unsure));
+  }
   double of(double product, int row, int key, double& t) const {
-    double s = product * scale_;
+    double s = scaled(product);
     if (softcap_ != 0) t = std::tanh(s / softcap_), s = softcap_ * t;
     return alibi_ == 0 ? s : s - alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
   }
 
  private:
+  double scaled(double product) const {
+    const double s = (stored_.products ? round(*stored_.products, product) : product) * scale_;
+    return stored_.scores ? round(*stored_.scores, s) : s;
+  }
+
   double scale_, softcap_, alibi_;
   int diagonal_;
+  StoredScores stored_;
 };
 
 /// q.k of a row with the keys, at their places in `out`.
@@ -106,7 +123,7 @@ class Pass {
         scores_(v),
         least_(ulp(r.format, 0.0) / 2),
         of_D_(std::max(epsilon(r.format) / 2, of_sums)) {
-    const auto size = at(panel) * at(shape_.n_k);
+    const auto size = at(std::max(panel, query_tile(shape_.n))) * at(shape_.n_k);
     for (std::vector<double>* part : {&p_, &ds_, &p_error_, &ds_error_}) part->resize(size);
     for (Matrix* m : {&out.dq, &out.dq_error}) *m = {shape_.n, shape_.d, std::vector<double>(at(shape_.n) * at(shape_.d))};
     for (Matrix* m : {&out.dk, &out.dk_error}) *m = {shape_.n_k, shape_.d, std::vector<double>(at(shape_.n_k) * at(shape_.d))};
@@ -115,9 +132,11 @@ class Pass {
   }
 
   bool run(const RowsSeen& seen) {
-    for (int first = (shape_.n - 1) / panel * panel; first >= 0; first -= panel) {
+    const bool tiles = r_.stores_tiles || v_.rounds_tiles;
+    const int height = tiles ? query_tile(shape_.n) : panel, panels = (shape_.n - 1) / height + 1;
+    for (int k = 0; k < panels; ++k) {
       stop_.check();
-      const int end = std::min(first + panel, shape_.n);
+      const int first = (tiles ? k : panels - 1 - k) * height, end = std::min(first + height, shape_.n);
       parallel_for(first, end, [&](int row) { do_row(row, row - first); });
       if (seen && !seen(first, end, out_)) return false;
       parallel_for(0, (shape_.n_k + 15) / 16, [&](int block) { do_keys(16 * block, first, end - first); });
@@ -153,12 +172,14 @@ class Pass {
       double error =
           square(relative * x.ds) + square(least_) + square(x.p * x.f * r_.unit * x_.d_o_length[at(row)] * x_.v_length[key]);
       if (v_.softcap != 0) error += square(r_.unit * x.y);
-      if (r_.stores_dP) error += square(of_D_ * x.p * x.f * x.dp);
+      if (r_.stores_dP) error += square(of_D_ * x.p * x.f * x.dp) + square(of_D_ * x.ds);
+      const double step = scores_.step(s[key], of_sums * x_.q_length[at(row)] * x_.k_length[key]);
+      error += square(step * x.ds);
       const double dq = v_.dq_count ? v_.dq_count(row, j) : 1, dk = v_.dk_count ? v_.dk_count(row, j) : 1,
                    dv = v_.dv_count ? v_.dv_count(row, j) : 1;
       const double in_P = v_.products ? round(*v_.products, x.p) : x.p, in_dS = v_.products ? round(*v_.products, x.ds) : x.ds;
       p[key] = dv * in_P, ds[key] = dk * in_dS;
-      p_error[key] = square(dv) * (square(relative * x.p) + square(least_));
+      p_error[key] = square(dv) * (square(relative * x.p) + square(step * x.p) + square(least_));
       ds_error[key] = square(dk) * (error + square(x.p * x.f * delta_error));
       of_dq[key] = dq * in_dS, s[key] = square(dq) * error, of_delta[key] = dq * x.p * x.f;
     }
@@ -172,6 +193,7 @@ class Pass {
     for (int c = 0; c < shape_.d; ++c) {
       out[c] *= factor;
       spread[c] = std::sqrt(square(factor) * (spread[c] + square(delta_error * along[at(c)])) + square(sums * out[c]));
+      if (r_.stores_tiles) spread[c] = std::hypot(spread[c], ulp(r_.format, out[c]) * std::sqrt((count - 1) / key_tile / 12.0));
     }
   }
 
@@ -193,6 +215,18 @@ class Pass {
       add(ds_error_, key, x_.q_squares, shape_.d, out_.dk_error);
       add(p_, key, *x_.d_o, shape_.d_v, out_.dv);
       add(p_error_, key, x_.d_o_squares, shape_.d_v, out_.dv_error);
+      if (first_row + rows == shape_.n) continue;
+      store_tile(out_.dk, out_.dk_error, key, v_.scale * v_.dk_factor);
+      store_tile(out_.dv, out_.dv_error, key, v_.dv_factor);
+    }
+  }
+
+  /// Rounds the sum so far, or adds the error that its rounding is expected to leave.
+  void store_tile(Matrix& out, Matrix& spread, int key, double factor) const {
+    for (int c = 0; c < out.cols; ++c) {
+      double& x = row_of(out.values, key, out.cols)[c];
+      if (v_.rounds_tiles) x = round(r_.format, x * factor) / factor;
+      if (r_.stores_tiles) row_of(spread.values, key, out.cols)[c] += square(ulp(r_.format, x * factor) / factor) / 12;
     }
   }
 
@@ -232,7 +266,7 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
 GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
                            const StopSign& stop) {
   const AttentionShape shape = x.shape();
-  const Scores scores(problem);
+  const Scores scores(problem, rounding.stored);
   const double longest_k = shape.n_k > 0 ? *std::ranges::max_element(x.k_length) : 0,
                of_P = std::max(epsilon(rounding.format) / 2, of_sums);
   const auto n = at(shape.n);
@@ -241,7 +275,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
                  .lse = std::vector<double>(n, -infinity),
                  .delta = std::vector<double>(n),
                  .relative = std::vector<double>(n, of_P),
-                 .delta_error = std::vector<double>(n)};
+                 .delta_error = std::vector<double>(n),
+                 .stored = rounding.stored};
   parallel_for(0, shape.n, [&](int i) {
     stop.check();
     const Keys keys = visible_keys(problem, i);
@@ -279,7 +314,8 @@ GradientVariant right_gradient(const Problem& p, const GradientRows& rows) {
           .alibi = p.alibi,
           .diagonal = diagonal(p),
           .lse = rows.lse,
-          .delta = rows.delta};
+          .delta = rows.delta,
+          .stored = rows.stored};
 }
 
 bool exact_gradients(const GradientOperands& x, const GradientVariant& variant, const GradientRows& rows,

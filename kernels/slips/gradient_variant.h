@@ -27,11 +27,19 @@ struct GradientOperands {
 GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::shared_ptr<const std::vector<double>> d_o,
                                    std::vector<double> d_lse);
 
+/// Formats that the scores are rounded to, exactly as such kernels do; none: not rounded.
+struct StoredScores {
+  std::optional<Format> products{};  ///< q.k
+  std::optional<Format> scores{};    ///< q.k times the scale, before a soft cap and ALiBi
+};
+
 /// Roundings of a kernel, as far as its expected errors depend on them.
 struct GradientRounding {
   Format format = bf16, stored_o = bf16;  ///< of P and dS; of O
   double unit = 0x1p-24;                  ///< relative error of scores and products
-  bool stores_dP = false;                 ///< in `format`
+  bool stores_dP = false;                 ///< in `format`, and dS again once it is scaled
+  bool stores_tiles = false;              ///< dQ, dK and dV are sums in `format` from tile to tile
+  StoredScores stored{};
 };
 
 /// Numbers of the right forward pass, one for each query.
@@ -41,6 +49,7 @@ struct GradientRows {
   std::vector<double> delta;        ///< rowsum(dO*O) - dL
   std::vector<double> relative;     ///< expected relative error of P and dS
   std::vector<double> delta_error;  ///< expected error of delta
+  StoredScores stored{};
 };
 GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
                            const StopSign& stop);
@@ -61,6 +70,8 @@ struct GradientVariant {
   int dp_columns = 0;                            ///< columns of dO and V that dP sums; 0: all
   std::optional<Format> products{};              ///< P and dS are rounded to it as they enter products; none: not rounded
   PairCount dq_count{}, dk_count{}, dv_count{};  ///< none: once
+  StoredScores stored{};
+  bool rounds_tiles = false;  ///< dK and dV are rounded after every tile of queries
 };
 GradientVariant right_gradient(const Problem& problem, const GradientRows& rows);
 
@@ -73,7 +84,8 @@ struct ExactGradients {
 /// Looks at rows [first, end) of dQ, which are done; false ends the pass.
 using RowsSeen = std::function<bool(int first, int end, const ExactGradients& so_far)>;
 
-/// The gradients of `variant`; false where `seen` ended it. Rows come from the last to the first. Throws what `stop` throws.
+/// The gradients of `variant`; false where `seen` ended it. Rows come from the last to the first,
+/// where tiles are stored from the first to the last. Throws what `stop` throws.
 bool exact_gradients(const GradientOperands& x, const GradientVariant& variant, const GradientRows& rows,
                      const GradientRounding& rounding, ExactGradients& out, const StopSign& stop, const RowsSeen& seen = {});
 

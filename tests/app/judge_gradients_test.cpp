@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/app/outcome.h"
@@ -18,6 +19,7 @@ namespace {
 using namespace planted;
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -149,6 +151,36 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   files.write("dsink", "(3,)", {1, 2, 3});
   expect_refused(files.command({"do", "dsink"}), 1, "one number for each of 2 heads");
   expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");
+}
+
+/// Gradients of PyTorch's autograd (tests/data/pytorch): none is called wrong, and each is said to round as it does.
+TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
+  struct Case {
+    const char *file, *mask, *flash, *eager;
+  };
+  const char *const tiles = ", if its dQ, dK and dV are rounded to D after every tile, as in PyTorch's kernel for CPUs.",
+                    *const scores = ", if its scores, P, dP and dS are rounded to D, op by op.",
+                    *const products =
+                        ", if its q.k, its scores, P, dP, dS and dS times the scale are rounded to D, as in PyTorch's eager "
+                        "attention.";
+  const Case cases[]{{"bf16_causal", "causal", tiles, scores},  // its scale, 1/8, rounds nothing
+                     {"bf16_grouped", "causal", tiles, products},
+                     {"fp16_full", "none", tiles, products},
+                     {"fp32_causal", "causal", ".", "."}};
+  for (const Case& c : cases)
+    for (const auto& [way, as] : {std::pair<std::string, std::string>{"", c.flash}, {"_math", "."}, {"_eager", c.eager}}) {
+      const std::string file = std::string("tests/data/pytorch/") + c.file + "_gradients.safetensors:";
+      std::vector<std::string> command{"judge", "--mask", c.mask, "--json", "-", "--do", file + "do"};
+      for (const char* part : {"q", "k", "v"}) command.insert(command.end(), {std::string("--") + part, file + part});
+      for (const char* part : {"o", "dq", "dk", "dv"})
+        command.insert(command.end(), {std::string("--") + part, file + part + way});
+      const Outcome outcome = attoscope(command);
+      EXPECT_EQ(outcome.code, 0) << c.file << way << ": " << outcome.out << outcome.err;
+      const std::string format = std::string(c.file).substr(0, 4);
+      std::string expected = "dQ, dK and dV are rounded" + as;
+      if (const std::size_t place = expected.find(" to D"); place != std::string::npos) expected.replace(place + 4, 1, format);
+      EXPECT_THAT(json::parse(outcome.out)["sentences"][0].get<std::string>(), EndsWith(expected)) << c.file << way;
+    }
 }
 
 }  // namespace
