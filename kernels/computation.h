@@ -280,7 +280,7 @@ class Computation {
 
   // --- parts to compute ---
 
-  /// Where a run leaves the states of its rows: nowhere if the backward pass cannot use them.
+  /// The place where a run leaves the states of its rows; null if the backward pass cannot use them.
   RowStates<T>* wanted_states(RowStates<T>& states) const {
     return e_.backward.on && row_count() == e_.problem.n ? &states : nullptr;
   }

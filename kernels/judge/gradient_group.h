@@ -16,7 +16,8 @@ struct GradientFamily {
     std::string as;  ///< "" for the usual one
     GradientRounding rounding{};
   };
-  std::vector<Form> forms;  ///< what is expected; the rivals have the first form's roundings, and bound the others, too
+  std::vector<Form>
+      forms;  ///< the error that is expected; the rivals have the first form's roundings, and bound the others, too
   struct Rival {
     std::string name;
     Method forward;
