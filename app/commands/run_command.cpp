@@ -35,13 +35,13 @@ struct RunArguments : ExperimentOptions {
 /// The files of `--save`.
 constexpr std::array matrix_files{"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"};
 
-constexpr std::array gradient_files{"do.npy",   "lse.npy",  "golden_dq.npy", "golden_dk.npy", "golden_dv.npy", "a_dq.npy",
-                                    "a_dk.npy", "a_dv.npy", "b_dq.npy",      "b_dk.npy",      "b_dv.npy"};
+constexpr std::array saved_gradient_files{"do.npy",   "lse.npy",  "golden_dq.npy", "golden_dk.npy", "golden_dv.npy", "a_dq.npy",
+                                          "a_dk.npy", "a_dv.npy", "b_dq.npy",      "b_dk.npy",      "b_dv.npy"};
 
 /// The gradients of a result, dO, and golden's log-sum-exp.
 void stage_gradients(StagedFiles& files, const std::filesystem::path& where, const Result& r) {
   std::size_t next = 0;
-  const auto add = [&](const std::string& bytes) { files.add((where / gradient_files[next++]).string(), bytes); };
+  const auto add = [&](const std::string& bytes) { files.add((where / saved_gradient_files[next++]).string(), bytes); };
   const BackwardResult& b = *r.backward;
   add(npy_bytes(r.experiment.problem.n, value_columns(r.experiment.problem), b.incoming->d_o.data()));
   add(npy_bytes(b.golden->lse));
@@ -90,7 +90,7 @@ void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, b
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
   const auto add = [&](const char* name) { all.push_back({"--save", (std::filesystem::path(x.save) / name).string()}); };
   if (!x.save.empty()) std::ranges::for_each(matrix_files, add);
-  if (!x.save.empty() && backward) std::ranges::for_each(gradient_files, add);
+  if (!x.save.empty() && backward) std::ranges::for_each(saved_gradient_files, add);
   check_distinct(all);
 }
 
