@@ -18,7 +18,7 @@ struct Parts {
   std::string_view who;
   const DeviationMeasure* field = nullptr;
   bool over_golden = false;
-  const GradientTensor* tensor = nullptr;  ///< null: of the output
+  const SweptGradient* tensor = nullptr;  ///< null: of the output
 };
 Parts parts_of(std::string_view name) {
   Parts p;
@@ -29,7 +29,7 @@ Parts parts_of(std::string_view name) {
   if (dot == std::string_view::npos) return p;
   p.who = name.substr(0, dot);
   name.remove_prefix(dot + 1);
-  if (const auto* const t = std::ranges::find(gradient_tensors, name.substr(0, name.find('.')), &GradientTensor::name);
+  if (const auto* const t = std::ranges::find(gradient_tensors, name.substr(0, name.find('.')), &SweptGradient::name);
       t != gradient_tensors.end()) {
     p.tensor = t;
     name.remove_prefix(std::min(name.size(), t->name.size() + 1));

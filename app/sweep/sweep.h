@@ -89,12 +89,12 @@ inline constexpr std::array<BackwardMeasure, 12> backward_measures{{
 }};
 
 /// dQ, dK or dV: its name in measures and on axes, its numbers, and the RMS of golden's.
-struct GradientTensor {
+struct SweptGradient {
   std::string_view name, title;
   DeviationNumbers GradientNumbers::* numbers;
   double BackwardSummary::* golden_rms;
 };
-inline constexpr std::array<GradientTensor, 3> gradient_tensors{{
+inline constexpr std::array<SweptGradient, 3> gradient_tensors{{
     {"dq", "dQ", &GradientNumbers::dq, &BackwardSummary::golden_dq_rms},
     {"dk", "dK", &GradientNumbers::dk, &BackwardSummary::golden_dk_rms},
     {"dv", "dV", &GradientNumbers::dv, &BackwardSummary::golden_dv_rms},
@@ -104,7 +104,7 @@ inline constexpr std::array<GradientTensor, 3> gradient_tensors{{
 template <class S, class F>
 void visit_backward(S& s, F f) {
   const auto each = [&](const char* who, auto& gradients) {
-    for (const GradientTensor& t : gradient_tensors)
+    for (const SweptGradient& t : gradient_tensors)
       for (const DeviationMeasure& m : deviation_measures)
         f(std::string(who) + "." + std::string(t.name) + "." + std::string(m.key), gradients.*t.numbers.*m.value);
   };
