@@ -8,6 +8,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
+#include "tests/reference/plain_backward.h"
 #include "tests/reference/plain_scaling.h"
 #include "tests/support/support.h"
 
@@ -70,8 +71,30 @@ DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector
   return d;
 }
 
+/// The measures of dQ, dK and dV, of all rows and keys.
+BackwardSummary plain_gradients(const Result& r) {
+  const Experiment& e = r.experiment;
+  const OutputGradients& incoming = *r.backward->incoming;
+  const Gradients a = plain::backward(e, e.a, e.backward.a, *r.inputs, incoming),
+                  b = plain::backward(e, e.b, e.backward.b, *r.inputs, incoming);
+  const plain::TrueGradients golden = plain::true_gradients(e.problem, *r.inputs, incoming);
+  BackwardSummary s;
+  const auto add = [&](DeviationNumbers GradientNumbers::* tensor, double BackwardSummary::* rms, const Matrix& of_a,
+                       const Matrix& of_b, const std::vector<long double>& exact_values) {
+    const std::vector<double> truth(exact_values.begin(), exact_values.end());
+    s.a.*tensor = plain_deviation(of_a.values, truth, e.format);
+    s.b.*tensor = plain_deviation(of_b.values, truth, e.format);
+    s.a_minus_b.*tensor = plain_deviation(of_a.values, of_b.values, e.format);
+    s.*rms = plain_deviation(truth, std::vector<double>(truth.size()), e.format).rms;
+  };
+  add(&GradientNumbers::dq, &BackwardSummary::golden_dq_rms, a.dq, b.dq, golden.dq);
+  add(&GradientNumbers::dk, &BackwardSummary::golden_dk_rms, a.dk, b.dk, golden.dk);
+  add(&GradientNumbers::dv, &BackwardSummary::golden_dv_rms, a.dv, b.dv, golden.dv);
+  return s;
+}
+
 PointSummary plain_summary(const Experiment& e) {
-  const Result r = compute(e);  // used for its inputs and rows alone
+  const Result r = compute(e);  // used for its inputs, dO and rows alone
   const Output a = plain_output(r, e.a), b = plain_output(r, e.b);
   const std::vector<double> truth = plain_truth(r);
   PointSummary s;
@@ -84,6 +107,7 @@ PointSummary plain_summary(const Experiment& e) {
   s.a_storage = plain_deviation(stored, truth, e.format).rms;
   s.a_arithmetic = plain_deviation(a.values, stored, e.format).rms;
   for (int t = 2; t <= (e.problem.n + e.a.block_k - 1) / e.a.block_k; ++t) s.expected_rescales += 1.0 / t;  // H_T - 1
+  if (r.backward) s.backward = plain_gradients(r);
   return s;
 }
 
