@@ -71,7 +71,7 @@ void set_of_method(Method& method, const std::string& label, const std::string& 
 /// Options that are more than the value of a field.
 constexpr std::array<std::string_view, 11> special{"format", "algorithm", "policy", "block_q", "block_k",   "baseline",
                                                    "input",  "scale",     "mask",   "rows",    "traced_row"};
-/// Those of the backward pass, each of which turns it on.
+/// Options of the backward pass; each turns it on.
 constexpr std::array<std::string_view, 6> of_backward{"backward",      "do", "dlse", "gradient", "baseline_gradient",
                                                       "gradient_order"};
 

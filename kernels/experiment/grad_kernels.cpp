@@ -162,7 +162,7 @@ std::vector<Known> of_pytorch() {
   };
 }
 
-/// Those with scales.
+/// Kernels that store numbers with scales.
 std::vector<Known> of_few_bits() {
   return {
       {{"grad_cudnn_fp8",
