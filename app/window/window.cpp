@@ -24,6 +24,12 @@ namespace {
                            "; `attoscope render` draws the window into a file without a display.");
 }
 
+/// Seconds of sleep after which events are looked for again; X11 can hide one that another thread has sent.
+constexpr double longest_sleep = 1;
+
+/// True while ImGui has queued input: it takes one press or release a frame.
+bool has_input() { return !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
+
 MainWindow& owner(GLFWwindow* window) { return *static_cast<MainWindow*>(glfwGetWindowUserPointer(window)); }
 
 GLFWwindow* make_window(const char* title, int width, int height) {
@@ -98,17 +104,13 @@ bool MainWindow::idle(bool moving) const { return pace_.patience(glfwGetTime(), 
 
 void MainWindow::wait(bool moving, bool computing, double longest) {
   const double patience = std::min(longest, visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever);
-  if (patience == 0)
-    glfwPollEvents();
-  else if (patience == Pace::forever)
-    glfwWaitEvents();
-  else
-    glfwWaitEventsTimeout(patience);
-  if (take_stirred()) pace_.stir(glfwGetTime());
+  const double end = glfwGetTime() + patience;
+  glfwPollEvents();
+  for (double left = patience; left > 0 && !stirred_ && !has_input(); left = end - glfwGetTime())
+    glfwWaitEventsTimeout(std::min(left, longest_sleep));
+  const bool input = has_input();
+  if (stirred_.exchange(false) || input) pace_.stir(glfwGetTime());
 }
-
-/// True after an event, or while ImGui has queued input: it takes one press or release a frame.
-bool MainWindow::take_stirred() { return stirred_.exchange(false) || !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
 
 bool MainWindow::visible() const {
   int width = 0, height = 0;

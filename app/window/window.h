@@ -56,7 +56,6 @@ class MainWindow {
     void operator()(GLFWwindow* window) const;
   };
   void listen();
-  bool take_stirred();
 
   Library library_;
   std::unique_ptr<GLFWwindow, Destroy> window_;
