@@ -10,6 +10,10 @@
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/questions/gradient_attribution.h"
+#include "kernels/questions/gradient_spread.h"
+#include "kernels/questions/gradient_trace.h"
+#include "kernels/questions/gradient_window.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/questions/scores.h"
@@ -68,6 +72,12 @@ SideAnswers::SideAnswers(const std::function<void()>& published, const std::shar
           .clipping = {[](const Experiment& e, const auto& run) { return clipping(e, clipping_rows, run.options); }, published},
           .same_bits = {[](const Experiment& e, const auto& run) { return same_bits(e, run.options); }, published},
           .invariance = {[](const Experiment& e, const auto& run) { return invariance(e, run.options); }, published},
+          .gradient_why = {[](const Experiment& e, const auto& run) { return attribute_gradients(e, run.options); }, published},
+          .gradient_window = {[](const ScoreQuestion& q, const auto& run) { return gradient_window(q, run.options); },
+                              published},
+          .gradient_trace = {[](const GradientTraceQuestion& q, const auto& run) { return gradient_trace(q, run.options); },
+                             published},
+          .order_spread = {[](const Experiment& e, const auto& run) { return order_spread(e, run.options); }, published},
           .gpu_check = {[](const std::string&, const auto& run) {
                           const std::string gpu = one_gpu(run.options.device);
                           return attoscope::gpu_check({.device = gpu}, checked_gpu(gpu), {.cancelled = run.options.cancelled});

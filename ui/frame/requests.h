@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/experiment/wanted.h"
+#include "kernels/questions/gradient_trace.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/entries.h"

@@ -15,12 +15,17 @@ struct FollowedRow;
 struct GalleryPicture;
 struct GalleryQuestion;
 struct GpuCheck;
+struct GradAttribution;
+struct GradientTrace;
+struct GradientTraceQuestion;
+struct GradientWindow;
 struct HeadRow;
 struct HeadsOfFile;
 struct HeadVerdict;
 struct Invariance;
 struct JudgedHead;
 struct KvRow;
+struct OrderSpread;
 struct ProductSum;
 struct ProductSumQuestion;
 struct SameBits;
@@ -39,8 +44,12 @@ struct SideList {
   Part<Experiment, Clipping> clipping;
   Part<Experiment, SameBits> same_bits;
   Part<Experiment, Invariance> invariance;  ///< of an `invariance_question`
-  Part<std::string, GpuCheck> gpu_check;    ///< of the session's device, for any experiment
-  Part<Experiment, HeadVerdict> verdict;    ///< of a `verdict_question`, once its answer is complete
+  Part<Experiment, GradAttribution> gradient_why;
+  Part<ScoreQuestion, GradientWindow> gradient_window;
+  Part<GradientTraceQuestion, GradientTrace> gradient_trace;
+  Part<Experiment, OrderSpread> order_spread;
+  Part<std::string, GpuCheck> gpu_check;  ///< of the session's device, for any experiment
+  Part<Experiment, HeadVerdict> verdict;  ///< of a `verdict_question`, once its answer is complete
   Part<SlipQuestion, SlipOutput> slip_output;
   Part<Experiment, FollowedRow> followed;                                   ///< of a `followed_beside`
   Part<HeadsOfFile, FoundHeads<HeadRow>> heads;                             ///< as far as they are found, as the next three
@@ -58,6 +67,10 @@ void for_each_side(F f, Lists&&... lists) {
   f(lists.clipping...);
   f(lists.same_bits...);
   f(lists.invariance...);
+  f(lists.gradient_why...);
+  f(lists.gradient_window...);
+  f(lists.gradient_trace...);
+  f(lists.order_spread...);
   f(lists.gpu_check...);
   f(lists.verdict...);
   f(lists.slip_output...);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/deviation/fields.h"
+#include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
@@ -175,6 +176,10 @@ inline constexpr std::array<std::string_view, 3> heads_show_names{"outputs", "kv
 enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
 inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};
 
+/// Tensor of the backward pass that a picture by rows and keys shows; none: S or P of the forward pass.
+enum class PairShow : std::uint8_t { none, P, dP, dS };
+inline constexpr std::array<std::string_view, 4> pair_show_names{"none", "P", "dP", "dS"};
+
 /// Panel at the lower right.
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
 inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
@@ -234,6 +239,8 @@ struct PictureView {
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
+  PairShow pair_show = PairShow::none;
+  AnswerTensor tensor = AnswerTensor::O;  ///< of the picture `output`, the statistics and their files
   HeadsShow heads_show = HeadsShow::outputs;
   Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
   bool show_sum = false;              ///< the sum of the pinned cell's last product
@@ -251,6 +258,8 @@ struct TileRange {
 
 /// View of the recurrence and of the numbers at the right.
 struct NumbersView {
+  int traced_key = -1;                      ///< key whose dK and dV the strip follows; -1: the traced row's own, or key 0
+  bool follows_key = false;                 ///< the strip of the backward pass shows the key instead of the query
   int scrubbed_tile = -1;                   ///< tile under the scrubber of the recurrence strip; -1: the last
   TileRange tiles{};                        ///< of the strip's plots
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden

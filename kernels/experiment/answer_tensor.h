@@ -1,0 +1,26 @@
+/// The tensors of an answer, each of which can be shown as its output is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace attoscope {
+
+struct Result;
+
+/// O of the forward pass; dO, which comes into the backward pass; and the gradients.
+enum class AnswerTensor : std::uint8_t { O, dO, dQ, dK, dV };
+inline constexpr std::array<std::string_view, 5> answer_tensor_names{"O", "dO", "dQ", "dK", "dV"};
+constexpr std::string_view name(AnswerTensor t) { return answer_tensor_names[static_cast<std::size_t>(t)]; }
+
+/// True if the rows of the tensor are keys.
+constexpr bool has_keys_as_rows(AnswerTensor t) { return t == AnswerTensor::dK || t == AnswerTensor::dV; }
+
+/// The answer as if the tensor were its output: rows, golden, a, b, their deviations, golden's RMS and the digests are the
+/// tensor's (dO has a golden value alone, and no errors). The rest stays. The answer itself for O, and null for a gradient
+/// where it has no backward pass.
+std::shared_ptr<const Result> seen_as(const std::shared_ptr<const Result>& answer, AnswerTensor tensor);
+
+}  // namespace attoscope
