@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/readers.h"
 #include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
@@ -98,7 +99,7 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
   for (std::size_t i = 0; i < parts; ++i)
     add(scale_options[i], x.scales[i],
-        std::string("what ") + called[i] + " is multiplied by: FILE.npy or FILE.safetensors[:TENSOR], behind it [" +
+        std::string("what ") + called[i] + " is multiplied by: " + std::string(tensor_specs) + ", behind it [" +
             std::string(scale_groups) + "] where its shape fits several (for 8 bits, " + letters[i] +
             "_scale or the like beside " + called[i] + ")");
   return *this;

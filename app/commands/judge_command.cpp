@@ -15,6 +15,7 @@
 #include "app/judge/judged_files.h"
 #include "app/judge/judgement.h"
 #include "app/link/link.h"
+#include "app/tensors/readers.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
@@ -188,12 +189,12 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
 
 void declare(OptionList& c, JudgeArguments& x) {
   c.group("Tensors");
-  constexpr const char* one = " of the call, all heads: FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR";
-  c.add("--q", x.q, std::string("Q") + one);
-  c.add("--k", x.k, std::string("K") + one + "; its heads may be fewer than those of Q");
-  c.add("--v", x.v, std::string("V") + one);
-  c.add("--o", x.o, std::string("your kernel's output") + one);
-  c.add("--input", x.input, "FILE.safetensors with those of q, k, v and o that are not named");
+  const std::string one = " of the call, all heads: " + std::string(tensor_specs);
+  c.add("--q", x.q, "Q" + one);
+  c.add("--k", x.k, "K" + one + "; its heads may be fewer than those of Q");
+  c.add("--v", x.v, "V" + one);
+  c.add("--o", x.o, "your kernel's output" + one);
+  c.add("--input", x.input, "FILE.safetensors or FILE.pt with those of q, k, v and o that are not named");
   c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");
   c.add("--head", x.head, "judge this head alone");
   c.scales(x, 4);

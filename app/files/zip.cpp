@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/files/zip_places.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -132,11 +133,13 @@ constexpr std::uint64_t largest_growth = 1040;
 
 /// An open archive; one file is read at a time.
 struct OpenArchive {
-  explicit OpenArchive(const std::string& name) : path(name) {
-    size = InputFile(path).size();  // throws if it cannot be read
+  explicit OpenArchive(const std::string& name) : path(name), file(name) {
     int error = 0;
     archive.reset(zip_open(path.c_str(), ZIP_RDONLY, &error));
-    if (archive) return;
+    if (archive) {
+      places = zip_places(file);
+      return;
+    }
     zip_error_t reason;
     zip_error_init_with_code(&reason, error);
     const std::string text = zip_error_strerror(&reason);
@@ -144,7 +147,8 @@ struct OpenArchive {
     throw std::runtime_error(path + ": is no zip archive, or a damaged one (" + text + ")");
   }
   std::string path;
-  std::uint64_t size = 0;
+  InputFile file;
+  std::vector<std::uint64_t> places;  ///< of the data of its files
   Held<zip_t> archive;
   std::mutex mutex;
 };
@@ -159,11 +163,13 @@ class ZippedFile {
         stored_(is_stored(stat)),
         label_(std::move(label)) {}
 
-  static bool is_stored(const zip_stat_t& stat) { return stat.comp_method == ZIP_CM_STORE; }
+  static bool is_stored(const zip_stat_t& stat) {
+    return stat.comp_method == ZIP_CM_STORE && stat.encryption_method == ZIP_EM_NONE;
+  }
 
   void read_at(std::uint64_t offset, std::span<char> bytes) {
+    if (stored_) return archive_->file.read_at(archive_->places[index_] + offset, bytes);
     const std::lock_guard lock(archive_->mutex);
-    if (stored_) return read_stored(offset, bytes);
     const bool early = offset + bytes.size() <= std::min(size_, longest_beginning);
     if (unpacked_.size() < (early ? offset + bytes.size() : size_)) unpack(early ? std::min(size_, longest_beginning) : size_);
     std::copy_n(unpacked_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
@@ -186,13 +192,6 @@ class ZippedFile {
     }
   }
 
-  void read_stored(std::uint64_t offset, std::span<char> bytes) {
-    if (!file_) file_ = open();
-    if (zip_fseek(file_.get(), static_cast<zip_int64_t>(offset), SEEK_SET) < 0)
-      throw std::runtime_error(label_ + " cannot be read at byte " + std::to_string(offset));
-    fill(file_.get(), bytes);
-  }
-
   void unpack(std::uint64_t count) {
     unpacked_.assign(count, '\0');
     try {
@@ -208,16 +207,17 @@ class ZippedFile {
   std::uint64_t size_;
   bool stored_;
   std::string label_, unpacked_;
-  Held<zip_file_t> file_;  ///< last, so that it is closed before the archive
 };
 
 zip_stat_t stat_of(OpenArchive& archive, zip_uint64_t index) {
   zip_stat_t stat;
-  constexpr zip_uint64_t wanted = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  if (zip_stat_index(archive.archive.get(), index, 0, &stat) < 0 || (stat.valid & wanted) != wanted)
+  constexpr zip_uint64_t wanted =
+      ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  if (zip_stat_index(archive.archive.get(), index, 0, &stat) < 0 || (stat.valid & wanted) != wanted ||
+      index >= archive.places.size())
     throw std::runtime_error(archive.path + ": does not say what its file " + std::to_string(index) + " is");
   const std::uint64_t most =
-      ZippedFile::is_stored(stat) ? archive.size : largest_growth * (std::min(stat.comp_size, archive.size) + 1);
+      ZippedFile::is_stored(stat) ? archive.file.size() : largest_growth * (std::min(stat.comp_size, archive.file.size()) + 1);
   if (stat.size > most)
     throw std::runtime_error(archive.path + ": says that " + in_quotes(stat.name) + " has " + std::to_string(stat.size) +
                              " bytes, expected at most " + std::to_string(most));

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "app/tensors/head_layout.h"
+#include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
@@ -14,8 +15,8 @@ namespace {
 CallPart opened(const std::string& spec, const char* option) {
   const TensorRef ref = tensor_ref(spec);
   if (!is_tensor_file(ref.file))
-    throw std::runtime_error(std::string(option) + " " + in_quotes(spec) +
-                             " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR");
+    throw std::runtime_error(std::string(option) + " " + in_quotes(spec) + " is not understood, expected " +
+                             std::string(tensor_specs));
   const std::array<std::string_view, 1> asked{ref.tensor}, usual{std::string_view(option).substr(2)};
   const bool named = ref.file != spec;
   return part_in_file(ref.file, named ? asked : usual, !named, 3);

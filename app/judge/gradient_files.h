@@ -12,7 +12,7 @@
 
 namespace attoscope {
 
-/// Files of a call's gradients, each FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR; "": not given.
+/// Files of a call's gradients, each one of `tensor_specs`; "": not given.
 struct GradientSources {
   std::string d_o, dq, dk, dv, lse, d_lse, dsink;
 

@@ -86,8 +86,8 @@ std::vector<std::string> spoken_names(std::string_view list) {
 CallPart open_named(const std::string& spec, std::size_t part) {
   const TensorRef ref = tensor_ref(spec);
   if (!is_tensor_file(ref.file))
-    throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) +
-                             " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR");
+    throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) + " is not understood, expected " +
+                             std::string(tensor_specs));
   const std::array<std::string_view, 1> wanted{ref.tensor};
   const bool usual = ref.file == spec;
   return part_in_file(ref.file, usual ? usual_names(part) : wanted, usual, static_cast<int>(part));

@@ -17,7 +17,7 @@
 
 namespace attoscope {
 
-/// Files of one call's tensors, each FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR. Tensors without one are taken from
+/// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.
 struct CallSources {
   TensorSpec input;

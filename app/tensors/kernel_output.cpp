@@ -86,7 +86,10 @@ std::optional<int> usual_output(const TensorSet& set) {
   for (const std::string_view usual : usual_output_names)
     if (const auto t = std::ranges::find(set.tensors, usual, &NamedTensor::name); t != set.tensors.end())
       return static_cast<int>(t - set.tensors.begin());
-  return set.tensors.size() == 1 ? std::optional(0) : std::nullopt;
+  const auto is_readable = [](const NamedTensor& t) { return t.refusal.empty(); };
+  if (set.tensors.size() == 1) return 0;
+  if (std::ranges::count_if(set.tensors, is_readable) != 1) return std::nullopt;
+  return static_cast<int>(std::ranges::find_if(set.tensors, is_readable) - set.tensors.begin());
 }
 
 /// Outputs without Q, K and V, in the order of their names; of a single file only the usual one, if there is one.

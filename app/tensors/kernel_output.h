@@ -12,7 +12,7 @@
 namespace attoscope {
 
 /// Texts that `parse_kernel_output` accepts, for messages and help.
-inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX] or FILE.safetensors[:INDEX]";
+inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX], FILE.safetensors[:INDEX] or FILE.pt[:INDEX]";
 
 /// Parses an output's name; the file is not opened. Throws std::invalid_argument with one sentence.
 KernelOutput parse_kernel_output(const std::string& spec);

@@ -1,17 +1,19 @@
 #include "app/tensors/readers.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "app/words/numbers.h"
 #include "kernels/experiment/settings.h"
 
 namespace attoscope {
 
-Reader npy_reader(), safetensors_reader(), npz_reader();  // each in the file of its format
+Reader npy_reader(), safetensors_reader(), npz_reader(), torch_reader();  // each in the file of its format
 
 const std::vector<Reader>& readers() {
-  static const std::vector<Reader> all{npy_reader(), safetensors_reader(), npz_reader()};
+  static const std::vector<Reader> all{npy_reader(), safetensors_reader(), npz_reader(), torch_reader()};
   return all;
 }
 
@@ -61,6 +63,24 @@ TensorRef tensor_ref(const std::string& text) {
       if (const std::size_t at = text.rfind(std::string(ending) + ":"); reader.kind == FileKind::named && at != text.npos)
         end = std::max(end, at + ending.size());
   return end == 0 ? TensorRef{text, ""} : TensorRef{text.substr(0, end), text.substr(end + 1)};
+}
+
+int element_bytes(std::string_view dtype) {
+  static constexpr std::array<std::pair<std::string_view, int>, 20> known{
+      {{"F64", 8},   {"F32", 4},     {"F16", 2},     {"BF16", 2},        {"I64", 8},         {"U64", 8},    {"I32", 4},
+       {"U32", 4},   {"I16", 2},     {"U16", 2},     {"I8", 1},          {"U8", 1},          {"BOOL", 1},   {"C64", 8},
+       {"C128", 16}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E4M3FNUZ", 1}, {"F8_E5M2FNUZ", 1}, {"F8_E8M0", 1}}};
+  const auto found = std::ranges::find(known, dtype, [](const auto& type) { return type.first; });
+  return found == known.end() ? 0 : found->second;
+}
+
+void set_type(NamedTensor& t) {
+  const auto type = std::ranges::find(element_type_names, t.dtype);
+  if (type != element_type_names.end())
+    t.tensor.type = static_cast<ElementType>(type - element_type_names.begin());
+  else
+    t.refusal = t.tensor.label + " has dtype " + in_quotes(t.dtype) +
+                ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8";
 }
 
 const NamedTensor& readable(const NamedTensor& tensor) {

@@ -57,11 +57,20 @@ std::string reader_endings();
 /// Opens a file and lists its tensors. Throws as its reader.
 TensorSet list_file(const std::string& path);
 
+/// Texts that name one tensor, for messages and help.
+inline constexpr std::string_view tensor_specs =
+    "FILE.npy, FILE.safetensors, FILE.pt, FILE.safetensors:TENSOR or FILE.pt:TENSOR";
+
 /// FILE, or FILE:TENSOR of kind `named`.
 struct TensorRef {
   std::string file, tensor;  ///< tensor empty: not named
 };
 TensorRef tensor_ref(const std::string& text);
+
+/// Bytes of an element of a type that files have, "BF16" or "I64"; 0: unknown type.
+int element_bytes(std::string_view dtype);
+/// Sets the type of the numbers from `dtype`, or the reason why they cannot be read.
+void set_type(NamedTensor& tensor);
 
 /// The tensor itself. Throws its `refusal` if it cannot be read.
 const NamedTensor& readable(const NamedTensor& tensor);

@@ -60,28 +60,6 @@ Range range_of(const Parsed& entry, std::uint64_t data_bytes, const std::string&
                            std::to_string(data_bytes) + " bytes of data");
 }
 
-/// Bytes of an element of a type of the format; 0: unknown type.
-int element_bytes(std::string_view dtype) {
-  static constexpr std::array<std::pair<std::string_view, int>, 16> known{{{"F64", 8},
-                                                                           {"F32", 4},
-                                                                           {"F16", 2},
-                                                                           {"BF16", 2},
-                                                                           {"I64", 8},
-                                                                           {"U64", 8},
-                                                                           {"I32", 4},
-                                                                           {"U32", 4},
-                                                                           {"I16", 2},
-                                                                           {"U16", 2},
-                                                                           {"I8", 1},
-                                                                           {"U8", 1},
-                                                                           {"BOOL", 1},
-                                                                           {"F8_E4M3", 1},
-                                                                           {"F8_E5M2", 1},
-                                                                           {"F8_E8M0", 1}}};
-  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == dtype; });
-  return found == known.end() ? 0 : found->second;
-}
-
 /// Shape of a tensor. Throws unless it fills its range.
 std::vector<std::uint64_t> checked_shape(const Parsed& entry, const Range& range, const std::string& dtype) {
   const std::vector<std::uint64_t> shape = whole_numbers(entry, "shape", range.label);
@@ -149,16 +127,6 @@ Parsed read_header(const InputFile& file, std::uint64_t length) {
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(file.path() + ": header " + error.what());
   }
-}
-
-/// Type of the numbers, or the reason why they cannot be read.
-void set_type(NamedTensor& t) {
-  const auto type = std::ranges::find(element_type_names, t.dtype);
-  if (type != element_type_names.end())
-    t.tensor.type = static_cast<ElementType>(type - element_type_names.begin());
-  else
-    t.refusal = t.tensor.label + " has dtype " + in_quotes(t.dtype) +
-                ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8";
 }
 
 TensorSet list_safetensors(const std::shared_ptr<const InputFile>& file) {

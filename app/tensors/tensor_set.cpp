@@ -154,9 +154,8 @@ std::string without_head(const std::string& text) {
 TensorRef scale_file(const ScaleSpec& scale) {
   TensorRef ref = tensor_ref(scale.tensor);
   if (is_tensor_file(ref.file)) return ref;
-  throw std::invalid_argument("scale " + in_quotes(scale_spec_text(scale)) +
-                              " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR, with [" +
-                              std::string(scale_groups) + "] behind it or not");
+  throw std::invalid_argument("scale " + in_quotes(scale_spec_text(scale)) + " is not understood, expected " +
+                              std::string(tensor_specs) + ", with [" + std::string(scale_groups) + "] behind it or not");
 }
 
 std::vector<std::string> files_in_list(const std::string& files) {

@@ -14,7 +14,8 @@ namespace attoscope {
 
 /// Texts that name tensor files, for messages and help.
 inline constexpr std::string_view tensor_file_specs =
-    "FILE.safetensors, FILE.npz, a folder of such files or of .npy files, q.npy,k.npy,v.npy or several files with commas "
+    "FILE.safetensors, FILE.pt, FILE.npz, a folder of such files or of .npy files, q.npy,k.npy,v.npy or several files with "
+    "commas "
     "between";
 
 /// FILE or FILE:HEAD with layout and scales, as typed.

@@ -442,7 +442,8 @@ TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
   EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));
-  EXPECT_THAT(with("--o", "o.txt").err, HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors or "));
+  EXPECT_THAT(with("--o", "o.txt").err,
+              HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors, FILE.pt, "));
   EXPECT_THAT(with("--mask", "diagonal").err, HasSubstr("diagonal"));
   EXPECT_THAT(attoscope(call.command({"--like", "sage2"})).err,
               HasSubstr("--like is 'sage2', expected a kernel that stores nothing with scales"));

@@ -1,6 +1,7 @@
 // Loaders of files: tensors, archives, checkpoints. The files lie in memory.
 #include <algorithm>
 
+#include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/judge/judged_files.h"
 #include "app/tensors/call_files.h"
@@ -20,7 +21,7 @@ namespace {
 
 /// The same bytes under every name whose ending selects a reader.
 const MemoryFile& file() {
-  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.zip", "x"});
+  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.pt", "x.zip", "x"});
   return only;
 }
 
@@ -174,6 +175,15 @@ std::vector<std::string> archives() {
   return {
       zip_bytes({{"q.npy", one}, {"k.npy", one}, {"v.npy", one}, {"o.npy", one}}),
       zip_bytes({{"1_q.npy", two}, {"1_k.npy", two}, {"1_v.npy", two}, {"2_q.npy", one}, {"2_k.npy", one}, {"2_v.npy", one}})};
+}
+
+void load_torch_files(std::string_view bytes) { read_calls(file().holding(bytes, "x.pt")); }
+
+std::vector<std::string> torch_files() {
+  std::vector<std::string> seeds;
+  for (const char* const name : {"old.pth", "call.pt", "types.pt", "bare.pt", "parameter.pt"})
+    seeds.push_back(read_file(std::string("tests/data/torch_files/") + name, 1 << 20));
+  return seeds;
 }
 
 void load_folders(std::string_view bytes) {

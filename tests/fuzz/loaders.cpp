@@ -14,11 +14,12 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 16> table{{
+constexpr std::array<Loader, 17> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
     {"judged_calls", checked<load_judged_calls>, judged_calls},
     {"archives", checked<load_archives>, archives},
+    {"torch_files", checked<load_torch_files>, torch_files},
     {"folders", checked<load_folders>, folders},
     {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
     {"sessions", checked<load_sessions>, session_texts},

@@ -379,7 +379,7 @@ TEST(TensorScales, OtherSentences) {
   EXPECT_THAT(refusal_of(call + ",k_scale=" + several + ":c"), HasSubstr("has no tensor 'c', only 'a', 'b'"));
   for (const char* const bad : {"s.txt", "", "s.npy[heads]", "a.npy,k_scale=b"})
     EXPECT_THAT(sentence_of<std::invalid_argument>([&] { CallFiles(call + ",k_scale=" + bad); }),
-                HasSubstr("is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR"))
+                HasSubstr("is not understood, expected FILE.npy, FILE.safetensors, FILE.pt, "))
         << bad;
 }
 
