@@ -230,7 +230,7 @@ class BackwardPass {
   const GradientLanes<T>& lanes() const { return lanes_; }
   void set_forward(const ForwardAnswer<T>& known) { forward_ = known; }
   void set_known_delta(const double* delta) { rule_.known_delta = delta; }
-  /// Of golden: m and l are found beside P, for which all keys are wanted.
+  /// Golden finds m and l beside P, for which all keys are wanted, or takes those of its forward pass.
   void set_finds_state(bool finds) {
     rule_.finds_state = finds;
     rule_.delta_from = finds ? DeltaFrom::probabilities : DeltaFrom::output;

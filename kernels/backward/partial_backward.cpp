@@ -21,7 +21,7 @@ struct LentSign final : StopSign {
 
 bool sees(const Keys& keys, std::int64_t first, std::int64_t end) { return keys.first < end && first < keys.end; }
 
-/// What the passes of an experiment share.
+/// Inputs that the passes of an experiment share.
 template <class T>
 struct SharedInputs {
   Experiment experiment;
