@@ -390,6 +390,22 @@ void await_cell(const Output& o) {
   draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines);
 }
 
+/// True if the cell is of a key that its row does not see.
+bool is_masked(const HeatState& state, const Cell& cell) {
+  if (!state.window) return false;
+  const Keys seen = visible_keys(state.result->experiment.problem, state.result->rows[static_cast<std::size_t>(cell.row)]);
+  const int key = column_of(state, cell);
+  return key < seen.first || key >= seen.end;
+}
+
+void draw_masked(const Output& o, const Cell& cell) {
+  const HeatState& state = o.all.heat;
+  const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
+  const std::array lines{NoteLine{colours().secondary, cell_words(state, row, column_of(state, cell))},
+                         NoteLine{colours().faint, "masked: the row does not see the key"}};
+  draw_note(o.whole.box(), ImGui::GetIO().MousePos, lines);
+}
+
 /// Mark and read-out of the cell under the mouse, or of the pinned one.
 void read_cell(const Output& o, const Cell& under) {
   const HeatState& state = o.all.heat;
@@ -404,6 +420,7 @@ void read_cell(const Output& o, const Cell& under) {
   const RowSpan rows = pinned ? RowSpan{row, row + 1} : row_span(state, cell.row);
   const double col = column_of(state, cell);
   for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, col, col + 1);
+  if (is_masked(state, cell)) return draw_masked(o, cell);
   const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
   draw_read_out(state, cell, o.whole.box(), {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
 }

@@ -69,12 +69,19 @@ void draw_verdict_headline(const Verdict& v) {
             fitted(face, v.headline, head.width));
 }
 
+/// "512 of 16384 rows"; of dK and dV keys.
+std::string computed_part(const ShownTensor& shown) {
+  if (!shown.keys_down) return rows_text(*shown.result);
+  return fmt::format("{} of {} keys", shown.result->rows.size(), shown.result->experiment.problem.n);
+}
+
 /// Sentence of the verdict, and at the right the progress of the answer.
-void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelInput& input) {
+void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const PanelInput& input) {
+  const Result& result = *shown.result;
   const Line second = next_line(px(24));
   const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
   const bool stale = is_stale(input);
-  const std::string tail = stale ? "computing" : part ? rows_text(result) : "";
+  const std::string tail = stale ? "computing" : part ? computed_part(shown) : "";
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
   if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
@@ -164,7 +171,7 @@ void draw_answer_of_methods(const Frame& frame, float air) {
   const Result& result = *shown.result;
   const Verdict v = verdict_of(shown);
   draw_verdict_headline(v);
-  draw_verdict_sentence(v, result, frame.input);
+  draw_verdict_sentence(v, shown, frame.input);
   ImGui::Dummy({0, air});
   draw_bar_heads(frame.session.view, frame.input, frame.session.experiment);
   draw_pair(shown, "mean", result.a_error.mean_abs, result.b_error.mean_abs);
