@@ -289,8 +289,8 @@ void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
   const Experiment& e = heat.result->experiment;
   const bool beside = o.panes.size() > 1;
-  const std::string row = fmt::format("{} {}", heat.keys_down ? "key" : "row",
-                                      heat.result->rows[static_cast<std::size_t>(cell.row)]),
+  const int index = heat.result->rows[static_cast<std::size_t>(cell.row)];
+  const std::string row = about_tensor(heat, fmt::format("{} {}", heat.keys_down ? "key" : "row", index), " "),
                     col = fmt::format("{} {}", heat.window ? "key" : "dim", column_of(heat, cell));
   for (std::size_t i = 0; i < o.panes.size(); ++i) {
     const HeatState& shown = i == 0 ? heat : o.all.second;

@@ -61,7 +61,9 @@ void draw_delta(const Result& r) {
       "arithmetic; the first is made of the rounded O.",
       fmt::format("largest: a {}, b {}\nRMS: a {}, b {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
                   scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
+  ImGui::Dummy({0, px(2)});
   wrapped(Face::small, colours().faint, delta_sentence(r.experiment), ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({0, px(2)});
 }
 
 /// Errors of the gradient of the sink's logit.

@@ -358,7 +358,8 @@ void draw_table(const ShownTensor& tensor) {
                                    "are held to: the same attention of the same rounded inputs, computed in fp64 or better."),
           tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
   const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
-  const int least = 6, parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
+  const int least = r.backward ? 3 : 6,
+            parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
   const int all = static_cast<int>(deviation_measures.size()) + parts;
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
