@@ -7,6 +7,8 @@
 #include "kernels/compute.h"
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/clipping.h"
+#include "kernels/questions/gradient_attribution.h"
+#include "kernels/questions/gradient_trace.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/sweep_answer.h"
@@ -27,6 +29,8 @@ struct PlotData {
   TrainView train{};
   std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it
   std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
+  std::shared_ptr<const GradientTrace> gradient_trace{};
+  std::shared_ptr<const GradAttribution> gradient_why{};
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -369,12 +369,12 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   draw_detail(shown, frame);
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(shown);
-  const bool schedules = shown == Detail::same_bits && frame.session.view.bits_show == BitsShow::schedules;
-  const std::string name(schedules ? bits_show_names[1] : detail_names[detail]);
+  const auto bits = static_cast<std::size_t>(frame.session.view.bits_show);
+  const std::string name(shown == Detail::same_bits && bits > 0 ? bits_show_names[bits] : detail_names[detail]);
   const auto csv = [&] {
     View view = frame.session.view;
     view.detail = shown;
-    return detail_csv(view, frame.input);
+    return detail_csv(view, frame.input, view.tensor);
   };
   const bool suspects = shown == Detail::why && is_a_loaded(frame.input);
   offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
