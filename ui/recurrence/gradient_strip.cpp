@@ -174,7 +174,7 @@ void draw_pass_switch(Session& session, const PanelInput& input) {
   ImGui::SetCursorScreenPos({at.x, at.y + pass_switch_height(session)});
 }
 
-float draw_gradients(const Frame& frame) {
+float draw_gradient_strip(const Frame& frame) {
   View& view = frame.session.view;
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const GradientTraceQuestion asked = gradient_question(frame.session);

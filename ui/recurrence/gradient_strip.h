@@ -71,6 +71,6 @@ StripSteps strip_steps(const Session& session, const PanelInput& input);
 float pass_switch_height(const Session& session);
 void draw_pass_switch(Session& session, const PanelInput& input);
 /// The backward pass in the room that is left; asks for what it does not know. Returns the width of its plots together.
-float draw_gradients(const Frame& frame);
+float draw_gradient_strip(const Frame& frame);
 
 }  // namespace attoscope

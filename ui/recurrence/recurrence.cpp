@@ -176,7 +176,7 @@ std::string why_no_recurrence(const PanelInput& input) {
 float draw_recurrence(const Frame& frame) {
   if (frame.session.experiment.backward.on) {
     draw_pass_switch(frame.session, frame.input);
-    if (follows_gradients(frame.session)) return draw_gradients(frame);
+    if (follows_gradients(frame.session)) return draw_gradient_strip(frame);
   }
   const std::shared_ptr<const Result> shown = recurrence_answer(frame.input);
   const bool of_b = shown != frame.input.answer.result,
