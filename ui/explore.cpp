@@ -84,6 +84,17 @@ void offer_heads_export(Session& session, const PanelInput& input, const HeadsSt
                session.view, requests);
 }
 
+/// Refreshes the field on show: of the pairs of the visible window, or of the tensor.
+void refresh_heat(const Frame& frame) {
+  const View& view = frame.session.view;
+  UiState& state = frame.state;
+  refresh_values(state.heat,
+                 shows_pairs(view, frame.session.experiment)
+                     ? shown_pairs(state.pairs, frame.input.side.gradient_window, view.pair_show)
+                     : shown_answer(state.seen, frame.input.answer.result, view),
+                 view.field);
+}
+
 void draw_picture(const Frame& frame, const Box& room) {
   switch (frame.session.view.picture) {
     case PictureKind::output:
@@ -91,7 +102,7 @@ void draw_picture(const Frame& frame, const Box& room) {
     case PictureKind::rescales:
       return draw_rescale_map(frame, room);
     case PictureKind::scores:
-      return draw_scores(frame, room);
+      return shows_pairs(frame.session.view, frame.session.experiment) ? draw_pairs(frame, room) : draw_scores(frame, room);
     case PictureKind::heads:
       return draw_heads(frame, room);
   }
@@ -104,9 +115,9 @@ bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTe
 void draw_heatmap(const Frame& frame) {
   const Box all = rest_of_panel();
   View& view = frame.session.view;
-  refresh_values(frame.state.heat, frame.input.answer.result, view.field);
+  refresh_heat(frame);
   frame.state.ranges.held = moves_control();
-  if (frame.state.docked.count(Dock::right) == 0 && draw_headline(frame.input)) ImGui::SetWindowFocus(statistics_window);
+  if (frame.state.docked.count(Dock::right) == 0 && draw_headline(frame)) ImGui::SetWindowFocus(statistics_window);
   draw_toolbar(frame.session, frame.input, frame.state);
   draw_welcome(frame.session);
   draw_probe_sentence(frame.session, frame.input, frame.state);
@@ -116,8 +127,9 @@ void draw_heatmap(const Frame& frame) {
     return offer_heads_export(frame.session, frame.input, frame.state.heads, all, frame.requests);
   if (!frame.input.answer.result) return;
   const auto csv = [&] { return picture_csv(view, frame.input, frame.state.heat); };
-  offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, view.picture == PictureKind::output}, view,
-               frame.requests);
+  const bool whole = view.picture == PictureKind::output, fields = whole || frame.state.heat.window != nullptr;
+  const std::string name = fields ? about_tensor(frame.state.heat, "heat map", " ") : "heat map";
+  offer_export({Plot::heat_map, name, all.min, all.max, csv, true, whole}, view, frame.requests);
 }
 
 /// The recurrence or the backward pass, and the save buttons of its plots.

@@ -40,11 +40,11 @@ Picture picture_of(const ExportRequest& wanted) {
 }
 
 /// Writes the whole field as .npy; runs on the job queue's thread.
-std::string keep_field(const std::string& directory, const Result& result, Field field) {
-  const std::string file = free_place(directory, std::string(text(field).name)) + ".npy";
+std::string keep_field(const std::string& directory, const ShownTensor& shown, Field field) {
+  const std::string file = free_place(directory, about_tensor(shown, std::string(text(field).name), "_")) + ".npy";
   StagedFiles files;
   files.make_directory(fs::path(file).parent_path().string());
-  files.add(file, field_npy(result, field));
+  files.add(file, field_npy(*shown.result, field));
   files.commit();
   return "Saved " + file + ".";
 }
@@ -95,9 +95,9 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
   }
   if (is_of_training(wanted.plot) ? !known.train.record : !known.answer.result && wanted.plot != Plot::sweep) return "";
   if (wanted.npy) {
-    plots_->add([directory = directory_, result = known.answer.result, field = session.view.field](const Cancelled&) {
-      return keep_field(directory, *result, field);
-    });
+    SeenTensor seen;
+    plots_->add([directory = directory_, shown = shown_answer(seen, known.answer.result, session.view),
+                 field = session.view.field](const Cancelled&) { return keep_field(directory, shown, field); });
     return "Writing the field.";
   }
   const PlotData data{known.answer.result,
@@ -107,6 +107,7 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
                       nullptr,
                       known.train,
                       slip_answer(session.view, known),
+                      known.side.gradient_window,
                       known.side.followed,
                       known.side.gradient_trace,
                       known.side.gradient_why};

@@ -19,6 +19,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
 #include "kernels/judge/shares.h"
+#include "kernels/questions/gradient_window.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/sweep_heat.h"
 #include "ui/frame/ui_state.h"
@@ -36,13 +37,12 @@ namespace {
 /// The window of scores that a figure shows: it depends on nothing that was shown before.
 ScoreQuestion figure_scores(const Session& session) {
   const Problem& p = session.experiment.problem;
-  return score_question(session.experiment, seen(session.view.score_look.zoom, p.n, p.n), traced_row(p), nullptr);
+  return score_question(session.experiment, seen(session.view.score_look.zoom, p.n, key_count(p)), traced_row(p), nullptr);
 }
 
 /// True if it shows the errors of a loaded output over their tolerances.
 bool needs_shares(Plot plot, const Session& s) {
-  const bool shown =
-      s.view.field == Field::tolerance || (heat_panel_count(s.view) > 1 && s.view.second_field == Field::tolerance);
+  const bool shown = s.view.field == Field::tolerance || (heat_panel_count(s) > 1 && s.view.second_field == Field::tolerance);
   return plot == Plot::heat_map && shown && has_loaded(s.experiment);
 }
 /// True if the plot follows another method than a tile by tile, beside a loaded output.
@@ -95,10 +95,14 @@ struct Drawn {
 
 Drawn drawn_heat(const Session& session, const PlotData& data, const PanelPrint& print) {
   const View& view = session.view;
-  std::string title = field_title(view.field, method_names(data.result->experiment)) +
-                      " by rows and head dimensions; each pixel shows the largest |value| of the cells under it";
+  const ShownTensor shown = shown_in(session, data);
+  std::string title = fmt::format("{} by {}; each pixel shows the largest |value| of the cells under it",
+                                  of_tensor(shown, field_title(view.field, method_names(data.result->experiment))),
+                                  shown.window      ? "rows and keys"
+                                  : shown.keys_down ? "keys and head dimensions"
+                                                    : "rows and head dimensions");
   if (view.picture == PictureKind::rescales) title = "Tiles in which the running max moved or P left its format, by rows";
-  if (view.picture == PictureKind::scores) title = "Scores of a by rows and keys";
+  if (view.picture == PictureKind::scores && !shown.window) title = "Scores of a by rows and keys";
   return {std::move(title), heat_panels(session, data, print)};
 }
 
@@ -161,10 +165,11 @@ Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
           std::move(panels)};
 }
 
-std::vector<FigurePanel> scatter_panels(const std::shared_ptr<const Result>& result) {
+std::vector<FigurePanel> scatter_panels(const ShownTensor& shown) {
   ScatterState state;
-  refresh_scatter(state, result);
+  refresh_scatter(state, shown.result);
   if (!has_points(state)) throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
+  for (FigureAxis* const axis : {&state.panel.x, &state.panel.y}) axis->label = of_tensor(shown, axis->label);
   return {state.panel};
 }
 
@@ -173,10 +178,13 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
   if (plot == Plot::heat_map) return drawn_heat(session, data, print);
   if (is_of_gradients(plot, session)) return drawn_gradients(plot, session.view, *data.gradient_trace);
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
-  if (plot == Plot::ulps) return {"Signed errors in ulps of " + name(r.experiment.format), {ulps_panel(r)}};
+  SeenTensor seen;
+  const ShownTensor& shown = shown_answer(seen, data.result, session.view);
+  if (plot == Plot::ulps)
+    return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ulps_panel(*shown.result)}};
   if (plot == Plot::scatter)
-    return {"Errors of a and b over the magnitude of golden; of elements that fall on one point the worst",
-            scatter_panels(data.result)};
+    return {about_tensor(shown, "Errors of a and b over the magnitude of golden; of elements that fall on one point the worst"),
+            scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
   if (plot == Plot::why && gradient) {
     if (data.gradient_why->shares.empty())
@@ -261,7 +269,11 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
   const View& view = session.view;
   const bool is_map = plot == Plot::heat_map;
-  if (is_map && view.picture == PictureKind::scores) {
+  if (is_map && shows_pairs(view, e)) {
+    const ScoreQuestion question = figure_scores(session);
+    if (!known.pairs || !(known.pairs->question == question))
+      known.pairs = std::make_shared<const GradientWindow>(gradient_window(question, options));
+  } else if (is_map && view.picture == PictureKind::scores) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.scores || !(known.scores->question == question))
       known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
@@ -269,7 +281,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   const bool counts = is_map && view.picture == PictureKind::rescales && shows_counts(view.rescale_show);
   if (counts && (!known.clipping || !same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
-  if (is_map && heat_panel_count(view) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
+  if (is_map && heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, view.slip, options);
   if (needs_followed(plot, e) && !is_of_gradients(plot, session) &&
       (!known.followed || known.followed->answer->experiment != followed_beside(e)))
@@ -294,7 +306,7 @@ Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   if (plot == Plot::sweep) return sweep_plot(session, data.sweep);
   if (is_of_training(plot)) return train_plot(plot, session, data.train);
   Figure f = figure_of(plot, session);
-  const int expected = plot == Plot::heat_map ? heat_panel_count(session.view) : 1;
+  const int expected = plot == Plot::heat_map ? heat_panel_count(session) : 1;
   const double page = f.columns == 1 ? one_column_mm : two_columns_mm;
   f.aspect = expected == 1 && f.columns == 2 ? flat_aspect : usual_aspect;
   const double width = page / (f.columns == 2 ? expected : 1);

@@ -17,6 +17,7 @@
 namespace attoscope {
 
 struct FollowedRow;
+struct GradientWindow;
 struct Result;
 
 /// The answers that plots are made of; null: not known.
@@ -28,6 +29,7 @@ struct PlotData {
   std::shared_ptr<const SweepTable> sweep;
   TrainView train{};
   std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it
+  std::shared_ptr<const GradientWindow> pairs{};  ///< P, dP and dS of the backward pass, where the view shows one
   std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
   std::shared_ptr<const GradientTrace> gradient_trace{};
   std::shared_ptr<const GradAttribution> gradient_why{};

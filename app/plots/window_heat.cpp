@@ -76,20 +76,35 @@ FigurePanel panel_of(FigureHeat heat, const std::string& x, const std::string& t
   return panel;
 }
 
-std::vector<FigurePanel> output_panels(const View& view, const PlotData& data, const PanelPrint& print) {
+/// The picture pooled, without the keys that no row sees where it is a window.
+FigureHeat heat_of_tensor(HeatState& heat, const CellRect& rect, const PanelPrint& print, const Colouring& how) {
+  FigureHeat h = heat_of(heat, rect, print, how);
+  if (!heat.window) return h;
+  hide_unseen(heat, heat.result->experiment.problem, 1, false);
+  h.values = heat.image.pixels;
+  return h;
+}
+
+std::vector<FigurePanel> field_panels(const Session& session, const PlotData& data, const PanelPrint& print) {
   UiState state;
-  refresh_values(state.heat, data.result, view.field);
+  View view = session.view;
+  const ShownTensor shown = shown_in(session, data);
+  refresh_values(state.heat, shown, view.field);
   if (state.heat.values.empty()) throw std::invalid_argument("The answer has no elements to draw.");
-  const CellRect rect = seen(view.zoom, state.heat.n, state.heat.cols);
+  const CellRect rect = seen(picture_settings(view).zoom, state.heat.n, state.heat.across);
   const MethodNames names = method_names(data.result->experiment);
-  const bool two = heat_panel_count(view) > 1;
+  const bool two = heat_panel_count(session) > 1;
   const bool of_slip = two && view.second_slip && data.slip_output;
-  if (two) refresh_values(state.second, of_slip ? data.slip_output : data.result, view.second_field);
+  ShownTensor beside = shown;
+  if (of_slip) beside.result = data.slip_output;
+  if (two) refresh_values(state.second, beside, view.second_field);
   const double range = colour_range(state, view);
   const auto panel = [&](HeatState& heat, double own_range) {
     const Colouring how = colouring(text(heat.field).is_signed, own_range, view);
-    FigurePanel p = panel_of(heat_of(heat, rect, print, how), "head dimension");
-    p.heat->label = field_title(heat.field, heat.result == data.slip_output ? names_with_slip(data.result->experiment) : names);
+    FigurePanel p = panel_of(heat_of_tensor(heat, rect, print, how), heat.window ? "key" : "head dimension");
+    if (heat.keys_down) p.y.label = "key";
+    p.heat->label = of_tensor(
+        heat, field_title(heat.field, heat.result == data.slip_output ? names_with_slip(data.result->experiment) : names));
     return p;
   };
   std::vector<FigurePanel> panels{panel(state.heat, range)};
@@ -129,7 +144,7 @@ std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, co
   ScoreState& m = state.scores;
   refresh_scores(m, data.scores, view.score_show);
   const Problem& p = data.scores->question.experiment.problem;
-  FigureHeat heat = heat_of(m, seen(view.score_look.zoom, p.n, p.n), print,
+  FigureHeat heat = heat_of(m, seen(view.score_look.zoom, p.n, key_count(p)), print,
                             colouring(view.score_show != ScoreShow::P, colour_range(state, view), view));
   hide_unseen(m, p, 1, false);
   heat.values = m.image.pixels;
@@ -139,8 +154,17 @@ std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, co
 
 }  // namespace
 
-int heat_panel_count(const View& view) {
-  return view.picture == PictureKind::output && view.comparison != Comparison::none ? 2 : 1;
+ShownTensor shown_in(const Session& session, const PlotData& data) {
+  SeenTensor seen;
+  SeenPairs pairs;
+  if (shows_pairs(session.view, session.experiment)) return shown_pairs(pairs, data.pairs, session.view.pair_show);
+  return shown_answer(seen, data.result, session.view);
+}
+
+int heat_panel_count(const Session& session) {
+  const View& view = session.view;
+  const bool fields = view.picture == PictureKind::output || shows_pairs(view, session.experiment);
+  return fields && view.comparison != Comparison::none ? 2 : 1;
 }
 
 std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& data, const PanelPrint& print) {
@@ -148,12 +172,13 @@ std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& dat
     case PictureKind::rescales:
       return rescale_panels(session.view, data, print);
     case PictureKind::scores:
+      if (shows_pairs(session.view, session.experiment)) break;
       return score_panels(session.view, data, print);
     case PictureKind::output:
     case PictureKind::heads:  // of the one head that is open
       break;
   }
-  return output_panels(session.view, data, print);
+  return field_panels(session, data, print);
 }
 
 }  // namespace attoscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/plots/window_figures.h"
+#include "ui/frame/ui_state.h"
 
 namespace attoscope {
 
@@ -12,7 +13,9 @@ struct PanelPrint {
 
 /// Output, rescale map or scores, as the view says; two fields beside each other where two are compared.
 std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& data, const PanelPrint& print);
+/// The tensor, or the pairs of a window, in the heat map of the view.
+ShownTensor shown_in(const Session& session, const PlotData& data);
 /// The number of panels.
-int heat_panel_count(const View& view);
+int heat_panel_count(const Session& session);
 
 }  // namespace attoscope

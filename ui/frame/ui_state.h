@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/deviation/fields.h"
+#include "kernels/experiment/answer_tensor.h"
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/figure_panel.h"
@@ -19,6 +21,7 @@
 
 namespace attoscope {
 
+struct GradientWindow;
 struct Result;
 
 /// A matrix shown as a picture, and its axes.
@@ -38,11 +41,34 @@ struct CellPicture {
   int earlier_traced_row = 0, earlier_scrubbed_tile = -1;  ///< before the last click, restored by a double click
 };
 
-/// One field of one result, and its picture.
-struct HeatState : CellPicture {
-  std::shared_ptr<const Result> result;
+/// Golden, a and b on show: a tensor of an answer, or P, dP or dS of a window of a backward pass's rows and keys.
+struct ShownTensor {
+  std::shared_ptr<const Result> result;          ///< they are its golden, a and b (see `seen_as`)
+  std::string_view name = "O";                   ///< one of `answer_tensor_names` or `pair_tensor_names`
+  bool keys_down = false;                        ///< its rows are keys
+  std::shared_ptr<const GradientWindow> window;  ///< source of the rows and keys; null: a whole tensor
+  bool is_output() const { return name == "O"; }
+};
+
+/// A tensor and the answer that it was made of, kept while both stay.
+struct SeenTensor {
+  std::shared_ptr<const Result> answer;
+  AnswerTensor tensor = AnswerTensor::O;
+  ShownTensor shown;
+};
+
+/// One of the pairs' values and the window that it was made of, kept while both stay.
+struct SeenPairs {
+  PairShow pair = PairShow::none;
+  ShownTensor shown;
+};
+
+/// One field of a tensor, and its picture.
+struct HeatState : CellPicture, ShownTensor {
   Field field = Field::a_error;
   int earlier_cell_row = -1, earlier_cell_col = -1;  ///< before the last click, restored by a double click
+  int earlier_traced_key = -1;
+  bool earlier_follows_key = false;
 };
 
 /// Content of the middle panel; a held colour range applies while it stays equal.
@@ -53,6 +79,8 @@ struct PictureShown {
   bool second_slip = false;
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
+  PairShow pair_show = PairShow::none;
+  AnswerTensor tensor = AnswerTensor::O;
 
   friend bool operator==(const PictureShown&, const PictureShown&) = default;
 };
@@ -272,6 +300,8 @@ struct GradientStrip;
 struct KernelRows;
 
 struct UiState {
+  SeenTensor seen;
+  SeenPairs pairs;
   HeatState heat, second;  ///< second: field that the comparison shows
   FollowedRanges ranges;
   RescaleState rescale_map;

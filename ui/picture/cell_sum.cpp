@@ -148,7 +148,9 @@ bool has_cell_sum(const View& view) { return view.picture == PictureKind::output
 void draw_cell_sum(const Frame& frame) {
   View& view = frame.session.view;
   const Problem& p = frame.session.experiment.problem;
-  if (!view.show_sum || !has_cell_sum(view) || view.cell_row >= p.n || view.cell_col >= value_columns(p)) return;
+  if (!view.show_sum || !has_cell_sum(view) || !frame.state.heat.is_output() || view.cell_row >= p.n ||
+      view.cell_col >= value_columns(p))
+    return;
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   const float width = std::min(px(760), screen->Size.x - px(40));
   ImGui::SetNextWindowPos({std::floor((screen->Size.x - width) / 2), px(84)}, ImGuiCond_Appearing);

@@ -11,6 +11,7 @@
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
+#include "kernels/questions/gradient_window.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
@@ -49,7 +50,7 @@ void scale_axis(double& low, double& high, double about, double factor, double l
 }
 
 PictureShown shown_of(const View& v) {
-  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show};
+  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show, v.pair_show, v.tensor};
 }
 
 bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
@@ -83,9 +84,104 @@ CellRect stored(const CellRect& rect, int rows, int cols) {
   return whole ? CellRect{} : rect;
 }
 
+AnswerTensor shown_tensor(const View& view, const Result& result) { return result.backward ? view.tensor : AnswerTensor::O; }
+
+const ShownTensor& shown_answer(SeenTensor& seen, const std::shared_ptr<const Result>& answer, const View& view) {
+  const AnswerTensor tensor = answer ? shown_tensor(view, *answer) : AnswerTensor::O;
+  if (seen.answer == answer && seen.tensor == tensor) return seen.shown;
+  seen = {answer, tensor, {answer ? seen_as(answer, tensor) : nullptr, name(tensor), has_keys_as_rows(tensor), nullptr}};
+  return seen.shown;
+}
+
+void choose_tensor(View& view, AnswerTensor tensor) {
+  if (has_keys_as_rows(view.tensor) != has_keys_as_rows(tensor)) {
+    view.zoom = {};
+    view.cell_row = view.cell_col = -1;
+  }
+  view.tensor = tensor;
+}
+
+bool shows_pairs(const View& view, const Experiment& e) {
+  return view.picture == PictureKind::scores && view.pair_show != PairShow::none && e.backward.on;
+}
+
+namespace {
+
+/// A window's values as if they were an answer's output.
+std::shared_ptr<const Result> answer_of(const GradientWindow& window, PairTensor pair) {
+  const ScoreQuestion& q = window.question;
+  const PairValues& values = window[pair];
+  auto result = std::make_shared<Result>();
+  result->experiment = q.experiment;
+  for (int i = 0; i < q.rows; ++i) result->rows.push_back(q.first_row + i);
+  result->golden = std::make_shared<const Matrix>(Matrix{q.rows, q.keys, values.golden});
+  result->a = {q.rows, q.keys, values.a};
+  result->b = {q.rows, q.keys, values.b};
+  double squares = 0, count = 0;
+  for (const double x : values.golden)
+    if (std::isfinite(x)) squares += x * x, ++count;
+  result->golden_rms = count > 0 ? std::sqrt(squares / count) : 0;
+  return result;
+}
+
+}  // namespace
+
+const ShownTensor& shown_pairs(SeenPairs& seen, const std::shared_ptr<const GradientWindow>& window, PairShow pair) {
+  if (seen.shown.window == window && seen.pair == pair) return seen.shown;
+  const auto of = static_cast<PairTensor>(static_cast<int>(pair) - 1);
+  seen = {pair, {window ? answer_of(*window, of) : nullptr, pair_tensor_names[static_cast<std::size_t>(of)], false, window}};
+  return seen.shown;
+}
+
+std::string of_tensor(const ShownTensor& shown, const std::string& title) {
+  return shown.is_output() ? title : std::string(shown.name) + " of " + title;
+}
+
+std::string about_tensor(const ShownTensor& shown, const std::string& text, std::string_view between) {
+  return shown.is_output() ? text : fmt::format("{}{}{}", shown.name, between, text);
+}
+
+std::string field_words(const ShownTensor& shown, Field field) {
+  if (shown.is_output() || (field != Field::golden && field != Field::a && field != Field::b))
+    return std::string(text(field).what);
+  if (field == Field::golden) return fmt::format("{} in higher precision on the same rounded inputs", shown.name);
+  return fmt::format("{} of method {}", shown.name, field == Field::a ? "a" : "b");
+}
+
+std::string cell_words(const ShownTensor& shown, int row, int col) {
+  return about_tensor(shown,
+                      fmt::format("{} {}, {} {}", shown.keys_down ? "key" : "row", row, shown.window ? "key" : "dim", col));
+}
+
+int traced_key(const View& view, const Problem& p) {
+  const int keys = key_count(p), own = traced_row(p) + diagonal(p);
+  const auto is_key = [&](int key) { return key >= 0 && key < keys; };
+  return is_key(view.traced_key) ? view.traced_key : is_key(own) ? own : 0;
+}
+
+namespace {
+
+/// Places a window on the axes of rows and keys; a key that its row does not see is 0 in the picture, and later hidden.
+void place_window(HeatState& state, const GradientWindow& window) {
+  const ScoreQuestion& q = window.question;
+  const Problem& p = q.experiment.problem;
+  state.across = key_count(p);
+  state.first_row = q.first_row;
+  state.first_col = q.first_key;
+  state.per_row = 1;
+  clear_unseen(state.values, q);
+}
+
+}  // namespace
+
 bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field) {
-  if (state.result == result && state.field == field) return false;
-  state.result = result;
+  return refresh_values(state, ShownTensor{.result = result}, field);
+}
+
+bool refresh_values(HeatState& state, const ShownTensor& shown, Field field) {
+  if (state.result == shown.result && state.field == field) return false;
+  const std::shared_ptr<const Result>& result = shown.result;
+  static_cast<ShownTensor&>(state) = shown;
   state.field = state.source_field = field;
   state.on_device = result && !is_extra(field) ? result->on_device : nullptr;  // GPUs hold no extra fields
   state.values = result ? field_values(*result, field) : std::vector<float>{};
@@ -93,6 +189,8 @@ bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& resul
   state.cols = state.across = result ? result->a.cols : 0;
   state.n = result ? result->experiment.problem.n : 0;
   state.per_row = state.n > 0 ? static_cast<double>(state.rows) / state.n : 1;
+  state.first_row = state.first_col = 0;
+  if (shown.window) place_window(state, *shown.window);
   measure(state);
   return true;
 }
@@ -186,7 +284,8 @@ const CellPicture& shown_picture(const UiState& state, const View& view) {
     case PictureKind::rescales:
       return state.rescale_map;
     case PictureKind::scores:
-      return state.scores;
+      if (!state.heat.window) return state.scores;
+      break;
     case PictureKind::output:
     case PictureKind::heads:
       break;
@@ -221,8 +320,9 @@ bool same_unit(Field x, Field y) {
 
 double largest_shown(const UiState& state, const View& view) {
   float largest = shown_picture(state, view).largest;
-  const bool compares = view.picture == PictureKind::output && view.comparison != Comparison::none;
-  if (compares && same_unit(view.field, view.second_field)) largest = std::max(largest, state.second.largest);
+  const bool fields = view.picture == PictureKind::output || (view.picture == PictureKind::scores && state.heat.window);
+  if (fields && view.comparison != Comparison::none && same_unit(view.field, view.second_field))
+    largest = std::max(largest, state.second.largest);
   return static_cast<double>(largest);
 }
 

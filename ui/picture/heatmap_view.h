@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "imgui.h"
@@ -31,7 +32,31 @@ CellRect panned(const CellRect& rect, double by_rows, double by_cols, int rows, 
 /// `rect` as stored in the view: all zero for the whole matrix.
 CellRect stored(const CellRect& rect, int rows, int cols);
 
+/// The tensor on show of an answer: the view's where it has a backward pass, else O.
+AnswerTensor shown_tensor(const View& view, const Result& result);
+/// The same, with its numbers; without any while there is no answer. `seen` keeps them.
+const ShownTensor& shown_answer(SeenTensor& seen, const std::shared_ptr<const Result>& answer, const View& view);
+/// Shows another tensor; where its rows are queries instead of keys, or the other way round, all of it and no pinned cell.
+void choose_tensor(View& view, AnswerTensor tensor);
+/// True if the picture shows P, dP or dS of the backward pass.
+bool shows_pairs(const View& view, const Experiment& experiment);
+/// The pairs of a window that the view shows; without numbers while it is null. `seen` keeps them.
+const ShownTensor& shown_pairs(SeenPairs& seen, const std::shared_ptr<const GradientWindow>& window, PairShow pair);
+
+/// "dK of flash - golden"; of O the title alone.
+std::string of_tensor(const ShownTensor& shown, const std::string& title);
+/// "dK: signed error"; of O the text alone.
+std::string about_tensor(const ShownTensor& shown, const std::string& text, std::string_view between = ": ");
+/// A field in a sentence, of the tensor on show.
+std::string field_words(const ShownTensor& shown, Field field);
+/// "row 3, dim 7", "dK: key 3, dim 7", "dS: row 3, key 7".
+std::string cell_words(const ShownTensor& shown, int row, int col);
+
+/// The key whose dK and dV are followed: the view's, else the traced row's own, or key 0 where there is none.
+int traced_key(const View& view, const Problem& problem);
+
 /// Updates the values of the field; true if they changed.
+bool refresh_values(HeatState& state, const ShownTensor& shown, Field field);
 bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field);
 /// Updates maxima of rows and of all, NaN and infinity flags, and invalidates the image.
 void measure(CellPicture& picture);
@@ -84,6 +109,9 @@ ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect,
 
 /// True if the window covers `rect`.
 bool holds(const ScoreQuestion& window, const CellRect& rect);
+
+/// Makes the values of a window 0 where the row does not see the key.
+void clear_unseen(std::vector<float>& values, const ScoreQuestion& question);
 
 /// Updates the values.
 void refresh_scores(ScoreState& state, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show);

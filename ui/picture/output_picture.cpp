@@ -1,4 +1,4 @@
-// The output as a picture: one field, or two compared.
+// The output, a gradient, or P, dP and dS of a window as a picture: one field, or two compared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/experiment/rules.h"
+#include "kernels/questions/gradient_window.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/pixel_image.h"
@@ -81,32 +82,61 @@ std::vector<Pane> panes(const Output& o) {
   return {{"picture", second ? &o.all.second : &o.all.heat, o.whole, how[second ? 1 : 0]}};
 }
 
+/// Column of a cell on its axis.
+int column_of(const HeatState& state, const Cell& cell) { return static_cast<int>(state.first_col) + cell.col; }
+
 // --- clicks -----------------------------------------------------------------------------------------------------------
 
-/// Pins a clicked cell and traces its row; unpins it if it was pinned.
-void pin(Session& session, const Cell& cell, HeatState& state) {
+/// Traces the query, the key or both of a clicked cell.
+void trace_cell(Session& session, const Cell& cell, const HeatState& state) {
   const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
   View& view = session.view;
-  state.earlier_cell_row = view.cell_row;
-  state.earlier_cell_col = view.cell_col;
-  state.earlier_traced_row = session.experiment.problem.traced_row;
+  if (state.keys_down)
+    view.traced_key = row;
+  else
+    session.experiment.problem.traced_row = row;
+  if (state.window)
+    view.traced_key = column_of(state, cell);
+  else
+    view.follows_key = state.keys_down;
+}
+
+/// Pins a clicked cell of a tensor; unpins it if it was pinned.
+void pin(View& view, const Cell& cell, const HeatState& state) {
+  const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
   const bool again = view.cell_row == row && view.cell_col == cell.col;
   view.cell_row = again ? -1 : row;
   view.cell_col = again ? -1 : cell.col;
-  session.experiment.problem.traced_row = row;
 }
 
-/// Undoes `pin` of the first click of a double click.
-void unpin(Session& session, const HeatState& state) {
+/// Handles a click on a cell.
+void click_cell(Session& session, const Cell& cell, HeatState& state) {
+  const View& view = session.view;
+  state.earlier_cell_row = view.cell_row;
+  state.earlier_cell_col = view.cell_col;
+  state.earlier_traced_row = session.experiment.problem.traced_row;
+  state.earlier_traced_key = view.traced_key;
+  state.earlier_follows_key = view.follows_key;
+  if (!state.window) pin(session.view, cell, state);
+  trace_cell(session, cell, state);
+}
+
+/// Undoes the first click of a double click.
+void unclick_cell(Session& session, const HeatState& state) {
   session.view.cell_row = state.earlier_cell_row;
   session.view.cell_col = state.earlier_cell_col;
+  session.view.traced_key = state.earlier_traced_key;
+  session.view.follows_key = state.earlier_follows_key;
   session.experiment.problem.traced_row = state.earlier_traced_row;
 }
 
 // --- the pictures -----------------------------------------------------------------------------------------------------
 
+/// The cell under a point; row -1 outside a window.
 Cell cell_at(const HeatState& state, const Point& at) {
-  return {matrix_row_at(state, at.row), std::clamp(static_cast<int>(at.col), 0, state.cols - 1)};
+  const double row = at.row - state.first_row, col = at.col - state.first_col;
+  if (state.window && (row < 0 || row >= state.rows || col < 0 || col >= state.cols)) return {};
+  return {matrix_row_at(state, at.row), matrix_col_at(state, at.col)};
 }
 
 /// Handles the mouse on each pane: moves the view, pins clicked cells. Returns the cell under the mouse, row -1: none.
@@ -114,14 +144,14 @@ Cell touched(Output& o) {
   Cell under;
   for (const Pane& pane : o.panes) {
     HeatState& state = o.all.heat;
-    const CellRect moved = navigated(pane.label, pane.p, o.rect, state.n, state.cols);
-    if (!(moved == o.rect)) o.session.view.zoom = stored(o.rect = moved, state.n, state.cols);
+    const CellRect moved = navigated(pane.label, pane.p, o.rect, state.n, state.across);
+    if (!(moved == o.rect)) picture_settings(o.session.view).zoom = stored(o.rect = moved, state.n, state.across);
     const auto at = hovered(pane.p, o.rect);
     if (!at) continue;
     under = cell_at(state, *at);
-    const int count = clicks();
-    if (count == 2) unpin(o.session, state);
-    if (count == 1) pin(o.session, under, state);
+    const int count = under.row < 0 ? 0 : clicks();
+    if (count == 2) unclick_cell(o.session, state);
+    if (count == 1) click_cell(o.session, under, state);
   }
   return under;
 }
@@ -140,7 +170,7 @@ void move_divider(Output& o) {
 }
 
 void paint(const Output& o, HeatState& state, const Places& p, const Colouring& how) {
-  refresh_pixels(state, p, o.rect);
+  if (refresh_pixels(state, p, o.rect) && state.window) hide_unseen(state, state.result->experiment.problem, 1, false);
   if (o.input.paint) o.input.paint(ImGui::GetWindowDrawList(), p.min, p.max, state.image, how);
 }
 
@@ -169,7 +199,7 @@ void draw_divider(const Output& o) {
 std::string second_words(const Output& o) {
   const Experiment& e = o.all.heat.result->experiment;
   const Field field = o.session.view.second_field;
-  if (!compares_with_slip(o.session.view, o.input)) return field_title(field, method_names(e));
+  if (!compares_with_slip(o.session.view, o.input)) return of_tensor(o.all.heat, field_title(field, method_names(e)));
   if (!slip_answer(o.session.view, o.input)) return "what the slip gives is being computed";
   return field_title(field, names_with_slip(e)) + ": " + compared_slip(o.session.view, o.input)->text;
 }
@@ -189,35 +219,65 @@ void draw_tags(const Output& o) {
     draw_tag({align > 0 ? p.max.x : p.min.x, p.min.y}, align, fitted(Face::small, words, room - px(28)), colour);
   };
   if (!second)
-    tag(o.panes[0].p, 0, field_title(view.field, method_names(o.all.heat.result->experiment)), field_colour(view.field));
+    tag(o.panes[0].p, 0, of_tensor(o.all.heat, field_title(view.field, method_names(o.all.heat.result->experiment))),
+        field_colour(view.field));
   if (second || beside || view.comparison == Comparison::swipe)
     tag(o.panes.back().p, beside ? 0.0f : 1.0f, second_words(o), second_colour(o));
 }
 
+/// Lines where new tiles of a's forward or backward pass begin.
+void draw_tiles(const HeatState& heat, const Places& p, const CellRect& rect) {
+  const Experiment& e = heat.result->experiment;
+  const GradMethod& gradient = e.backward.a;
+  const int queries = heat.is_output() ? tile_rows(e.a, e.problem.n) : gradient.block_q;
+  draw_row_lines(p, rect, std::min(heat.n, heat.keys_down ? gradient.block_k : queries));
+  if (heat.window) draw_col_lines(p, rect, std::min(heat.across, gradient.block_k), 0);
+}
+
+/// The traced query, or the traced key where the rows are keys.
+int marked_row(const Output& o) {
+  const HeatState& heat = o.all.heat;
+  if (heat.keys_down) return traced_key(o.session.view, o.session.experiment.problem);
+  return heat.window ? traced_row(o.session.experiment.problem) : heat.result->trace.row;
+}
+
+/// True if the picture shows another experiment than the session's.
+bool is_outdated(const Output& o) {
+  const HeatState& heat = o.all.heat;
+  return is_stale(o.input) || (heat.window && !(heat.result->experiment == scored(o.session.experiment)));
+}
+
 void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
-  const Result& result = *o.all.heat.result;
   paint(o, *pane.state, pane.p, pane.how);
   if (o.session.view.comparison == Comparison::swipe) paint_beyond_divider(o);
-  if (o.session.view.show_tiles) draw_row_lines(pane.p, o.rect, tile_rows(result.experiment.a, result.experiment.problem.n));
+  if (o.session.view.show_tiles) draw_tiles(o.all.heat, pane.p, o.rect);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_stale(o.input)) list->AddRectFilled(pane.p.min, pane.p.max, faded(colours().panel, 0.35f));
+  if (is_outdated(o)) list->AddRectFilled(pane.p.min, pane.p.max, faded(colours().panel, 0.35f));
   if (under.row >= 0) {
     const RowSpan rows = row_span(o.all.heat, under.row);
-    draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, under.col + 0.5});
+    draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, o.all.heat.first_col + under.col + 0.5});
   }
   list->AddRect({pane.p.min.x - 1, pane.p.min.y - 1}, {pane.p.max.x + 1, pane.p.max.y + 1}, colours().line);
   draw_col_axis(pane.p, o.rect);
   const bool first = &pane == &o.panes.front(), last = &pane == &o.panes.back();
-  draw_traced(pane.p, o.rect, result.trace.row, first && last ? Sides::both : (first ? Sides::left : Sides::right));
+  draw_traced(pane.p, o.rect, marked_row(o), first && last ? Sides::both : (first ? Sides::left : Sides::right));
 }
 
 // --- curves, marks, read-outs -----------------------------------------------------------------------------------------
 
-/// Cell whose row and column are drawn: under the mouse, pinned, or the worst of a.
+/// The traced query and key, or what of the window is nearest to them.
+Cell traced_cell(const Output& o) {
+  const Problem& p = o.session.experiment.problem;
+  const HeatState& heat = o.all.heat;
+  return {matrix_row_at(heat, traced_row(p)), matrix_col_at(heat, traced_key(o.session.view, p))};
+}
+
+/// Cell whose row and column are drawn: under the mouse, pinned or traced, or the worst of a.
 Cell profiled(const Output& o, const Cell& under) {
   if (under.row >= 0) return under;
   const Result& r = *o.all.heat.result;
   const View& view = o.session.view;
+  if (o.all.heat.window) return traced_cell(o);
   const int row = view.cell_row < 0 ? -1 : matrix_row(r, view.cell_row);
   if (row >= 0 && view.cell_col >= 0 && view.cell_col < r.a.cols) return {row, view.cell_col};
   return {std::clamp(r.a_error.worst_row, 0, r.a.rows - 1), std::clamp(r.a_error.worst_col, 0, r.a.cols - 1)};
@@ -229,8 +289,9 @@ void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
   const Experiment& e = heat.result->experiment;
   const bool beside = o.panes.size() > 1;
-  const std::string row = fmt::format("row {}", heat.result->rows[static_cast<std::size_t>(cell.row)]),
-                    col = fmt::format("dim {}", cell.col);
+  const std::string row = fmt::format("{} {}", heat.keys_down ? "key" : "row",
+                                      heat.result->rows[static_cast<std::size_t>(cell.row)]),
+                    col = fmt::format("{} {}", heat.window ? "key" : "dim", column_of(heat, cell));
   for (std::size_t i = 0; i < o.panes.size(); ++i) {
     const HeatState& shown = i == 0 ? heat : o.all.second;
     ProfileState& curves = i == 0 ? o.all.profiles : o.all.second_profiles;
@@ -321,11 +382,28 @@ void await_cell(const Output& o) {
   const HeatState& state = o.all.heat;
   const int row = view.cell_row, col = view.cell_col;
   if (row < 0 || row >= state.n || col < 0 || col >= state.cols || row + 1 <= o.rect.row0 || row >= o.rect.row1) return;
-  const std::array lines{
-      NoteLine{colours().secondary, fmt::format("row {}, dim {}: ", row, col) +
-                                        (is_first_answer(*state.result) ? "on its way" : "not among the computed rows")}};
+  const std::string why = is_first_answer(*state.result) ? "on its way"
+                          : state.keys_down              ? "not among the computed keys"
+                                                         : "not among the computed rows";
+  const std::array lines{NoteLine{colours().secondary, cell_words(state, row, col) + ": " + why}};
   for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, {static_cast<double>(row), row + 1.0}, col, col + 1);
   draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines);
+}
+
+/// True if the cell is of a key that its row does not see.
+bool is_masked(const HeatState& state, const Cell& cell) {
+  if (!state.window) return false;
+  const Keys seen = visible_keys(state.result->experiment.problem, state.result->rows[static_cast<std::size_t>(cell.row)]);
+  const int key = column_of(state, cell);
+  return key < seen.first || key >= seen.end;
+}
+
+void draw_masked(const Output& o, const Cell& cell) {
+  const HeatState& state = o.all.heat;
+  const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
+  const std::array lines{NoteLine{colours().secondary, cell_words(state, row, column_of(state, cell))},
+                         NoteLine{colours().faint, "masked: the row does not see the key"}};
+  draw_note(o.whole.box(), ImGui::GetIO().MousePos, lines);
 }
 
 /// Mark and read-out of the cell under the mouse, or of the pinned one.
@@ -333,16 +411,26 @@ void read_cell(const Output& o, const Cell& under) {
   const HeatState& state = o.all.heat;
   const View& view = o.session.view;
   const bool pinned = under.row < 0;
+  if (pinned && state.window) return;
   const Cell cell = pinned && view.cell_row >= 0 && view.cell_col >= 0 && view.cell_col < state.cols
                         ? Cell{matrix_row(*state.result, view.cell_row), view.cell_col}
                         : under;
   if (cell.row < 0) return await_cell(o);
   const double row = state.result->rows[static_cast<std::size_t>(cell.row)];
   const RowSpan rows = pinned ? RowSpan{row, row + 1} : row_span(state, cell.row);
-  for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, cell.col, cell.col + 1);
+  const double col = column_of(state, cell);
+  for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, col, col + 1);
+  if (is_masked(state, cell)) return draw_masked(o, cell);
   const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
-  draw_read_out(*state.result, cell, o.whole.box(),
-                {to_x(at.p, o.rect, cell.col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
+  draw_read_out(state, cell, o.whole.box(), {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
+}
+
+/// Names of the axes; of a tensor other than O its name and field.
+std::string axis_caption(const Output& o) {
+  const HeatState& heat = o.all.heat;
+  const std::string axes = heat.window ? "key" : heat.keys_down ? "head dimension, keys down" : "head dimension";
+  if (heat.is_output()) return axes;
+  return of_tensor(heat, field_title(heat.field, method_names(heat.result->experiment))) + ": " + axes;
 }
 
 /// A button beside a pinned cell that shows its sum, on the side opposite to the read-out.
@@ -350,7 +438,9 @@ void offer_sum(const Output& o) {
   View& view = o.session.view;
   const double row = view.cell_row + 0.5, col = view.cell_col + 0.5;
   const bool seen_here = row > o.rect.row0 && row < o.rect.row1 && col > o.rect.col0 && col < o.rect.col1;
-  if (!has_cell_sum(view) || !seen_here || view.cell_row >= o.all.heat.n || view.cell_col >= o.all.heat.cols) return;
+  if (!has_cell_sum(view) || !o.all.heat.is_output() || !seen_here || view.cell_row >= o.all.heat.n ||
+      view.cell_col >= o.all.heat.cols)
+    return;
   const Places& p = o.panes.front().p;
   const ImVec2 size{px(62), px(22)}, gap{px(10), px(8)};
   const ImVec2 at{to_x(p, o.rect, col), to_y(o.whole, o.rect, row)};
@@ -360,6 +450,15 @@ void offer_sum(const Output& o) {
   explain(
       "The sum of this cell's last product on tensor cores: every term of a block in binary, what is cut off, and what is "
       "carried into the next block.");
+}
+
+/// The part of the pairs that is not computed; "": none.
+std::string window_remark(const Output& o) {
+  const HeatState& heat = o.all.heat;
+  if (!heat.window || holds(heat.window->question, o.rect)) return "";
+  const ScoreQuestion& q = heat.window->question;
+  return fmt::format("only rows {} .. {}, keys {} .. {} are computed: click a row or zoom in for others", q.first_row,
+                     q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
 }
 
 /// "flash2 stores nothing with scales: 0 everywhere; " if the shown part of an error does not exist; else "".
@@ -372,7 +471,15 @@ std::string part_remark(const Result& r, Field field) {
                      storage ? "0 everywhere" : "the whole error is arithmetic");
 }
 
+/// Reason why there is nothing to draw.
+std::string why_nothing(const Frame& frame) {
+  if (!frame.input.answer.result && !frame.input.answer.computing) return "no answer yet";
+  if (!shows_pairs(frame.session.view, frame.session.experiment)) return "computing the first picture";
+  return fmt::format("computing {}", pair_show_names[static_cast<std::size_t>(frame.session.view.pair_show)]);
+}
+
 std::string remark(const Output& o) {
+  if (const std::string part = window_remark(o); !part.empty()) return part;
   const Pane& pane = o.panes.front();
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
   return part_remark(*o.all.heat.result, o.all.heat.field) +
@@ -381,21 +488,34 @@ std::string remark(const Output& o) {
 
 }  // namespace
 
+void draw_pairs(const Frame& frame, const Box& room) {
+  const Experiment& e = frame.session.experiment;
+  const View& view = frame.session.view;
+  const GradientWindow* const known = frame.input.side.gradient_window.get();
+  if (frame.input.answer.result && frame.input.answer.result->experiment == e) {
+    const ScoreQuestion question = score_question(e, seen(view.score_look.zoom, e.problem.n, key_count(e.problem)),
+                                                  traced_row(e.problem), known ? &known->question : nullptr);
+    if (known == nullptr || !(known->question == question)) frame.requests.side.gradient_window = question;
+  }
+  draw_output(frame, room);
+}
+
 void draw_output(const Frame& frame, const Box& room) {
   View& view = frame.session.view;
   const std::shared_ptr<const Result> slip = compares_with_slip(view, frame.input) ? slip_answer(view, frame.input) : nullptr;
   if (compares_with_slip(view, frame.input) && !slip)
     frame.requests.side.slip_output = SlipQuestion{nullptr, *compared_slip(view, frame.input)};
-  if (compares(view)) refresh_values(frame.state.second, slip ? slip : frame.state.heat.result, view.second_field);
+  ShownTensor beside = frame.state.heat;
+  if (slip) beside.result = slip;
+  if (compares(view)) refresh_values(frame.state.second, beside, view.second_field);
   Output o{frame.session, frame.input, frame.state};
   o.one_bar = !compares(view) ||
               (same_unit(view.field, view.second_field) && text(view.field).is_signed == text(view.second_field).is_signed);
   o.whole = places(room.min, room.max,
                    {.side = view.profiles ? 96.0f : 48.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = o.one_bar ? 1 : 2});
-  if (frame.state.heat.rows <= 0 || frame.state.heat.cols <= 0)
-    return draw_instead(o.whole, frame.input.answer.computing ? "computing the first picture" : "no answer yet");
+  if (frame.state.heat.rows <= 0 || frame.state.heat.cols <= 0) return draw_instead(o.whole, why_nothing(frame));
   if (const std::string why = why_no_field(o); !why.empty()) return draw_instead(o.whole, why);
-  o.rect = seen(view.zoom, frame.state.heat.n, frame.state.heat.cols);
+  o.rect = seen(picture_settings(view).zoom, frame.state.heat.n, frame.state.heat.across);
   o.panes = panes(o);
   const Cell under = touched(o);
   if (view.comparison == Comparison::swipe) move_divider(o);
@@ -406,7 +526,7 @@ void draw_output(const Frame& frame, const Box& room) {
   draw_tags(o);
   draw_curves(o, under);
   draw_bars(o);
-  draw_caption(o.whole, "head dimension", remark(o));
+  draw_caption(o.whole, axis_caption(o), remark(o));
   read_cell(o, under);
   offer_sum(o);
   frame.requests.animate |= view.comparison == Comparison::flicker;

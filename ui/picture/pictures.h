@@ -11,8 +11,10 @@
 
 namespace attoscope {
 
-/// A field of the output by rows and head dimension, alone or against a second one.
+/// A field of the tensor on show by rows and head dimension, alone or against a second one.
 void draw_output(const Frame& frame, const Box& room);
+/// The same for P, dP or dS of the backward pass by rows and keys; requests the visible window.
+void draw_pairs(const Frame& frame, const Box& room);
 /// Moves of a's m, or P outside its format, by rows and tiles.
 void draw_rescale_map(const Frame& frame, const Box& room);
 /// S, P or the error of P of a window of rows and keys.
@@ -37,7 +39,7 @@ struct Cell {
 };
 
 /// Draws the box near `at`, within `bounds`, never over the cell.
-void draw_read_out(const Result& result, const Cell& cell, const Box& bounds, ImVec2 at);
+void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at);
 
 /// True if the output is on show and has a pinned cell.
 bool has_cell_sum(const View& view);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -122,7 +123,8 @@ void draw_line(ImDrawList* list, const Line& line, const Columns& l, ImVec2 at, 
 
 }  // namespace
 
-void draw_read_out(const Result& r, const Cell& cell, const Box& bounds, ImVec2 at) {
+void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at) {
+  const Result& r = *shown.result;
   const MethodNames names = method_names(r.experiment);
   const Format& format = r.experiment.format;
   const Columns l = fitting(format, {bounds.max.x - bounds.min.x, bounds.max.y - bounds.min.y});
@@ -132,7 +134,8 @@ void draw_read_out(const Result& r, const Cell& cell, const Box& bounds, ImVec2 
   list->AddRect(from, {from.x + l.width, from.y + l.height}, colours().line, px(4));
   const float pad = std::floor(px(12)), step = l.line;
   float y = from.y + px(8);
-  const std::string place = fmt::format("row {}, dim {}", r.rows[static_cast<std::size_t>(cell.row)], cell.col);
+  const std::string place =
+      cell_words(shown, r.rows[static_cast<std::size_t>(cell.row)], static_cast<int>(shown.first_col) + cell.col);
   const float after = from.x + pad + draw_text(list, {from.x + pad, y}, Face::mono_small, colours().secondary, place);
   if (r.shares) {
     const double share = (*r.shares)(cell.row, cell.col);

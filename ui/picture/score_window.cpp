@@ -77,6 +77,15 @@ bool holds(const ScoreQuestion& window, const CellRect& rect) {
   return within(window, shown_range(rect.row0, rect.row1, p.n), shown_range(rect.col0, rect.col1, key_count(p)));
 }
 
+void clear_unseen(std::vector<float>& values, const ScoreQuestion& q) {
+  for (int row = 0; row < q.rows; ++row) {
+    const Keys keys = visible_keys(q.experiment.problem, q.first_row + row);
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row) * q.keys;
+    std::fill(begin, begin + std::clamp(keys.first - q.first_key, 0, q.keys), 0.0f);
+    std::fill(begin + std::clamp(keys.end - q.first_key, 0, q.keys), begin + q.keys, 0.0f);
+  }
+}
+
 void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show) {
   if (m.window == window && m.show == show) return;
   const int earlier_row = m.earlier_traced_row, earlier_tile = m.earlier_scrubbed_tile;
@@ -97,12 +106,7 @@ void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& win
   m.values = show == ScoreShow::S ? window->S : window->P;
   if (show == ScoreShow::P_error)
     for (std::size_t i = 0; i < m.values.size(); ++i) m.values[i] -= window->weight[i];
-  for (int row = 0; row < q.rows; ++row) {
-    const Keys keys = visible_keys(p, q.first_row + row);
-    const auto begin = m.values.begin() + static_cast<std::ptrdiff_t>(row) * q.keys;
-    std::fill(begin, begin + std::clamp(keys.first - q.first_key, 0, q.keys), 0.0f);
-    std::fill(begin + std::clamp(keys.end - q.first_key, 0, q.keys), begin + q.keys, 0.0f);
-  }
+  clear_unseen(m.values, q);
   measure(m);
 }
 

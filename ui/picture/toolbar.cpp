@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <span>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
@@ -45,7 +46,7 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
 
 /// Widths of the controls, and their distance, at UI scale 1.
 constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
-                curves_width = 72, whole_width = 46, apart = 5;
+                curves_width = 72, whole_width = 46, tensor_width = 54, score_width = 160, apart = 5;
 /// Widths of the field combos: the first fits "b − golden", the second, in a roomy toolbar, "three-pass − golden".
 constexpr float least_field_width = 124, field_width = 184, roomy = 1020;
 
@@ -85,10 +86,10 @@ bool is_offered(Field field, Field shown, const Result* result) {
 /// Parameters of a field combo.
 struct FieldChoice {
   const MethodNames& names;
-  MethodNames brief;     ///< short names, if those do not fit
-  const Result* result;  ///< null: not known yet
-  bool keys;             ///< each field has a key
-  float width;           ///< in pixels
+  MethodNames brief;  ///< short names, if those do not fit
+  const ShownTensor& shown;
+  bool keys;    ///< each field has a key
+  float width;  ///< in pixels
 };
 
 /// Title of the field, shortened to fit: "three-pass − golden", or "b − golden" beside b's chip.
@@ -108,19 +109,21 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
   if (open) {
     for (int i = 0; i < field_count; ++i) {
       const auto field = static_cast<Field>(i);
-      if (!is_offered(field, shown, from.result)) continue;
+      if (!is_offered(field, shown, from.shown.result.get())) continue;
       const ImVec2 line = ImGui::GetCursorScreenPos();
       ImGui::PushID(text(field).name.data());
       if (ImGui::Selectable(("     " + field_title(field, from.names)).c_str(), field == shown)) shown = field, chosen = true;
       ImGui::PopID();
-      explain(text(field).what, from.keys ? field_key(field) : std::string());
+      explain(field_words(from.shown, field), from.keys ? field_key(field) : std::string());
       draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field));
     }
     ImGui::EndCombo();
   } else {
-    explain(what + field_title(shown, from.names) + ", " + std::string(text(shown).what),
-            std::string("golden = softmax(scale Q K^T) V of the same rounded inputs, in fp64 or better") +
-                (from.keys ? "\nkeys 1 .. 9" : ""));
+    explain(
+        what + of_tensor(from.shown, field_title(shown, from.names)) + ", " + field_words(from.shown, shown),
+        (from.shown.is_output() ? std::string("golden = softmax(scale Q K^T) V of the same rounded inputs, in fp64 or better")
+                                : fmt::format("golden = {} of the same rounded inputs, in fp64 or better", from.shown.name)) +
+            (from.keys ? "\nkeys 1 .. 9" : ""));
   }
   draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown));
   return chosen;
@@ -136,23 +139,40 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const bool chosen = field_combo(
       "##second field",
       of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "What it is compared with: ",
-      view.second_field, {names, brief, from.result, false, from.width});
+      view.second_field, {names, brief, from.shown, false, from.width});
   if (chosen) view.second_slip = false;
 }
 
-/// One item of a list; tests find it by its name in session files.
-template <std::size_t count, class E>
-void choice_combo(const char* label, const std::array<Choice, count>& choices, const std::array<std::string_view, count>& names,
-                  float width, E& value) {
+/// One item of a list; tests find it by its name in session files. True if one was chosen.
+template <class E>
+bool choice_combo(const char* label, std::span<const Choice> choices, std::span<const std::string_view> names, float width,
+                  E& value) {
   const WithField f(Face::label);
   const Choice& now = choices[static_cast<std::size_t>(value)];
-  if (!begin_combo(label, std::string(now.label), px(width))) return explain(now.what);
-  for (std::size_t i = 0; i < count; ++i) {
+  if (!begin_combo(label, std::string(now.label), px(width))) {
+    explain(now.what);
+    return false;
+  }
+  bool chosen = false;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
     const std::string item = std::string(choices[i].label) + "###" + std::string(names[i]);
-    if (ImGui::Selectable(item.c_str(), i == static_cast<std::size_t>(value))) value = static_cast<E>(i);
+    if (ImGui::Selectable(item.c_str(), i == static_cast<std::size_t>(value))) value = static_cast<E>(i), chosen = true;
     explain(choices[i].what);
   }
   ImGui::EndCombo();
+  return chosen;
+}
+
+/// Tensor of the picture and of the statistics.
+void tensor_combo(View& view) {
+  static constexpr std::array<Choice, answer_tensor_names.size()> choices{
+      Choice{"O", "The output of the forward pass, by queries."},
+      Choice{"dO", "The gradient of O, which comes into the backward pass: golden, a and b take the same numbers."},
+      Choice{"dQ", "The gradient of Q, by queries. A click follows a query."},
+      Choice{"dK", "The gradient of K: its rows are keys. A click follows a key."},
+      Choice{"dV", "The gradient of V: its rows are keys. A click follows a key."}};
+  AnswerTensor tensor = view.tensor;
+  if (choice_combo("##tensor", choices, answer_tensor_names, tensor_width, tensor)) choose_tensor(view, tensor);
 }
 
 void comparison_combo(View& view) {
@@ -173,15 +193,27 @@ void rescale_combo(View& view) {
       Choice{"saturated",
              "The number of P of the row and tile that were beyond the largest number of P's format; counted on demand."},
       Choice{"underflowed", "The number of e > 0 of the row and tile that became P = 0 in P's format; counted on demand."}};
-  choice_combo("##rescale", choices, rescale_names, 160, view.rescale_show);
+  choice_combo("##rescale", choices, rescale_names, score_width, view.rescale_show);
 }
 
-void score_combo(View& view) {
-  static constexpr std::array<Choice, 3> choices{
+/// The forward pass's S and P, and with a backward pass its P, dP and dS.
+void score_combo(View& view, bool backward) {
+  static constexpr std::size_t forward = score_names.size();
+  static constexpr std::array<std::string_view, forward + 3> names{"S", "P", "P_error", "backward_P", "dP", "dS"};
+  static constexpr std::array<Choice, names.size()> choices{
       Choice{"S", "The scores S = scale * q.k as a rounds them, before the max is subtracted."},
       Choice{"P", "The factor of V in the end: a's rounded P times all later alphas, over its final row sum l."},
-      Choice{"P − true weight", "P of a minus the softmax weight exp(S - m) / l of the golden arithmetic."}};
-  choice_combo("##score", choices, score_names, 160, view.score_show);
+      Choice{"P − true weight", "P of a minus the softmax weight exp(S - m) / l of the golden arithmetic."},
+      Choice{"backward: P", "P that the backward pass makes again from S and L = m + ln l."},
+      Choice{"backward: dP", "dP_ij = sum over c of dO_ic V_jc, the gradient of the weights."},
+      Choice{"backward: dS", "dS = P (dP - delta), the gradient of the scores."}};
+  const bool pairs = backward && view.pair_show != PairShow::none;
+  std::size_t shown =
+      pairs ? forward - 1 + static_cast<std::size_t>(view.pair_show) : static_cast<std::size_t>(view.score_show);
+  if (!choice_combo("##score", std::span(choices).first(backward ? choices.size() : forward), names, score_width, shown))
+    return;
+  view.pair_show = shown < forward ? PairShow::none : static_cast<PairShow>(shown - forward + 1);
+  if (shown < forward) view.score_show = static_cast<ScoreShow>(shown);
 }
 
 void range_field(const UiState& state, View& view) {
@@ -217,7 +249,7 @@ void scale_button(View& view) {
 void tiles_toggle(View& view) {
   toggle("tiles", view.show_tiles, px(tiles_width));
   explain(
-      view.picture == PictureKind::output
+      view.picture == PictureKind::output && view.tensor == AnswerTensor::O
           ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the keys "
             "are summed away; they are the horizontal axis of the strip below. Key G."
           : "Lines where a new tile begins: block_q query rows down, block_k keys across. Key G.");
@@ -244,10 +276,18 @@ void profiles_toggle(View& view) {
 }
 
 /// Controls of the kind of picture: its field, and the second one of a comparison.
-void content_controls(View& view, const PanelInput& input, const FieldChoice& fields) {
+void content_controls(Session& session, const PanelInput& input, const FieldChoice& fields) {
+  View& view = session.view;
+  const bool backward = session.experiment.backward.on, scores = view.picture == PictureKind::scores;
+  if (view.picture == PictureKind::rescales || scores) {
+    flow(px(score_width));
+    scores ? score_combo(view, backward) : rescale_combo(view);
+    if (!shows_pairs(view, session.experiment)) return;
+  } else if (backward) {
+    flow(px(tensor_width));
+    tensor_combo(view);
+  }
   flow(fields.width);
-  if (view.picture == PictureKind::rescales) return rescale_combo(view);
-  if (view.picture == PictureKind::scores) return score_combo(view);
   field_combo("##field", "What the picture shows: ", view.field, fields);
   flow(px(comparison_width));
   comparison_combo(view);
@@ -290,7 +330,7 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   if (view.picture == PictureKind::heads) return;
   const MethodNames names = method_names(state.heat.result ? state.heat.result->experiment : session.experiment);
   const float field = px(ImGui::GetContentRegionAvail().x < px(roomy) ? least_field_width : field_width);
-  content_controls(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, field});
+  content_controls(session, input, {names, {"a", "b", "b"}, state.heat, true, field});
   if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
     flow(px(scale_width));
     scale_button(view);

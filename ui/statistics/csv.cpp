@@ -11,6 +11,7 @@
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/gradient_attribution.h"
 #include "kernels/questions/gradient_spread.h"
+#include "kernels/questions/gradient_window.h"
 #include "kernels/questions/invariance.h"
 #include "kernels/questions/same_bits.h"
 #include "ui/frame/loaded_output.h"
@@ -33,13 +34,25 @@ std::string field_csv(const View& view, const HeatState& heat) {
   const CellRect rect = seen(view.zoom, heat.n, heat.cols);
   const int col0 = std::clamp(static_cast<int>(std::floor(rect.col0)), 0, heat.cols);
   const int col1 = std::clamp(static_cast<int>(std::ceil(rect.col1)), col0, heat.cols);
-  CsvText csv(numbered("row", col0, col1 - col0));
+  CsvText csv(numbered(about_tensor(heat, heat.keys_down ? "key" : "row", " "), col0, col1 - col0));
   for (int i = 0; i < heat.rows; ++i) {
     const int row = heat.result->rows[static_cast<std::size_t>(i)];
     if (row + 1 <= rect.row0 || row >= rect.row1) continue;
     csv.add(row);
     for (int j = col0; j < col1; ++j)
       csv.add(heat.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(heat.cols) + static_cast<std::size_t>(j)]);
+    csv.end_line();
+  }
+  return csv.take();
+}
+
+/// A field of P, dP or dS, whose columns are keys; NaN where the row does not see the key.
+std::string pairs_csv(const HeatState& heat) {
+  const ScoreQuestion& q = heat.window->question;
+  CsvText csv(numbered(about_tensor(heat, "row", " "), q.first_key, q.keys));
+  for (int i = 0; i < q.rows; ++i) {
+    csv.add(q.first_row + i);
+    for (int j = 0; j < q.keys; ++j) csv.add(static_cast<float>(field_value(*heat.result, heat.field, i, j)));
     csv.end_line();
   }
   return csv.take();
@@ -73,8 +86,9 @@ std::string scores_csv(ScoreShow show, const ScoreWindow& w) {
   return csv.take();
 }
 
-std::string histogram_csv(const Result& r) {
-  CsvText csv("from_ulps,a,b");
+std::string histogram_csv(const ShownTensor& shown) {
+  const Result& r = *shown.result;
+  CsvText csv("from_ulps," + about_tensor(shown, "a", "_") + "," + about_tensor(shown, "b", "_"));
   for (std::size_t i = 0; i < r.a_error.ulps.counts.size(); ++i) {
     if (i == 0)
       csv.add("-inf");
@@ -93,10 +107,11 @@ std::vector<Field> scatter_fields(const Result& r) {
   return fields;
 }
 
-std::string scatter_csv(const Result& r) {
+std::string scatter_csv(const ShownTensor& shown) {
+  const Result& r = *shown.result;
   const std::vector<Field> fields = scatter_fields(r);
-  std::string head = "row,column";
-  for (const Field f : fields) head.append(",").append(text(f).name);
+  std::string head = shown.keys_down ? "key,column" : "row,column";
+  for (const Field f : fields) head.append(",").append(about_tensor(shown, std::string(text(f).name), "_"));
   CsvText csv(head);
   for (int i = 0; i < r.golden->rows; ++i)
     for (int j = 0; j < r.golden->cols; ++j) {
@@ -129,12 +144,17 @@ std::string picture_csv(const View& view, const PanelInput& input, const HeatSta
     case PictureKind::rescales:
       return input.answer.result ? rescales_csv(*input.answer.result) : std::string();
     case PictureKind::scores:
+      if (heat.window) return pairs_csv(heat);
       return input.side.scores ? scores_csv(view.score_show, *input.side.scores) : std::string();
     case PictureKind::output:
     case PictureKind::heads:
       break;
   }
   return field_csv(view, heat);
+}
+
+std::string detail_csv(const NumbersView& view, const PanelInput& input) {
+  return detail_csv(view, input, {.result = input.answer.result});
 }
 
 std::string recurrence_csv(const Result& r) {
@@ -169,15 +189,15 @@ std::string gradients_csv(const GradientTrace& t, bool of_key) {
   return csv.take();
 }
 
-std::string detail_csv(const NumbersView& view, const PanelInput& input, AnswerTensor tensor) {
+std::string detail_csv(const NumbersView& view, const PanelInput& input, const ShownTensor& shown) {
   if (!input.answer.result) return {};
   switch (view.detail) {
     case Detail::scatter:
-      return scatter_csv(*input.answer.result);
+      return scatter_csv(shown);
     case Detail::why:
       if (const CallJudgement* const call = shown_verdict(input); call != nullptr && is_a_loaded(input))
         return suspects_csv(*call);
-      if (attributed_gradient(tensor, input.answer.result->experiment))
+      if (shown.keys_down || shown.name == name(AnswerTensor::dQ))
         return input.side.gradient_why ? csv_text(gradient_attribution_table(*input.side.gradient_why)) : std::string();
       return input.side.why ? csv_text(attribution_table(*input.side.why)) : std::string();
     case Detail::same_bits:
@@ -191,7 +211,7 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input, AnswerT
     case Detail::ulps:
       break;
   }
-  return histogram_csv(*input.answer.result);
+  return histogram_csv(shown);
 }
 
 }  // namespace attoscope

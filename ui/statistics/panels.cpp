@@ -10,6 +10,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
 #include "kernels/questions/attribution.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
@@ -118,7 +119,8 @@ FigurePanel roofline_panel(std::span<const TrafficOf> all, const DataSheet& mach
   return p;
 }
 
-void draw_histogram(const Result& r) {
+void draw_histogram(const ShownTensor& shown) {
+  const Result& r = *shown.result;
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float title = px(26), height = std::min(room.y - title - px(4), px(280));
   if (height < px(48)) return;
@@ -128,7 +130,8 @@ void draw_histogram(const Result& r) {
       "The frequency of each signed error, in ulps of the main format; the outermost bins hold all beyond 8 ulps. A curve that "
       "is not symmetric is a bias.",
       "(x - golden) / ulp(max(|golden|, RMS/100))");
-  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Signed error in " + name(r.experiment.format) + " ulps");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours().text,
+            about_tensor(shown, "Signed error in " + name(r.experiment.format) + " ulps"));
   draw_text({at.x + room.x, at.y + px(8)}, Face::small, colours().faint, "share, log", 1);
   static constexpr double x_ticks[] = {-8, -4, 0, 4, 8}, y_ticks[] = {1e-6, 1e-4, 1e-2, 1};
   static constexpr const char* y_labels[] = {"1e-6", "1e-4", "1 %", "1"};

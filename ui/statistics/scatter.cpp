@@ -11,6 +11,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
 #include "ui/frame/frame.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
@@ -251,8 +252,9 @@ void draw_line(ImDrawList* list, const Series& s, Colour colour) {
 }
 
 /// Title of the plot, and at the right the legend of its line.
-void draw_title(ImVec2 at, float width, const Format& format) {
-  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "|error| over |golden|");
+void draw_title(ImVec2 at, float width, const ShownTensor& shown) {
+  const Format& format = shown.result->experiment.format;
+  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours().text, about_tensor(shown, "|error| over |golden|"));
   const std::string words = "½ ulp of " + name(format);
   const float left = at.x + width - text_width(Face::small, words), y = at.y + px(8) + line_height(Face::small) / 2;
   if (left - px(24) < at.x + used + px(8)) return;
@@ -268,9 +270,9 @@ std::string why_no_points(const ScatterPoints& m) {
 
 }  // namespace
 
-void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, Requests& requests) {
+void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& requests) {
   constexpr std::size_t in_a_frame = 3 << 16;  // takes 1 to 2 ms
-  requests.animate |= refresh_scatter(state, result, in_a_frame);
+  requests.animate |= refresh_scatter(state, shown.result, in_a_frame);
   const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
   const float title = px(26), height = std::min(room.y - title - px(4), px(280));
   if (height < px(48)) return;
@@ -280,7 +282,7 @@ void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& resu
       "error is shown. If only the output is rounded, all lie below the line.",
       "|x - golden| over |golden|\nwithout any error: a " + std::to_string(state.a_exact) + ", b " +
           std::to_string(state.b_exact));
-  draw_title(at, room.x, result->experiment.format);
+  draw_title(at, room.x, shown);
   const FigurePanel& p = state.panel;
   PlotFrame frame{
       "##scatter", p.x.min.value_or(1e-3), p.x.max.value_or(10), p.y.min.value_or(1e-6), p.y.max.value_or(1), true, {}, {}, {},

@@ -14,6 +14,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
@@ -23,6 +24,20 @@
 namespace attoscope {
 
 namespace {
+
+/// The tensor of the answer that the panel shows.
+const ShownTensor& on_show(const Frame& frame) {
+  return shown_answer(frame.state.seen, frame.input.answer.result, frame.session.view);
+}
+
+/// The verdict on the tensor on show; dO is given, so that there is none.
+Verdict verdict_of(const ShownTensor& shown) {
+  if (shown.name == name(AnswerTensor::dO))
+    return {Verdict::Tone::plain, "dO is given", "golden, a and b take the same numbers"};
+  Verdict v = verdict(*shown.result);
+  v.headline = about_tensor(shown, v.headline);
+  return v;
+}
 
 /// A line of the panel, in which text is placed freely.
 struct Line {
@@ -54,12 +69,19 @@ void draw_verdict_headline(const Verdict& v) {
             fitted(face, v.headline, head.width));
 }
 
+/// "512 of 16384 rows"; of dK and dV keys.
+std::string computed_part(const ShownTensor& shown) {
+  if (!shown.keys_down) return rows_text(*shown.result);
+  return fmt::format("{} of {} keys", shown.result->rows.size(), shown.result->experiment.problem.n);
+}
+
 /// Sentence of the verdict, and at the right the progress of the answer.
-void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelInput& input) {
+void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const PanelInput& input) {
+  const Result& result = *shown.result;
   const Line second = next_line(px(24));
   const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
   const bool stale = is_stale(input);
-  const std::string tail = stale ? "computing" : part ? rows_text(result) : "";
+  const std::string tail = stale ? "computing" : part ? computed_part(shown) : "";
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
   if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
@@ -78,10 +100,11 @@ struct Headline {
   std::string words, more;
   Colour colour, more_colour;
 };
-Headline headline_of(const PanelInput& input) {
+Headline headline_of(const Frame& frame) {
+  const PanelInput& input = frame.input;
   if (!input.answer.result)
     return {input.answer.computing ? "Computing" : "No answer yet", "", colours().text, colours().secondary};
-  const Verdict v = verdict(*input.answer.result);
+  const Verdict v = verdict_of(on_show(frame));
   const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
   if (!has_loaded(input.answer.result->experiment))
     return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours().good : colours().secondary};
@@ -114,7 +137,7 @@ void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked
 }
 
 /// Bars of a above b, with lines at 2 b and 5 b.
-void draw_pair(const char* what, double a, double b) {
+void draw_pair(const ShownTensor& shown, const char* what, double a, double b) {
   const Line line = next_line(px(26));
   const Bars bars(line);
   const float bar = px(9), y = line.at.y + px(2);
@@ -131,7 +154,7 @@ void draw_pair(const char* what, double a, double b) {
   };
   draw(a, y, colours().a);
   draw(b, y + bar + px(2), colours().b);
-  explain(std::string(what) +
+  explain(about_tensor(shown, what) +
               " |error| of a (above) and b (below) from golden. The lines mark twice and five times b's, which "
               "FlashAttention's and PyTorch's tests allow.",
           "a = " + scientific(a) + "\nb = " + scientific(b) + "\na / b = " + times(a / b));
@@ -143,15 +166,16 @@ void draw_pair(const char* what, double a, double b) {
 }
 
 /// Answer for two methods: headline, sentence, and bars of their mean and largest errors.
-void draw_answer_of_methods(Session& session, const PanelInput& input, float air) {
-  const Result& result = *input.answer.result;
-  const Verdict v = verdict(result);
+void draw_answer_of_methods(const Frame& frame, float air) {
+  const ShownTensor& shown = on_show(frame);
+  const Result& result = *shown.result;
+  const Verdict v = verdict_of(shown);
   draw_verdict_headline(v);
-  draw_verdict_sentence(v, result, input);
+  draw_verdict_sentence(v, shown, frame.input);
   ImGui::Dummy({0, air});
-  draw_bar_heads(session.view, input, session.experiment);
-  draw_pair("mean", result.a_error.mean_abs, result.b_error.mean_abs);
-  draw_pair("max", result.a_error.max_abs, result.b_error.max_abs);
+  draw_bar_heads(frame.session.view, frame.input, frame.session.experiment);
+  draw_pair(shown, "mean", result.a_error.mean_abs, result.b_error.mean_abs);
+  draw_pair(shown, "max", result.a_error.max_abs, result.b_error.max_abs);
 }
 
 /// Number of wrong heads of a loaded output, a button that shows them, and one that stops judging.
@@ -198,7 +222,7 @@ void draw_answer(const Frame& frame) {
   if (has_loaded(frame.input.answer.result->experiment))
     draw_answer_of_output(frame.session, frame.input, frame.state.heads, height, frame.requests);
   else
-    draw_answer_of_methods(frame.session, frame.input, high ? px(12) : 0);
+    draw_answer_of_methods(frame, high ? px(12) : 0);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
@@ -317,7 +341,8 @@ constexpr float least_detail = 116;
 /// Height of a row, from the height of the panel.
 float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
 
-void draw_table(const Result& r) {
+void draw_table(const ShownTensor& tensor) {
+  const Result& r = *tensor.result;
   const MethodNames names = method_names(r.experiment);
   const float width = ImGui::GetContentRegionAvail().x;
   const Edges x = edges_of(width);
@@ -328,10 +353,10 @@ void draw_table(const Result& r) {
   draw_text({head.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
   draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "a/b", 1);
   draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "a−b", 1);
-  explain("Errors of a (" + names.a + ") and b (" + names.b +
-              ") from golden, their ratio, and the difference of a and b. Golden is the truth that both are "
-              "held to: the same attention of the same rounded inputs, computed in fp64 or better.",
-          "golden = softmax(scale Q K^T) V");
+  explain(about_tensor(tensor, "Errors of a (" + names.a + ") and b (" + names.b +
+                                   ") from golden, their ratio, and the difference of a and b. Golden is the truth that both "
+                                   "are held to: the same attention of the same rounded inputs, computed in fp64 or better."),
+          tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
   const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
   const int least = 6, parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
   const int all = static_cast<int>(deviation_measures.size()) + parts;
@@ -350,9 +375,9 @@ void draw_table(const Result& r) {
 void draw_detail(Detail shown, const Frame& frame) {
   switch (shown) {
     case Detail::ulps:
-      return draw_histogram(*frame.input.answer.result);
+      return draw_histogram(on_show(frame));
     case Detail::scatter:
-      return draw_scatter(frame.state.scatter, frame.input.answer.result, frame.requests);
+      return draw_scatter(frame.state.scatter, on_show(frame), frame.requests);
     case Detail::why:
       return draw_why(frame.session, frame.input, frame.requests);
     case Detail::same_bits:
@@ -362,6 +387,9 @@ void draw_detail(Detail shown, const Frame& frame) {
   }
 }
 
+/// True if the detail shows the tensor on show.
+constexpr bool is_of_tensor(Detail detail) { return detail == Detail::ulps || detail == Detail::scatter; }
+
 /// A detail in `height` pixels, with a save button.
 void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -370,11 +398,12 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(shown);
   const auto bits = static_cast<std::size_t>(frame.session.view.bits_show);
-  const std::string name(shown == Detail::same_bits && bits > 0 ? bits_show_names[bits] : detail_names[detail]);
+  const std::string plot(shown == Detail::same_bits && bits > 0 ? bits_show_names[bits] : detail_names[detail]);
+  const std::string name = is_of_tensor(shown) ? about_tensor(on_show(frame), plot, " ") : plot;
   const auto csv = [&] {
     View view = frame.session.view;
     view.detail = shown;
-    return detail_csv(view, frame.input, view.tensor);
+    return detail_csv(view, frame.input, on_show(frame));
   };
   const bool suspects = shown == Detail::why && is_a_loaded(frame.input);
   offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
@@ -411,8 +440,8 @@ void draw_lower(const Frame& frame) {
 
 }  // namespace
 
-bool draw_headline(const PanelInput& input) {
-  const Headline line = headline_of(input);
+bool draw_headline(const Frame& frame) {
+  const Headline line = headline_of(frame);
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
   const bool clicked = ImGui::InvisibleButton("headline", size);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
@@ -430,7 +459,8 @@ void draw_statistics(const Frame& frame) {
     draw_no_answer(frame.input);
   } else {
     draw_answer(frame);
-    draw_table(*result);
+    if (result->backward) draw_gradients(frame);
+    draw_table(on_show(frame));
     draw_lower(frame);
   }
   ImGui::PopStyleVar();

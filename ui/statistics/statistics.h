@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "imgui.h"
+#include "kernels/experiment/table.h"
 #include "ui/frame/figure_panel.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
@@ -29,7 +30,12 @@ struct TrafficState;
 void draw_statistics(const Frame& frame);
 
 /// The panel's headline in one line, for when the panel is hidden by another. True if it was clicked.
-bool draw_headline(const PanelInput& input);
+bool draw_headline(const Frame& frame);
+
+/// Errors of O and of the gradients, a line each, as files and people read them.
+Table tensor_table(const Result& result);
+/// The same, drawn, and delta's and the sink's errors; a click on a line shows its tensor. The answer has a backward pass.
+void draw_gradients(const Frame& frame);
 
 /// Cost of each rounding step of a, as bars; requests it if unknown. A click on a bar makes the step exact.
 void draw_why(Session& session, const PanelInput& input, Requests& requests);
@@ -66,10 +72,10 @@ bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& r
                      std::size_t elements = std::numeric_limits<std::size_t>::max());
 
 /// |error| of a and b over |golden|, both logarithmic; fills the rest of the panel.
-void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, Requests& requests);
+void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& requests);
 
 /// Histogram of the signed errors of a and b in ulps; fills the rest of the panel.
-void draw_histogram(const Result& result);
+void draw_histogram(const ShownTensor& shown);
 
 /// A slip, and the share of the RMS error that it leaves; NaN: its output is not known.
 struct Suspect {
@@ -97,9 +103,11 @@ std::string recurrence_csv(const Result& result);
 /// The tiles of the followed query, or of the followed key, as a and then as b adds them.
 std::string gradients_csv(const GradientTrace& trace, bool of_key);
 
-/// Data of the panel at the lower right: histogram, errors over |O|, attribution (of all gradients where one is on show),
-/// digests, schedules, orders or traffic. Empty if not computed.
-std::string detail_csv(const NumbersView& view, const PanelInput& input, AnswerTensor tensor = AnswerTensor::O);
+/// Data of the panel at the lower right, of the tensor on show: histogram, errors over |O|, attribution (of all gradients where
+/// one is on show), digests, schedules, orders or traffic. Empty if not computed.
+std::string detail_csv(const NumbersView& view, const PanelInput& input, const ShownTensor& shown);
+/// The same, of O.
+std::string detail_csv(const NumbersView& view, const PanelInput& input);
 
 struct GradAttribution;
 struct GradShare;

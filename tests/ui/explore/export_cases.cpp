@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +12,8 @@
 #include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "imgui_internal.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
@@ -167,6 +170,33 @@ CASE(export, archives_and_fields) {
   hand.leaves("a .zip", [&] { hand.pick("###keep"), kept.wait(); });
   if (hand.check(kept.has("heat-map-1.zip"), kept.said()))
     hand.check(zip_member(kept.path("heat-map-1.zip"), ".pdf", 1 << 24).starts_with("%PDF"), "which holds the figure");
+}
+
+/// A gradient leaves with its name: its whole field, and its figure by keys.
+CASE(export, a_gradient) {
+  Kept kept(hand);
+  Session session = small_session();
+  session.experiment.problem.n_k = 80;
+  session.experiment = with_backward(session.experiment);
+  session.view.tensor = AnswerTensor::dK;
+  hand.open(session);
+  hand.frames(3);
+  kept.open_menu(heatmap_window, "dK heat map", 0.5f, 0.5f);
+  hand.leaves("the whole field", [&] { hand.pick("###npy"), kept.wait(); });
+  const BackwardResult& r = *hand.stage.panel_input().answer.result->backward;
+  const std::string bytes = read_file(kept.path("dK_a_error-1.npy"), 1 << 24);
+  std::vector<double> values(80 * 16);
+  if (!hand.check(bytes.size() > values.size() * sizeof(double), kept.said())) return;
+  std::memcpy(values.data(), bytes.data() + bytes.size() - values.size() * sizeof(double), values.size() * sizeof(double));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!hand.check(values[i] == r.a.dk.values[i] - r.golden->dk.values[i], "the error of a's dK")) return;
+  if (!has_gnuplot()) return;
+  hand.view().figure = {ExportAs::svg, false, false};
+  kept.open_menu(heatmap_window, "dK heat map", 0.5f, 0.5f);
+  hand.leaves("a figure", [&] { hand.pick("###keep"), kept.wait(); });
+  const std::string script = kept.path("dK-heat-map-1/attoscope-dK-heat-map-1.gp");
+  if (!hand.check(std::filesystem::exists(script), kept.said())) return;
+  hand.check(read_file(script, 1 << 24).find("dK of ") != std::string::npos, "which names the tensor");
 }
 
 /// The table of the KV cache leaves as its pixels and as the lines of `attoscope kv`.
