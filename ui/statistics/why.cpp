@@ -33,17 +33,20 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling) {
                      scaling_text(scaling[*source.stored]));
 }
 
-/// The backward pass with this source exact; of the forward pass none.
-GradMethod made_exact(GradMethod m, const GradSource& source) {
+/// The experiment with this source of a exact.
+Experiment made_exact(Experiment e, const GradSource& source) {
+  GradMethod& m = e.backward.a;
   const std::array<Scaling*, 4> stored{&m.scaling.dO, &m.scaling.P, &m.scaling.dS, &m.scaling.dS_of_dK};
   const std::array<Accumulator*, 4> sums{&m.accumulator.dP, &m.accumulator.dV, &m.accumulator.dK, &m.accumulator.dQ};
   if (source.stored)
     *stored[static_cast<std::size_t>(*source.stored)] = {};
   else if (source.sums)
     *sums[static_cast<std::size_t>(*source.sums)] = Accumulator::fma;
-  else if (!source.forward)
+  else if (source.forward)
+    e.a = without_rounding(e.a);
+  else
     m.precision[source.step] = {};
-  return m;
+  return e;
 }
 
 /// The shares as a table with bars; `meaning` of each: its tooltip. Returns the clicked one.
@@ -75,20 +78,17 @@ void draw_steps(Session& session, const Attribution& all) {
   if (const auto clicked = draw_shares(all.total, named_shares(all), meaning)) a = made_exact(a, all.steps[*clicked].source);
 }
 
-/// The same of a gradient: what a click makes exact is a part of the backward pass, and the forward pass stays.
+/// The same of a gradient.
 void draw_gradient_steps(Session& session, const GradAttribution& all, AnswerTensor tensor) {
-  if (all.shares.empty()) return label(Face::label, colours().secondary, "No step of a's backward pass rounds anything.");
-  const std::size_t at = gradient_place(tensor);
+  if (all.shares.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
   const std::vector<GradShare> sorted = sorted_shares(all, tensor);
   const auto meaning = [&](std::size_t i) {
     const GradSource& source = sorted[i].source;
-    const std::string of =
-        fmt::format("The mean error of a's {} if {} alone were exact: {}.", name(tensor), name(source), what(source));
-    return of + (source.forward ? " Its own steps are listed for O." : " Click: make it exact.");
+    return fmt::format("The mean error of a's {} if {} alone were exact: {}. Click: make it exact.", name(tensor), name(source),
+                       what(source));
   };
-  const auto clicked = draw_shares(all.total[at], named_shares(sorted, tensor), meaning);
-  if (clicked && !sorted[*clicked].source.forward)
-    session.experiment.backward.a = made_exact(session.experiment.backward.a, sorted[*clicked].source);
+  if (const auto clicked = draw_shares(all.total[gradient_place(tensor)], named_shares(sorted, tensor), meaning))
+    session.experiment = made_exact(session.experiment, sorted[*clicked].source);
 }
 
 /// "leaves 3 %"; "explains it" without an output of the slip.

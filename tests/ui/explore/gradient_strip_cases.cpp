@@ -257,7 +257,8 @@ CASE(gradients, why_of_a_gradient) {
   hand.click(statistics + "**/##why dS");
   hand.check(hand.experiment() == expected, "a click makes dS exact, and nothing else");
   hand.click(statistics + "**/##why forward pass");
-  hand.check(hand.experiment() == expected, "the forward pass as a whole stays");
+  expected.a = without_rounding(expected.a);
+  hand.check(hand.experiment() == expected, "a click on the forward pass makes its steps exact");
   for (const AnswerTensor t : {AnswerTensor::O, AnswerTensor::dO})
     hand.check(!attributed_gradient(t, s.experiment), "O and dO have no backward steps");
   s.experiment.backward.on = false;
