@@ -30,6 +30,7 @@ Session backward_session() {
   Session s = small_session();
   s.experiment = with_backward(s.experiment);
   s.experiment.problem.traced_row = 40;
+  for (GradMethod* const m : {&s.experiment.backward.a, &s.experiment.backward.b}) m->block_q = m->block_k = 16;
   return s;
 }
 
