@@ -155,6 +155,8 @@ FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& t, bool of_ke
     }
     dashed = true;
   }
+  const auto is_zero = [](const Series& s) { return std::ranges::all_of(s.y, [](double y) { return y == 0; }); };
+  if (!p.y.log && std::ranges::all_of(p.series, is_zero)) p.y.max = 1;
   return p;
 }
 

@@ -56,6 +56,7 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     names.push_back(legend_name(panel.series[i], !is_shown(hidden, i)));
     names.back().id = fmt::format("{} {}", words.title, i);
+    names.back().name = names.back().name.substr(0, names.back().name.find(','));
   }
   if (const int clicked = draw_legend({at.x, at.y + px(title_height)}, size.x, names); clicked >= 0) hidden ^= 1ull << clicked;
   ImGui::SetCursorScreenPos({at.x, at.y + px(title_height + name_height)});
@@ -99,6 +100,7 @@ const std::shared_ptr<const GradientTrace>& shown_trace(const PanelInput& input)
 void say_in(ImVec2 at, ImVec2 size, const std::string& text) {
   draw_text({at.x + size.x / 2, at.y + size.y / 2 - px(16)}, Face::label, colours().secondary,
             fitted(Face::label, text, size.x), 0.5f);
+  take_room(at, size);
 }
 
 }  // namespace
