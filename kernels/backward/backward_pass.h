@@ -199,11 +199,38 @@ class BackwardPass {
     return computed_rows(problem_).size() == at(problem_.n) && computed_keys(problem_).size() == at(key_count(problem_));
   }
 
+  /// The pass, into g.
+  void rows_and_keys(const Pass& pass, Gradients& g) {
+    const bool last_first = grad_.last_queries_first;
+    const bool cuts = pass.told || last_first || grad_.order == GradOrder::shuffled || stores_tiles() || sums_in_blocks();
+    RowBlocks blocks(pass.rows, lanes_.rows, std::min(grad_.block_q, problem_.n), cuts, last_first);
+    if (!pass.places.empty()) blocks.set_places(pass.places);
+    const KeyList list{pass.keys.size() == at(rule_.job.n) ? nullptr : pass.keys.data(), static_cast<int>(pass.keys.size())};
+    const std::size_t of_block = at(list.count) * at(lanes_.rows) * at(lanes_.parts);
+    const std::vector<int> cut = panels(blocks, of_block * 2 * sizeof(T));
+    int longest = 0;
+    for (std::size_t i = 1; i < cut.size(); ++i) longest = std::max(longest, cut[i] - cut[i - 1]);
+    const PanelMemory<T> panel(at(longest) * of_block, stores_tiles(), pass.told != nullptr, tells_lost(pass));
+    const int parts = lanes_.parts;
+    PaddedRows<T> d_k(list.count * parts, problem_.d, stop_), d_v(list.count * parts, value_columns(problem_), stop_);
+    KeysTask<T> task{.keys = list, .p = panel.p, .ds = panel.ds_of_dk, .d_k = d_k.data(), .d_v = d_v.data()};
+    for (std::size_t i = 1; i < cut.size(); ++i) {
+      task.blocks = &blocks[cut[i - 1]];
+      task.first_rows = blocks.first_rows() + cut[i - 1];
+      task.block_count = cut[i] - cut[i - 1];
+      rows_of_panel(pass, blocks, cut[i - 1], task, panel, g);
+      if (pass.has_sums) each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
+    }
+    if (pass.has_sums)
+      each_piece(task,
+                 [&](const KeysTask<T>& keys) { lanes_.finish_keys(rule_, keys, g.dk.values.data(), g.dv.values.data()); });
+  }
+
   const GradientRule<T>& rule() const { return rule_; }
   const GradientLanes<T>& lanes() const { return lanes_; }
   void set_forward(const ForwardAnswer<T>& known) { forward_ = known; }
   void set_known_delta(const double* delta) { rule_.known_delta = delta; }
-  /// Of golden: m and l are found beside P, for which all keys are wanted.
+  /// Golden finds m and l beside P, for which all keys are wanted, or takes those of its forward pass.
   void set_finds_state(bool finds) {
     rule_.finds_state = finds;
     rule_.delta_from = finds ? DeltaFrom::probabilities : DeltaFrom::output;
@@ -361,35 +388,6 @@ class BackwardPass {
     });
   }
 
- public:
-  /// The pass, into g.
-  void rows_and_keys(const Pass& pass, Gradients& g) {
-    const bool last_first = grad_.last_queries_first;
-    const bool cuts = pass.told || last_first || grad_.order == GradOrder::shuffled || stores_tiles() || sums_in_blocks();
-    RowBlocks blocks(pass.rows, lanes_.rows, std::min(grad_.block_q, problem_.n), cuts, last_first);
-    if (!pass.places.empty()) blocks.set_places(pass.places);
-    const KeyList list{pass.keys.size() == at(rule_.job.n) ? nullptr : pass.keys.data(), static_cast<int>(pass.keys.size())};
-    const std::size_t of_block = at(list.count) * at(lanes_.rows) * at(lanes_.parts);
-    const std::vector<int> cut = panels(blocks, of_block * 2 * sizeof(T));
-    int longest = 0;
-    for (std::size_t i = 1; i < cut.size(); ++i) longest = std::max(longest, cut[i] - cut[i - 1]);
-    const PanelMemory<T> panel(at(longest) * of_block, stores_tiles(), pass.told != nullptr, tells_lost(pass));
-    const int parts = lanes_.parts;
-    PaddedRows<T> d_k(list.count * parts, problem_.d, stop_), d_v(list.count * parts, value_columns(problem_), stop_);
-    KeysTask<T> task{.keys = list, .p = panel.p, .ds = panel.ds_of_dk, .d_k = d_k.data(), .d_v = d_v.data()};
-    for (std::size_t i = 1; i < cut.size(); ++i) {
-      task.blocks = &blocks[cut[i - 1]];
-      task.first_rows = blocks.first_rows() + cut[i - 1];
-      task.block_count = cut[i] - cut[i - 1];
-      rows_of_panel(pass, blocks, cut[i - 1], task, panel, g);
-      if (pass.has_sums) each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
-    }
-    if (pass.has_sums)
-      each_piece(task,
-                 [&](const KeysTask<T>& keys) { lanes_.finish_keys(rule_, keys, g.dk.values.data(), g.dv.values.data()); });
-  }
-
- private:
   /// True if the pass tells each pair whose dS is lost.
   bool tells_lost(const Pass& pass) const {
     return lanes_.parts == 1 && (pass.told || (stores_tiles() && !pass.places.empty() && !lost_.empty()));

@@ -21,7 +21,7 @@ struct LentSign final : StopSign {
 
 bool sees(const Keys& keys, std::int64_t first, std::int64_t end) { return keys.first < end && first < keys.end; }
 
-/// What the passes of an experiment share.
+/// Inputs that the passes of an experiment share.
 template <class T>
 struct SharedInputs {
   Experiment experiment;
@@ -226,7 +226,7 @@ class Parts : public PartialBackward {
     }
   }
 
-  /// dK and dV of the key after each query tile of the panel, whose last tile is not cut.
+  /// dK and dV of the key after each query tile of the panel, which may begin with the rest of one.
   void add_key_tiles(const ToldPanel<T>& panel, int key, std::vector<KeyTileSums>& tiles) {
     const GradientLanes<T>& lanes = pass().lanes();
     GradientRule<T> rule = pass().rule();
@@ -247,7 +247,9 @@ class Parts : public PartialBackward {
       task.p = panel.keys.p + at(block) * of_block;
       task.ds = panel.keys.ds + at(block) * of_block;
       lanes.sums_of_keys(rule, task, stop_);
-      if (is_seen) tiles.push_back(finished(task, rule, place, panel.keys.first_rows[block] / grad().block_q));
+      const int tile = panel.keys.first_rows[block] / std::min(grad().block_q, problem_.n);
+      if (is_seen && !tiles.empty() && tiles.back().tile == tile) tiles.pop_back();
+      if (is_seen) tiles.push_back(finished(task, rule, place, tile));
     }
   }
   KeyTileSums finished(const KeysTask<T>& task, const GradientRule<T>& rule, int place, int tile) {

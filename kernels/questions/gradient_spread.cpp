@@ -34,7 +34,7 @@ std::vector<NamedSchedule> fixed_schedules() {
   return orders;
 }
 
-bool same_number(double x, double y) {
+bool is_same_element(double x, double y) {
   return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
 }
 
@@ -47,7 +47,7 @@ class OrderComparison {
   OrderRun run(const std::string& what, const Matrix& dq) const {
     const Measured x = unsorted(dq, stop_);
     OrderRun run{.what = what, .digest = x.digest};
-    for (std::size_t i = 0; i < dq.values.size(); ++i) run.moved += !same_number(dq.values[i], first_.matrix->values[i]);
+    for (std::size_t i = 0; i < dq.values.size(); ++i) run.moved += !is_same_element(dq.values[i], first_.matrix->values[i]);
     if (run.moved > 0) run.max_ulp = unordered_deviation(x, first_, main_, stop_).max_ulp;
     run.mean_abs_error = unordered_deviation(x, golden_, main_, stop_).mean_abs;
     return run;
@@ -63,7 +63,7 @@ class OrderComparison {
 std::int64_t moved_elements(std::span<const Matrix> all) {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < all[0].values.size(); ++i)
-    count += std::ranges::any_of(all, [&](const Matrix& m) { return !same_number(m.values[i], all[0].values[i]); });
+    count += std::ranges::any_of(all, [&](const Matrix& m) { return !is_same_element(m.values[i], all[0].values[i]); });
   return count;
 }
 

@@ -1,4 +1,4 @@
-/// How far dQ moves from run to run where its key tiles are added in any order, beside schedules that always keep the order.
+/// Spread of dQ from run to run where its key tiles are added in any order, beside schedules that always keep the order.
 #pragma once
 
 #include <cstdint>

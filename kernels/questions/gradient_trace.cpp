@@ -38,7 +38,7 @@ TileRange range_of_tile(int tile, int block, int count) {
   return {static_cast<int>(first), static_cast<int>(std::min<std::int64_t>(first + block, count))};
 }
 
-/// What a tile's pairs have in common, into a tile of a query or of a key.
+/// Adds the pairs of a range to a tile of a query or of a key.
 template <class Tile>
 void tell_pairs(const GradientPairs& pairs, const TileRange& range, Tile& tile) {
   for (int i = range.first; i < range.end; ++i) {

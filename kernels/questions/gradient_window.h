@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// What a backward pass computes for a query and a key: P, made again from S and L; dP = dO.V^T; dS = P*(dP - delta).
+/// Numbers that a backward pass computes for a query and a key: P, made again from S and L; dP = dO.V^T; dS = P*(dP - delta).
 enum class PairTensor : std::uint8_t { P, dP, dS };
 inline constexpr std::array<std::string_view, 3> pair_tensor_names{"P", "dP", "dS"};
 
