@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// What is plotted of a tile of a query, and of a key.
+/// A plotted number of a tile of a query, and of a key.
 struct TileValue {
   const char* name;  ///< in the legend, before the method's name; "": the method's name alone
   double (*of_query)(const QueryTile&);

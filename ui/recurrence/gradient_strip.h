@@ -43,7 +43,7 @@ GradientAxis gradient_axis(const GradientTrace& trace, bool of_key);
 /// One plot over the tiles, with the curves of a and b. Tiles of b that are more or fewer share a's axis evenly.
 FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& trace, bool of_key);
 
-/// Why there is nothing to show, in a sentence; empty: there is something.
+/// The reason why there is nothing to show, in a sentence; empty: there is something.
 std::string why_no_gradients(const GradientTrace& trace, bool of_key);
 
 /// "δ of query 3: a -1.2346e-3, b -1.2345e-3, golden -1.2345e-3"; of a key, who sees it.

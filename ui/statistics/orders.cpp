@@ -1,4 +1,4 @@
-// dQ with its key tiles added in other orders: what moves from run to run, and schedules that keep the order.
+// dQ with its key tiles added in other orders: the elements that move from run to run, and schedules that keep the order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Experiment spread_question(Experiment e) {
   return e;
 }
 
-/// What moves from run to run, in a sentence.
+/// A sentence on the elements that move from run to run.
 std::string spread_words(const OrderSpread& s) {
   if (s.moved == 0) return fmt::format("In these {} orders no element of dQ moves.", s.shuffled.size());
   const double share = 100 * static_cast<double>(s.moved) / static_cast<double>(std::max<std::int64_t>(1, s.elements));
