@@ -2,13 +2,18 @@
 #include "ui/explore.h"
 
 #include <array>
+#include <functional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
+#include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/progress.h"
@@ -24,23 +29,34 @@ Box rest_of_panel() {
   return {at, {at.x + size.x, at.y + size.y}};
 }
 
-/// A save button for each plot of the strip, and one at its foot for all.
-void offer_strip_exports(View& view, const Result& result, const Box& strip, float plots_width, Requests& requests) {
-  constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
-                                                               {Plot::rescales, "rescales"},
-                                                               {Plot::row_sum, "row sum"},
-                                                               {Plot::largest_P, "largest P"},
-                                                               {Plot::error, "error"}}};
-  const bool shows_P = (view.hidden_curves & bit(Curve::P_max)) == 0;
-  const int count = shows_P ? 5 : 4;
-  const float step = (plots_width + px(16)) / static_cast<float>(count), foot = strip.max.y - px(44);
-  const auto csv = [&] { return recurrence_csv(result); };
-  for (int i = 0; i < count; ++i) {
-    const auto& [plot, name] = plots[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
+using NamedPlot = std::pair<Plot, const char*>;
+
+/// The plots of the recurrence that are shown.
+std::vector<NamedPlot> recurrence_plots(const View& view) {
+  std::vector<NamedPlot> plots{{Plot::running_max, "running max"}, {Plot::rescales, "rescales"}, {Plot::row_sum, "row sum"}};
+  if ((view.hidden_curves & bit(Curve::P_max)) == 0) plots.emplace_back(Plot::largest_P, "largest P");
+  plots.emplace_back(Plot::error, "error");
+  return plots;
+}
+
+/// The plots of the backward pass.
+constexpr std::array<NamedPlot, 5> backward_plots{{{Plot::largest_P, "largest P"},
+                                                   {Plot::largest_dS, "largest dS"},
+                                                   {Plot::lost_dS, "lost dS"},
+                                                   {Plot::gradient_sums, "gradient sums"},
+                                                   {Plot::error, "gradient error"}}};
+
+/// A save button for each plot of the strip, and one at its foot for all, called `all`.
+void offer_strip_exports(const Frame& frame, std::span<const NamedPlot> plots, const char* all, const Box& strip,
+                         float plots_width, const std::function<std::string()>& csv) {
+  View& view = frame.session.view;
+  const float step = (plots_width + px(16)) / static_cast<float>(plots.size()), foot = strip.max.y - px(44);
+  for (std::size_t i = 0; i < plots.size(); ++i) {
     const float left = strip.min.x + static_cast<float>(i) * step;
-    offer_export({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, requests);
+    offer_export({plots[i].first, plots[i].second, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view,
+                 frame.requests);
   }
-  offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, requests);
+  offer_export({Plot::strip, all, {strip.max.x - px(48), foot}, strip.max, csv, true}, view, frame.requests);
 }
 
 /// Requests the verdict on a loaded output and on the other heads of its call.
@@ -116,13 +132,22 @@ void draw_heatmap(const Frame& frame) {
   offer_export({Plot::heat_map, name, all.min, all.max, csv, true, whole}, view, frame.requests);
 }
 
-/// The recurrence, and the save buttons of its plots.
+/// The recurrence or the backward pass, and the save buttons of its plots.
 void draw_strip(const Frame& frame) {
-  const Box all = rest_of_panel();
+  const bool of_key = frame.session.view.follows_key;
+  Box all = rest_of_panel();
+  all.min.y += pass_switch_height(frame.session);
   const float plots_width = draw_recurrence(frame);
   const std::shared_ptr<const Result> followed = recurrence_answer(frame.input);
-  if (followed && !followed->trace.tiles.empty())
-    offer_strip_exports(frame.session.view, *followed, all, plots_width, frame.requests);
+  const std::shared_ptr<const GradientTrace>& gradients = frame.input.side.gradient_trace;
+  if (follows_gradients(frame.session)) {
+    if (gradients && why_no_gradients(*gradients, of_key).empty())
+      offer_strip_exports(frame, backward_plots, "backward pass", all, plots_width,
+                          [&] { return gradients_csv(*gradients, of_key); });
+  } else if (followed && !followed->trace.tiles.empty()) {
+    offer_strip_exports(frame, recurrence_plots(frame.session.view), "recurrence", all, plots_width,
+                        [&] { return recurrence_csv(*followed); });
+  }
   frame.requests.wanted.trace = true;
 }
 

@@ -131,7 +131,8 @@ void declare(OptionList& c, FigureArguments& x) {
   c.add("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
   c.group("Plots of a session");
   c.add("--plot", x.plot,
-        "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, "
+        "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, largest_dS, lost_dS, "
+        "gradient_sums, ulps, scatter, why, traffic, "
         "sweep, train_deviation, train_runs (these two train the session's plan)");
   c.add("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
   c.group("Figures of the papers");

@@ -108,7 +108,9 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
                       known.train,
                       slip_answer(session.view, known),
                       known.side.gradient_window,
-                      known.side.followed};
+                      known.side.followed,
+                      known.side.gradient_trace,
+                      known.side.gradient_why};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
                   const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
   return "Drawing the " + wanted.name + ".";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "ui/frame/sweep_heat.h"
 #include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/sweep/series.h"
@@ -104,6 +106,28 @@ Drawn drawn_heat(const Session& session, const PlotData& data, const PanelPrint&
   return {std::move(title), heat_panels(session, data, print)};
 }
 
+/// True if the plot is one of the strip's backward pass.
+bool is_of_gradients(Plot plot, const Session& s) {
+  return follows_gradients(s) && (plot == Plot::strip || gradient_plot_of(plot).has_value());
+}
+
+/// One plot of the strip's backward pass, or all.
+Drawn drawn_gradients(Plot plot, const View& view, const GradientTrace& trace) {
+  const bool of_key = view.follows_key;
+  if (const std::string why = why_no_gradients(trace, of_key); !why.empty()) throw std::invalid_argument(why);
+  std::vector<FigurePanel> panels;
+  for (const GradientPlot one : gradient_plots)
+    if (plot == Plot::strip || gradient_plot_of(plot) == one) panels.push_back(gradient_panel(one, trace, of_key));
+  for (FigurePanel& p : panels) {
+    if (view.figure.shown_tiles && view.tiles != TileRange{}) p.x.min = view.tiles.from, p.x.max = view.tiles.to;
+    if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));
+  }
+  const GradientTraceQuestion& q = trace.question;
+  return {of_key ? fmt::format("The backward pass of key {}, query tile by query tile", q.key)
+                 : fmt::format("The backward pass of query {}, key tile by key tile", q.query),
+          std::move(panels)};
+}
+
 /// One plot of the recurrence, or all that are shown: of a, or, in the colour of what is followed, of that where a is loaded.
 Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
   constexpr std::array<std::pair<Plot, StripPlot>, 5> plots{{{Plot::running_max, StripPlot::running_max},
@@ -114,6 +138,8 @@ Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
   PanelInput input;
   input.answer.result = data.result;
   input.side.followed = data.followed;
+  if (plot == Plot::largest_dS || plot == Plot::lost_dS || plot == Plot::gradient_sums)
+    throw std::invalid_argument("The strip shows no backward pass, so there are no gradients to draw.");
   if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
   StripState state;
   const std::shared_ptr<const Result> followed = recurrence_answer(input);
@@ -150,6 +176,7 @@ std::vector<FigurePanel> scatter_panels(const ShownTensor& shown) {
 Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const PanelPrint& print) {
   const Result& r = *data.result;
   if (plot == Plot::heat_map) return drawn_heat(session, data, print);
+  if (is_of_gradients(plot, session)) return drawn_gradients(plot, session.view, *data.gradient_trace);
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
   SeenTensor seen;
   const ShownTensor& shown = shown_answer(seen, data.result, session.view);
@@ -158,12 +185,20 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
   if (plot == Plot::scatter)
     return {about_tensor(shown, "Errors of a and b over the magnitude of golden; of elements that fall on one point the worst"),
             scatter_panels(shown)};
+  const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
+  if (plot == Plot::why && gradient) {
+    if (data.gradient_why->shares.empty())
+      throw std::invalid_argument("No step of a's backward pass rounds anything, so there is nothing to attribute.");
+    return {fmt::format("Change of the mean error of a's {} if one step were exact", name(*gradient)),
+            {why_panel(data.gradient_why->total[gradient_place(*gradient)].mean_abs,
+                       named_shares(sorted_shares(*data.gradient_why, *gradient), *gradient))}};
+  }
   if (plot == Plot::why) {
     if (data.why->steps.empty())
       throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
-    return {"Change of a's mean error if one step were exact", {why_panel(*data.why)}};
+    return {"Change of a's mean error if one step were exact", {why_panel(data.why->total.mean_abs, named_shares(*data.why))}};
   }
-  const TrafficOfAll all = traffic_of_all(r);
+  const std::vector<TrafficOf> all = traffic_of_passes(r);
   return {"Bytes between HBM and the chip, and the roofline of a data sheet",
           {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};
 }
@@ -248,9 +283,20 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
   if (is_map && heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, view.slip, options);
-  if (needs_followed(plot, e) && (!known.followed || known.followed->answer->experiment != followed_beside(e)))
+  if (needs_followed(plot, e) && !is_of_gradients(plot, session) &&
+      (!known.followed || known.followed->answer->experiment != followed_beside(e)))
     known.followed = std::make_shared<const FollowedRow>(
         FollowedRow{std::make_shared<const Result>(compute(followed_beside(e), options)), {}});
+  if (is_of_gradients(plot, session)) {
+    const GradientTraceQuestion question = gradient_question(session);
+    if (!known.gradient_trace || !(known.gradient_trace->question == question))
+      known.gradient_trace = std::make_shared<const GradientTrace>(gradient_trace(question, options));
+  }
+  if (plot == Plot::why && attributed_gradient(view.tensor, e)) {
+    if (!known.gradient_why || !answers(known.gradient_why->experiment, e))
+      known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(e, options));
+    return known;
+  }
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
     known.why = std::make_shared<const Attribution>(attribute(e, options));
   return known;

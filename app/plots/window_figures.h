@@ -7,6 +7,8 @@
 #include "kernels/compute.h"
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/clipping.h"
+#include "kernels/questions/gradient_attribution.h"
+#include "kernels/questions/gradient_trace.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/sweep_answer.h"
@@ -29,6 +31,8 @@ struct PlotData {
   std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it
   std::shared_ptr<const GradientWindow> pairs{};  ///< P, dP and dS of the backward pass, where the view shows one
   std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
+  std::shared_ptr<const GradientTrace> gradient_trace{};
+  std::shared_ptr<const GradAttribution> gradient_why{};
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -7,22 +7,14 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/stored_bytes.h"
+#include "kernels/experiment/visited_tiles.h"
 
 namespace attoscope {
-namespace {
 
-/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, with their rows.
-struct Visited {
-  std::int64_t tiles = 0, visited = 0;
-  double query_rows = 0;  ///< rows of Q, summed over the visited tiles
-  double key_rows = 0;    ///< rows of K, summed over the visited tiles
-};
-
-/// Counts the tiles; with reversed keys they start at the last key.
-Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
+VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
   const int n_k = key_count(p);
   const std::int64_t row_tiles = tile_count(p.n, rows), key_tiles = tile_count(n_k, keys);
-  Visited v;
+  VisitedTiles v;
   v.tiles = row_tiles * key_tiles;
   for (std::int64_t i = 0; i < row_tiles; ++i) {
     const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
@@ -37,13 +29,11 @@ Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
   return v;
 }
 
-}  // namespace
-
 Traffic traffic(const Experiment& e) {
   const Problem& p = e.problem;
   const double n = p.n, n_k = key_count(p), d = p.d, d_v = value_columns(p);
   const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, key_count(p));
-  const Visited v = visited_tiles(p, rows, keys, e.a.reverse_keys);
+  const VisitedTiles v = visited_tiles(p, rows, keys, e.a.reverse_keys);
   Traffic t;
   t.element_bytes = element_bytes(e.format);
   t.on_chip_elements = 1ll * (keys + rows) * (p.d + value_columns(p));

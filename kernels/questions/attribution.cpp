@@ -117,12 +117,17 @@ Attribution attribute(const Experiment& experiment, const Options& options) {
   return a;
 }
 
-Table attribution_table(const Attribution& all) {
-  using Share = StepShare;
-  const StepError& total = all.total;
+std::vector<NamedShare> named_shares(const Attribution& all) {
+  std::vector<NamedShare> shares;
+  for (const StepShare& s : all.steps) shares.push_back({name(s.source), s.without, s.alone, s.relief});
+  return shares;
+}
+
+Table shares_table(const StepError& total, std::span<const NamedShare> shares) {
+  using Share = NamedShare;
   const auto change = [&total](const Share& s) { return std::round(-1000 * s.relief / total.mean_abs) / 10 + 0.0; };  // no -0
   const std::vector<TableColumn<Share>> columns{
-      table_column<Share>({.key = "step"}, [](const Share& s) { return name(s.source); }),
+      table_column<Share>({.key = "step"}, [](const Share& s) { return s.name; }),
       table_column<Share>({.key = "change",
                            .title = "change, %",
                            .meaning = "Change of the mean error if the step alone were exact.",
@@ -138,7 +143,9 @@ Table attribution_table(const Attribution& all) {
                            .minor = true},
                           [](const Share& s) { return s.alone.mean_abs; }),
       table_column<Share>({.key = "mean_now", .shown = ColumnFor::files}, [&total](const Share&) { return total.mean_abs; })};
-  return table_of(columns, std::span<const Share>(all.steps));
+  return table_of(columns, shares);
 }
+
+Table attribution_table(const Attribution& all) { return shares_table(all.total, named_shares(all)); }
 
 }  // namespace attoscope

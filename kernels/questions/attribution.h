@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/accumulators.h"
@@ -62,7 +64,16 @@ struct Attribution {
 /// computed once, or taken from `options.cache`. Throws as `compute` does.
 Attribution attribute(const Experiment& experiment, const Options& options = {});
 
-/// A row for each source.
+/// A source by its name, and its share: of a forward pass, or of one tensor of a backward pass.
+struct NamedShare {
+  std::string_view name;
+  StepError without, alone;  ///< as of a StepShare
+  double relief = 0;
+};
+std::vector<NamedShare> named_shares(const Attribution& attribution);
+
+/// A row for each source; `total`: the error as it is.
+Table shares_table(const StepError& total, std::span<const NamedShare> shares);
 Table attribution_table(const Attribution& attribution);
 
 }  // namespace attoscope

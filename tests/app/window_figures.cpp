@@ -18,6 +18,7 @@
 #include "app/tensors/npy.h"
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
+#include "kernels/experiment/backward_traffic.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -25,6 +26,8 @@
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
+#include "ui/recurrence/gradient_strip.h"
+#include "ui/statistics/statistics.h"
 
 namespace attoscope {
 namespace {
@@ -53,9 +56,10 @@ class Plots : public ::testing::TestWithParam<Plot> {
     ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1);
     scratch_.write("text.txt", made_text(3000));
   }
-  /// A session with a plan to be trained, too.
+  /// A session with a plan to be trained, too, and with a backward pass where the plot shows one.
   Session session() const {
     Session s = plotted();
+    if (GetParam() >= Plot::largest_dS && GetParam() <= Plot::gradient_sums) s.experiment = with_backward(s.experiment);
     s.train = tiny_training(scratch_ / "text.txt");
     return s;
   }
@@ -153,6 +157,11 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
     EXPECT_EQ(series(ulps, "flash2").y[i], static_cast<double>(r.a_error.ulps.counts[i]) / (40 * 8));
   const Figure traffic = plot(Plot::traffic, s);
   EXPECT_EQ(traffic.panels[0].series[2].y[0], r.traffic.flash2);
+  Session both = s;
+  both.experiment = with_backward(both.experiment);
+  const Figure passes = plot(Plot::traffic, both);
+  ASSERT_EQ(passes.panels[0].series.size(), 6u);
+  EXPECT_EQ(passes.panels[0].series[5].y[0], total_bytes(backward_traffic(both.experiment).flash2));
   const std::vector<double> scatter = series(plot(Plot::scatter, s), "flash2").y;
   EXPECT_NEAR(*std::ranges::max_element(scatter) / r.a_error.max_abs, 1, 1e-6);
   const Attribution all = attribute(s.experiment);
@@ -188,6 +197,45 @@ TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
       EXPECT_THAT(series.x, ::testing::Each(::testing::AllOf(::testing::Ge(1.5), ::testing::Le(3.5))));
     }
   }
+}
+
+/// With a backward pass the strip's figures are the tiles of its query or its key, as the view follows one of them.
+TEST(PlotData, OfABackwardPassAreTheTilesOfItsQueryOrKey) {
+  Session s = plotted();
+  s.experiment = with_backward(s.experiment);
+  s.experiment.problem.traced_row = 29;
+  s.view.traced_key = 10;
+  const GradientTrace t = gradient_trace(gradient_question(s));
+  ASSERT_GT(t.a.of_query.size(), 0u);
+  ASSERT_GT(t.a.of_key.size(), 0u);
+  EXPECT_EQ(plot(Plot::strip, s).panels.size(), 5u);
+  const Figure P = plot(Plot::largest_P, s), lost = plot(Plot::lost_dS, s), error = plot(Plot::error, s);
+  for (std::size_t i = 0; i < t.a.of_query.size(); ++i) {
+    EXPECT_EQ(P.panels[0].series[0].y[i], t.a.of_query[i].largest_P);
+    EXPECT_EQ(lost.panels[0].series[0].y[i], 1.0 * t.a.of_query[i].lost / t.a.of_query[i].seen);
+    EXPECT_EQ(error.panels[0].series[0].y[i], t.a.of_query[i].dq_error);
+  }
+  EXPECT_THAT(P.caption, HasSubstr("The backward pass of query 29, key tile by key tile"));
+  s.view.follows_key = true;
+  const Figure sums = plot(Plot::gradient_sums, s);
+  for (std::size_t i = 0; i < t.a.of_key.size(); ++i) EXPECT_EQ(sums.panels[0].series[0].y[i], t.a.of_key[i].dk_norm);
+  EXPECT_THAT(sums.caption, HasSubstr("The backward pass of key 10, query tile by query tile"));
+  s.view.follows_forward = true;
+  EXPECT_EQ(series(plot(Plot::running_max, s), "m").y.size(), compute(s.experiment).trace.tiles.size());
+  EXPECT_THROW(plot(Plot::lost_dS, s), std::invalid_argument);
+}
+
+/// *why* of a gradient is the change of that gradient's error.
+TEST(PlotData, OfAGradientTheStepsAreThoseOfItsBackwardPass) {
+  Session s = plotted();
+  s.experiment = with_backward(s.experiment);
+  s.view.tensor = AnswerTensor::dK;
+  const GradAttribution all = attribute_gradients(s.experiment);
+  const Figure why = plot(Plot::why, s);
+  const std::vector<GradShare> sorted = sorted_shares(all, AnswerTensor::dK);
+  ASSERT_EQ(why.panels[0].x.categories.size(), all.shares.size());
+  EXPECT_EQ(why.panels[0].x.categories[0], name(sorted[0].source));
+  EXPECT_DOUBLE_EQ(why.panels[0].series[0].y[0], 100 * (sorted[0].without[1].mean_abs / all.total[1].mean_abs - 1));
 }
 
 /// A figure of the strip follows b if a is a loaded output: b's numbers and name, in b's colour.

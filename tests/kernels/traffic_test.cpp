@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/experiment/backward_traffic.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "tests/support/support.h"
@@ -176,6 +177,151 @@ TEST(Traffic, IsWhatAWalkOverEveryElementTouches) {
     ASSERT_EQ(t.algorithm0, walk_algorithm0(e.problem) * 2) << seed;
     ASSERT_EQ(t.flash1, walk_flash1(e.problem, e.a.block_q, e.a.block_k) * 2) << seed;
     ASSERT_EQ(t.flash2, walk_flash2(e.problem, e.a.block_q, e.a.block_k) * 2) << seed;
+  }
+}
+
+/// Bytes that go through HBM, counted element by element.
+class HbmBytes {
+ public:
+  void move(int row0, int row1, int columns, double size) {
+    for (int row = row0; row < row1; ++row)
+      for (int column = 0; column < columns; ++column) bytes_ += size;
+  }
+  double bytes() const { return bytes_; }
+
+ private:
+  double bytes_ = 0;
+};
+
+/// Bytes of the numbers of a backward pass whose steps round to these.
+struct GradSizes {
+  double main, L, delta, sum, dQ, dK, dV;
+};
+
+/// The standard backward pass (arXiv 2205.14135, Algorithm 3), line by line.
+double walk_stored_P(const Problem& p, const GradSizes& size) {
+  HbmBytes hbm;
+  const int n_k = key_count(p), d_v = value_columns(p);
+  hbm.move(0, p.n, n_k, size.main);                                             // line 1: load P
+  hbm.move(0, p.n, d_v, size.main);                                             // and dO
+  hbm.move(0, n_k, d_v, size.dV);                                               // write dV
+  hbm.move(0, p.n, d_v, size.main);                                             // line 2: load dO
+  hbm.move(0, n_k, d_v, size.main);                                             // and V
+  hbm.move(0, p.n, n_k, size.main);                                             // write dP
+  for (int matrix = 0; matrix < 3; ++matrix) hbm.move(0, p.n, n_k, size.main);  // line 3: read P and dP, write dS
+  hbm.move(0, p.n, n_k, size.main);                                             // line 4: load dS
+  hbm.move(0, n_k, p.d, size.main);                                             // and K
+  hbm.move(0, p.n, p.d, size.dQ);                                               // write dQ
+  hbm.move(0, p.n, n_k, size.main);                                             // line 5: load dS
+  hbm.move(0, p.n, p.d, size.main);                                             // and Q
+  hbm.move(0, n_k, p.d, size.dK);                                               // write dK
+  return hbm.bytes();
+}
+
+/// The backward passes with P made again: K and V outside, queries inside. FlashAttention-2 (arXiv 2307.08691, Algorithm 2)
+/// computes delta first; FlashAttention (arXiv 2205.14135, Algorithm 4) in every tile, from O.
+double walk_recomputation(const Experiment& e, const GradSizes& size, bool first) {
+  HbmBytes hbm;
+  const Problem& p = e.problem;
+  const GradMethod& m = e.backward.a;
+  const int n_k = key_count(p), d_v = value_columns(p);
+  if (!first) {
+    for (int matrix = 0; matrix < 2; ++matrix) hbm.move(0, p.n, d_v, size.main);  // load O and dO
+    hbm.move(0, p.n, 1, size.delta);                                              // write delta
+  }
+  for (int key = 0; key < n_k; key += m.block_k) {
+    const int key_end = std::min(n_k, key + m.block_k);
+    hbm.move(key, key_end, p.d, size.main);  // load K_j
+    hbm.move(key, key_end, d_v, size.main);  // and V_j
+    for (int row = 0; row < p.n; row += m.block_q) {
+      const int row_end = std::min(p.n, row + m.block_q);
+      if (!sees_a_key(p, false, row, row_end, key, key_end)) continue;
+      hbm.move(row, row_end, p.d, size.main);                  // load Q_i
+      hbm.move(row, row_end, d_v, size.main);                  // dO_i
+      hbm.move(row, row_end, 1, size.L);                       // L_i, or m_i
+      hbm.move(row, row_end, 1, first ? size.L : size.delta);  // delta_i, or l_i
+      if (first) hbm.move(row, row_end, d_v, size.main);       // O_i
+      hbm.move(row, row_end, p.d, size.sum);                   // dQ_i
+      hbm.move(row, row_end, p.d, size.sum);                   // write dQ_i
+    }
+    hbm.move(key, key_end, p.d, size.dK);  // write dK_j
+    hbm.move(key, key_end, d_v, size.dV);  // and dV_j
+  }
+  for (int buffer = 0; !first && buffer < (m.order == GradOrder::buffers ? m.buffers : 1); ++buffer)
+    hbm.move(0, p.n, p.d, size.sum);           // read the sums
+  if (!first) hbm.move(0, p.n, p.d, size.dQ);  // write dQ
+  return hbm.bytes();
+}
+
+TEST(BackwardTraffic, IsWhatAWalkOverEveryElementTouches) {
+  for (int seed = 1; seed <= 200; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    Experiment e = small(dice);
+    GradMethod& m = e.backward.a;
+    m.block_q = dice.between(1, 80);
+    m.block_k = dice.between(1, 80);
+    m.order = static_cast<GradOrder>(dice.between(0, 3));
+    m.buffers = dice.between(1, 4);
+    GradSizes size{2, 4, 4, 4, 4, 4, 4};  // what does not round is fp32
+    const auto rounded = [&](GradStep step, double& bytes, const Rounding& to, double of) {
+      if (dice.one_in(2)) m.precision[step] = to, bytes = of;
+    };
+    rounded(GradStep::lse, size.L, to_main, 2);
+    rounded(GradStep::delta, size.delta, to_main, 2);
+    rounded(GradStep::dq_sum, size.sum, to_main, 2);
+    rounded(GradStep::dQ, size.dQ, to_main, 2);
+    rounded(GradStep::dK, size.dK, to_main, 2);
+    rounded(GradStep::dV, size.dV, to_main, 2);
+    const BackwardTraffic t = backward_traffic(e);
+    ASSERT_EQ(total_bytes(t.stored_P), walk_stored_P(e.problem, size)) << seed;
+    ASSERT_EQ(total_bytes(t.flash1), walk_recomputation(e, size, true)) << seed;
+    ASSERT_EQ(total_bytes(t.flash2), walk_recomputation(e, size, false)) << seed;
+  }
+}
+
+/// The letters of the papers, without a mask and with as many keys as queries.
+TEST(BackwardTraffic, HasTheFormulasOfItsDescription) {
+  Experiment e;
+  Problem& p = e.problem;
+  p.n = 96, p.d = 16;
+  e.backward.a.block_q = 32, e.backward.a.block_k = 16;
+  const double n = 96, d = 16, tiles = 6;
+  const auto elements = [](const std::vector<TrafficPart>& parts) {
+    double sum = 0;
+    for (const TrafficPart& part : parts) sum += part.elements;
+    return sum;
+  };
+  const BackwardTraffic t = backward_traffic(e);
+  EXPECT_EQ(elements(t.stored_P), 8 * n * d + 7 * n * n);
+  EXPECT_EQ(elements(t.flash1), 4 * n * d + tiles * n * (5 * d + 2));
+  EXPECT_EQ(elements(t.flash2), 8 * n * d + n + tiles * n * (4 * d + 2));
+  EXPECT_EQ(t.tiles, 18);
+  p.mask.kind = Mask::Kind::causal;
+  const BackwardTraffic causal = backward_traffic(e);
+  EXPECT_EQ(elements(causal.stored_P), elements(t.stored_P)) << "N x N, masked or not";
+  EXPECT_EQ(causal.skipped_tiles, 6);
+  EXPECT_EQ(elements(causal.flash2), 8 * n * d + n + 12 * 32 * (4 * d + 2));
+}
+
+TEST(BackwardTraffic, CountsTensorsAsTheyAreStored) {
+  Experiment e;
+  e.problem.n = 64, e.problem.d = 16;
+  e.a.scaling.K = parse_scaling("int8/token");
+  e.backward.a.scaling.dO = parse_scaling("int8/token");
+  const BackwardTraffic t = backward_traffic(e);
+  const auto bytes = [&](std::string_view what) { return std::ranges::find(t.flash2, what, &TrafficPart::what)->bytes; };
+  EXPECT_EQ(bytes("K in"), 1.25);
+  EXPECT_EQ(bytes("V in"), 2);
+  EXPECT_EQ(bytes("dO in"), 1.25);
+  EXPECT_EQ(bytes("O, dO in for delta"), 2) << "delta takes dO as it is given";
+}
+
+TEST(UsefulFlops, OfTheBackwardPassAreOneOfEachProductButTheScores) {
+  for (int seed = 1; seed <= 50; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Problem p = small(dice).problem;
+    const double d = p.d, d_v = value_columns(p);
+    EXPECT_EQ(useful_backward_flops(p), visible_pairs(p) * (2 * d_v + 2 * d_v + 2 * d + 2 * d)) << seed;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
+#include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
@@ -90,12 +91,12 @@ void next_step(const Frame& t) { turn_page(t.session.lesson, t.input.learn.lesso
 void step_before(const Frame& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), -1); }
 void first_step(const Frame& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), false); }
 void last_step(const Frame& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), true); }
-/// The answer whose recurrence is on screen; null: none.
-const Result* followed(const Frame& t) { return recurrence_answer(t.input).get(); }
+/// The steps of the strip on screen.
+StripSteps followed(const Frame& t) { return strip_steps(t.session, t.input); }
 
 template <TileEvent event, int by>
 void to_event(const Frame& t) {
-  scrub_to_event(t.session.view, followed(t), event, by);
+  scrub_to_event(t.session.view, followed(t).recurrence(), event, by);
 }
 void open_palette(const Frame& t) { t.state.popups.palette.asked = true; }
 void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }

@@ -296,6 +296,7 @@ struct TrafficState {
   std::shared_ptr<LoopPicture> loop;  ///< null: not shown yet
 };
 
+struct GradientStrip;
 struct KernelRows;
 
 struct UiState {
@@ -309,7 +310,8 @@ struct UiState {
   CellSumState sum;
   ProfileState profiles, second_profiles;
   StripState strip;
-  std::shared_ptr<KernelRows> kernel_rows;  ///< errors of a loaded output by rows; null until drawn
+  std::shared_ptr<KernelRows> kernel_rows;   ///< errors of a loaded output by rows; null until drawn
+  std::shared_ptr<GradientStrip> gradients;  ///< of the strip's backward pass; null until drawn
   Playback playback;
   ScatterState scatter;
   TrafficState traffic;

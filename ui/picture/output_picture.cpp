@@ -91,6 +91,7 @@ int column_of(const HeatState& state, const Cell& cell) { return static_cast<int
 void trace_cell(Session& session, const Cell& cell, const HeatState& state) {
   const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
   View& view = session.view;
+  if (!state.is_output()) view.follows_forward = false;
   if (state.keys_down)
     view.traced_key = row;
   else

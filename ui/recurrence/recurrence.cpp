@@ -6,46 +6,54 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "ui/frame/frame.h"
+#include "ui/recurrence/gradient_strip.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope {
 
-int scrubbed(const Result& result, const View& view) {
-  const auto& tiles = result.trace.tiles;
-  if (tiles.empty()) return -1;
-  if (view.scrubbed_tile < 0) return static_cast<int>(tiles.size()) - 1;
-  const auto at = std::lower_bound(tiles.begin(), tiles.end(), view.scrubbed_tile,
-                                   [](const TraceTile& t, int tile) { return t.tile < tile; });
-  return static_cast<int>(std::min<std::ptrdiff_t>(at - tiles.begin(), static_cast<std::ptrdiff_t>(tiles.size()) - 1));
+StripSteps::StripSteps(const Result& result)
+    : of_(&result), count_(static_cast<int>(result.trace.tiles.size())), all_(all_tiles(result)) {}
+StripSteps::StripSteps(const Result* result) {
+  if (result != nullptr) *this = StripSteps(*result);
+}
+StripSteps::StripSteps(int first, int count)
+    : first_(first), count_(count), all_{first - 0.5, first + std::max(1, count) - 0.5} {}
+
+int StripSteps::place(int i) const { return of_ != nullptr ? of_->trace.tiles[static_cast<std::size_t>(i)].tile : first_ + i; }
+
+int scrubbed(const StripSteps& steps, const View& view) {
+  if (view.scrubbed_tile < 0) return steps.count() - 1;
+  const auto all = std::views::iota(0, steps.count());
+  const auto at = std::ranges::lower_bound(all, view.scrubbed_tile, {}, [&](int i) { return steps.place(i); });
+  return std::min(static_cast<int>(at - all.begin()), steps.count() - 1);
 }
 
-void scrub(View& view, const Result* result, int by) {
-  if (result == nullptr || result->trace.tiles.empty()) return;
-  const int count = static_cast<int>(result->trace.tiles.size());
-  const int index = std::clamp(scrubbed(*result, view) + std::clamp(by, -count, count), 0, count - 1);
-  const int tile = result->trace.tiles[static_cast<std::size_t>(index)].tile;
-  view.scrubbed_tile = index == count - 1 ? -1 : tile;
-  reveal_tile(view, *result, tile);
+void scrub(View& view, const StripSteps& steps, int by) {
+  const int count = steps.count();
+  if (count == 0) return;
+  const int index = std::clamp(scrubbed(steps, view) + std::clamp(by, -count, count), 0, count - 1);
+  view.scrubbed_tile = index == count - 1 ? -1 : steps.place(index);
+  reveal_tile(view, steps, steps.place(index));
 }
 
-void scrub_to(View& view, const Result& result, double tile) {
-  const auto& tiles = result.trace.tiles;
-  if (tiles.empty()) return;
-  const double first = tiles.front().tile, last = tiles.back().tile;
-  view.scrubbed_tile = tile >= last ? -1 : static_cast<int>(std::max(first, tile));
-  reveal_tile(view, result, static_cast<int>(std::clamp(tile, first, last)));
+void scrub_to(View& view, const StripSteps& steps, double place) {
+  if (steps.count() == 0) return;
+  const double first = steps.place(0), last = steps.place(steps.count() - 1);
+  view.scrubbed_tile = place >= last ? -1 : static_cast<int>(std::max(first, place));
+  reveal_tile(view, steps, static_cast<int>(std::clamp(place, first, last)));
 }
 
 namespace {
 
 constexpr double seconds_a_tile = 0.25;
 
-bool at_the_last(const View& view, const Result& r) { return scrubbed(r, view) + 1 >= static_cast<int>(r.trace.tiles.size()); }
+bool at_the_last(const View& view, const StripSteps& steps) { return scrubbed(steps, view) + 1 >= steps.count(); }
 
 /// Reason why a of an answer has no recurrence; empty if it has one.
 std::string why_none(const Result& r) {
@@ -145,17 +153,17 @@ bool is_within(double x, double limit) { return std::isfinite(x) && std::abs(x) 
 
 }  // namespace
 
-void play_or_pause(Playback& playback, View& view, const Result* result, double now) {
-  const bool starts = !playback.playing && result != nullptr && result->trace.tiles.size() > 1;
+void play_or_pause(Playback& playback, View& view, const StripSteps& steps, double now) {
+  const bool starts = !playback.playing && steps.count() > 1;
   playback = {starts, now + seconds_a_tile};
-  if (starts && at_the_last(view, *result)) scrub_to(view, *result, 0);
+  if (starts && at_the_last(view, steps)) scrub_to(view, steps, 0);
 }
 
-bool advance(Playback& playback, View& view, const Result* result, double now) {
+bool advance(Playback& playback, View& view, const StripSteps& steps, double now) {
   if (!playback.playing) return false;
   if (now - playback.next_step > 1) playback.next_step = now;  // no frame was drawn for a while
-  for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, result, 1);
-  playback.playing = result != nullptr && !at_the_last(view, *result);
+  for (; now >= playback.next_step; playback.next_step += seconds_a_tile) scrub(view, steps, 1);
+  playback.playing = steps.count() > 0 && !at_the_last(view, steps);
   return playback.playing;
 }
 
@@ -166,6 +174,10 @@ std::string why_no_recurrence(const PanelInput& input) {
 }
 
 float draw_recurrence(const Frame& frame) {
+  if (frame.session.experiment.backward.on) {
+    draw_pass_switch(frame.session, frame.input);
+    if (follows_gradients(frame.session)) return draw_gradient_strip(frame);
+  }
   const std::shared_ptr<const Result> shown = recurrence_answer(frame.input);
   const bool of_b = shown != frame.input.answer.result,
              loaded = frame.input.answer.result && has_loaded(frame.input.answer.result->experiment);
@@ -203,25 +215,25 @@ float draw_recurrence(const Frame& frame) {
 
 TileRange all_tiles(const Result& r) { return {-0.5, std::max(1, r.rescales.tiles) - 0.5}; }
 
-TileRange shown_tiles(const Result& r, const View& view) {
-  const TileRange all = all_tiles(r), part{std::max(all.from, view.tiles.from), std::min(all.to, view.tiles.to)};
+TileRange shown_tiles(const StripSteps& steps, const View& view) {
+  const TileRange all = steps.all(), part{std::max(all.from, view.tiles.from), std::min(all.to, view.tiles.to)};
   return view.tiles == TileRange{} || part.to - part.from < least_tiles ? all : part;
 }
 
-bool shows_all_tiles(const Result& r, const View& view) { return shown_tiles(r, view) == all_tiles(r); }
+bool shows_all_tiles(const StripSteps& steps, const View& view) { return shown_tiles(steps, view) == steps.all(); }
 
-void show_tiles(View& view, const Result& r, TileRange wanted) {
-  const TileRange all = all_tiles(r);
+void show_tiles(View& view, const StripSteps& steps, TileRange wanted) {
+  const TileRange all = steps.all();
   const double count = std::clamp(wanted.to - wanted.from, least_tiles, all.to - all.from);
   const double from = std::clamp(wanted.from, all.from, all.to - count);
   const bool is_all = count >= all.to - all.from;
   view.tiles = is_all ? TileRange{} : TileRange{from, from + count};
 }
 
-void reveal_tile(View& view, const Result& r, int tile) {
-  const TileRange now = shown_tiles(r, view);
+void reveal_tile(View& view, const StripSteps& steps, int tile) {
+  const TileRange now = shown_tiles(steps, view);
   const double half = (now.to - now.from) / 2;
-  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) show_tiles(view, r, {tile - half, tile + half});
+  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) show_tiles(view, steps, {tile - half, tile + half});
 }
 
 bool meets_limit(const Experiment& e, const TraceTile& t) {

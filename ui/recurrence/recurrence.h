@@ -1,9 +1,11 @@
 /// The recurrence of the traced row: series over tiles, and the tile under the scrubber.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ui/frame/figure_panel.h"
@@ -24,17 +26,35 @@ void show_axes(StripState& state, TileRange tiles);
 /// [k]: rows of the rescale map in which m moved k times.
 std::vector<double> rows_by_moves(const Result& result);
 
-/// Index in `trace.tiles` of the scrubbed tile, or -1.
-int scrubbed(const Result& result, const View& view);
-/// Moves the scrubber by `by` tiles; the last tile follows the end.
-void scrub(View& view, const Result* result, int by);
-/// Moves the scrubber to the traced tile nearest to `tile`.
-void scrub_to(View& view, const Result& result, double tile);
+/// The steps of a strip on its tile axis, ascending: the tiles of the traced row, or those that a gradient adds.
+class StripSteps {
+ public:
+  StripSteps(const Result& result);
+  StripSteps(const Result* result);  ///< null: none
+  StripSteps(int first, int count);  ///< at the places first, first + 1, ...
+
+  int count() const { return count_; }
+  int place(int i) const;                           ///< of step i
+  TileRange all() const { return all_; }            ///< all tiles, from edge to edge
+  const Result* recurrence() const { return of_; }  ///< the answer whose traced row it is; null: a gradient's
+
+ private:
+  const Result* of_ = nullptr;
+  int first_ = 0, count_ = 0;
+  TileRange all_{-0.5, 0.5};
+};
+
+/// Index of the scrubbed step, in `trace.tiles` of a recurrence; -1: there is none.
+int scrubbed(const StripSteps& steps, const View& view);
+/// Moves the scrubber by `by` steps; the last step follows the end.
+void scrub(View& view, const StripSteps& steps, int by);
+/// Moves the scrubber to the step nearest to a place.
+void scrub_to(View& view, const StripSteps& steps, double place);
 
 /// Starts at the scrubbed tile (at the first if it is the last), or stops.
-void play_or_pause(Playback& playback, View& view, const Result* result, double now);
-/// Takes the steps that are due, one tile every quarter of a second, up to the last tile. True while it plays.
-bool advance(Playback& playback, View& view, const Result* result, double now);
+void play_or_pause(Playback& playback, View& view, const StripSteps& steps, double now);
+/// Takes the steps that are due, one every quarter of a second, up to the last one. True while it plays.
+bool advance(Playback& playback, View& view, const StripSteps& steps, double now);
 
 /// One sentence why there is no recurrence; empty if there is one.
 std::string why_no_recurrence(const PanelInput& input);
@@ -44,7 +64,7 @@ struct FormulaPiece {
   enum class Tone { text, quiet, moved, golden, bad } tone = Tone::text;
   std::string text;
 };
-/// Updates of m and alpha, and of l and O, by a tile, with numbers, the most important first.
+/// Updates by a tile, with numbers, the most important first: of m and alpha, and of l and O; or of the gradients.
 struct WorkedStep {
   std::vector<FormulaPiece> max, sums;
   std::string error;  ///< "so far 2.8e-4"
@@ -77,7 +97,14 @@ void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<Legen
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
 void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, bool zooms = false);
-/// The worked step of a tile, on at most `lines` lines.
+/// Says what a step does, at a place, in a width and on so many lines.
+using SayStep = std::function<void(ImVec2 at, float width, int lines)>;
+/// The same of any steps; `tile`: "tile 7 of 15", of the scrubbed step.
+void draw_scrubber(View& view, Playback& playback, const StripSteps& steps, const std::string& tile, const SayStep& say,
+                   ImVec2 at, ImVec2 size, bool zooms = false);
+/// A step on at most `lines` lines; `what`: its tooltip.
+void draw_worked(const WorkedStep& step, std::string_view what, ImVec2 at, float width, int lines);
+/// The worked step of a tile.
 void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines = 2);
 
 /// The bottom panel; returns the width of its plots together.
@@ -90,13 +117,13 @@ struct TraceTile;
 /// Range of all tiles of an answer, from edge to edge.
 TileRange all_tiles(const Result& result);
 /// The view's range within the answer's tiles; all tiles if they do not overlap.
-TileRange shown_tiles(const Result& result, const View& view);
-bool shows_all_tiles(const Result& result, const View& view);
+TileRange shown_tiles(const StripSteps& steps, const View& view);
+bool shows_all_tiles(const StripSteps& steps, const View& view);
 
 /// Shows these tiles, limited to existing ones and to at least one.
-void show_tiles(View& view, const Result& result, TileRange wanted);
+void show_tiles(View& view, const StripSteps& steps, TileRange wanted);
 /// Centres the range on the tile if the tile is outside.
-void reveal_tile(View& view, const Result& result, int tile);
+void reveal_tile(View& view, const StripSteps& steps, int tile);
 
 /// Events of a tile. rescale: m moved and l, O were rescaled. limit: a number reached the largest of its format.
 enum class TileEvent { rescale, limit };

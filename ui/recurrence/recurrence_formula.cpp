@@ -132,8 +132,7 @@ WorkedStep worked_step(const Result& r, int index) {
   return step;
 }
 
-void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines) {
-  const WorkedStep step = worked_step(result, index);
+void draw_worked(const WorkedStep& step, std::string_view what, ImVec2 at, float width, int lines) {
   const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
   const bool both = width - right >= px(200);  // else only the plot shows the error
   const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1);
@@ -141,8 +140,12 @@ void draw_worked(const Result& result, int index, ImVec2 at, float width, int li
   const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));
   draw_pieces(step.sums, {at.x, next}, width, lines - used);
   take_room(at, {std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
-  explain("The step of the recurrence at this tile of the traced row, with its numbers.",
-          joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
+  explain(what, joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
+}
+
+void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines) {
+  draw_worked(worked_step(result, index), "The step of the recurrence at this tile of the traced row, with its numbers.", at,
+              width, lines);
 }
 
 }  // namespace attoscope

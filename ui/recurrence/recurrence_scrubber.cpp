@@ -54,29 +54,30 @@ bool step_button(const StepButton& b) {
   return mark_button(b.id, b.by > 0, *b.event == TileEvent::rescale ? colours().moved : colours().bad);
 }
 
-void draw_step(const StepButton& b, View& view, Playback& playback, const Result& r) {
-  const bool possible = !b.event || tile_with(r, view, *b.event, b.by) >= 0;
+void draw_step(const StepButton& b, View& view, Playback& playback, const StripSteps& tiles) {
+  const Result* const r = tiles.recurrence();
+  const bool possible = !b.event || tile_with(*r, view, *b.event, b.by) >= 0;
   ImGui::BeginDisabled(!possible);
   if (step_button(b)) {
     playback.playing = false;
-    b.event ? scrub_to_event(view, &r, *b.event, b.by) : scrub(view, &r, b.by);
+    b.event ? scrub_to_event(view, r, *b.event, b.by) : scrub(view, tiles, b.by);
   }
   ImGui::EndDisabled();
   explain(possible ? b.what : std::string(b.what) + " There is none.");
   ImGui::SameLine();
 }
 
-void draw_play(View& view, Playback& playback, const Result& r) {
+void draw_play(View& view, Playback& playback, const StripSteps& tiles) {
   const TransportIcon icon = playback.playing ? TransportIcon::pause : TransportIcon::play;
-  if (transport_button("###play", icon, playback.playing)) play_or_pause(playback, view, &r, ImGui::GetTime());
-  explain("Plays the recurrence, four tiles a second, to the last tile; then, or when pressed again, it stops. Key J.",
-          "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)");
+  if (transport_button("###play", icon, playback.playing)) play_or_pause(playback, view, tiles, ImGui::GetTime());
+  explain("Plays the tiles, four a second, to the last one; then, or when pressed again, it stops. Key J.",
+          tiles.recurrence() != nullptr ? "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)" : "");
   ImGui::SameLine();
 }
 
 /// Button that shows all tiles.
-void draw_all_button(View& view, const Result& r) {
-  ImGui::BeginDisabled(shows_all_tiles(r, view));
+void draw_all_button(View& view, const StripSteps& tiles) {
+  ImGui::BeginDisabled(shows_all_tiles(tiles, view));
   if (push_button("all###all tiles", false, {px(34), px(control_height)})) view.tiles = {};
   ImGui::EndDisabled();
   explain("Shows all tiles. In the plots the wheel zooms, a drag moves the tiles, and a double click shows all.");
@@ -89,22 +90,24 @@ constexpr float slider_height = 16, beside = control_height + slider_height, und
 int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
 /// All buttons in a row; `events`: including those that go to events.
-void draw_buttons(View& view, Playback& playback, const Result& r, bool events, bool zooms) {
+void draw_buttons(View& view, Playback& playback, const StripSteps& tiles, bool events, bool zooms) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
-    if (i == plain_steps / 2) draw_play(view, playback, r);
-    draw_step(steps[i], view, playback, r);
+    if (i == plain_steps / 2) draw_play(view, playback, tiles);
+    draw_step(steps[i], view, playback, tiles);
   }
-  if (zooms) draw_all_button(view, r);
+  if (zooms) draw_all_button(view, tiles);
   ImGui::PopStyleVar();
 }
 
-void draw_slider(View& view, const Result& r, ImVec2 at, ImVec2 size) {
-  const int index = scrubbed(r, view), count = static_cast<int>(r.trace.tiles.size());
+void draw_slider(View& view, const StripSteps& tiles, ImVec2 at, ImVec2 size) {
+  const int index = scrubbed(tiles, view), count = tiles.count();
   int shown = index;
   ImGui::SetCursorScreenPos(at);
-  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, shown, size)) scrub(view, &r, shown - index);
-  explain("The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0.");
+  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, shown, size)) scrub(view, tiles, shown - index);
+  explain(tiles.recurrence() != nullptr
+              ? "The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0."
+              : "The tile whose step is written out beside it and shaded in the plots, in the order in which they are added.");
 }
 
 /// "tile  7 of 15", of constant width.
@@ -120,22 +123,26 @@ float scrubber_height(float width) {
   return width < px(under_width) ? px(54) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);
 }
 
-void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, bool zooms) {
+void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, const std::string& tile, const SayStep& say,
+                   ImVec2 at, ImVec2 size, bool zooms) {
   const bool stacked = size.y > px(beside);
   const float y = at.y + (stacked ? px(6) : 0);
   ImGui::SetCursorScreenPos({at.x, y});
-  draw_buttons(view, playback, r, size.x > px(two_lines_width), zooms);
+  draw_buttons(view, playback, tiles, tiles.recurrence() != nullptr && size.x > px(two_lines_width), zooms);
   float x = ImGui::GetCursorScreenPos().x + px(8);
-  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text,
-                 tile_text(r, scrubbed(r, view))) +
-       px(8);
+  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, tile) + px(8);
   if (stacked) {
-    draw_slider(view, r, {x, y}, {std::clamp(at.x + size.x - x, px(40), px(320)), px(control_height)});
-    return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(38)}, size.x, stacked_lines(size.x));
+    draw_slider(view, tiles, {x, y}, {std::clamp(at.x + size.x - x, px(40), px(320)), px(control_height)});
+    return say({at.x, at.y + px(38)}, size.x, stacked_lines(size.x));
   }
-  draw_slider(view, r, {at.x, y + px(control_height)}, {x - px(8) - at.x, px(slider_height)});
+  draw_slider(view, tiles, {at.x, y + px(control_height)}, {x - px(8) - at.x, px(slider_height)});
   x += px(8);
-  draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x);
+  say({x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x, 2);
+}
+
+void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, bool zooms) {
+  const auto say = [&](ImVec2 there, float width, int lines) { draw_worked(r, scrubbed(r, view), there, width, lines); };
+  draw_scrubber(view, playback, r, tile_text(r, scrubbed(r, view)), say, at, size, zooms);
 }
 
 }  // namespace attoscope

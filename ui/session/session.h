@@ -15,7 +15,9 @@
 
 namespace attoscope {
 
-/// A part of the window that can be saved. `window` is a picture alone; `strip` is all plots of the recurrence.
+/// A part of the window that can be saved. `window` is a picture alone; `strip` is all plots of the strip at the bottom, of
+/// which running_max, rescales and row_sum are the recurrence's, the last three the backward pass's, and the others of what the
+/// view follows.
 enum class Plot : std::uint8_t {
   window,
   heat_map,
@@ -25,6 +27,9 @@ enum class Plot : std::uint8_t {
   row_sum,
   largest_P,
   error,
+  largest_dS,
+  lost_dS,
+  gradient_sums,
   ulps,
   scatter,
   why,
@@ -33,14 +38,14 @@ enum class Plot : std::uint8_t {
   train_deviation,
   train_runs
 };
-inline constexpr std::array<std::string_view, 15> plot_names{
-    "window", "heat_map", "strip", "running_max", "rescales", "row_sum",         "largest_P", "error",
-    "ulps",   "scatter",  "why",   "traffic",     "sweep",    "train_deviation", "train_runs"};
+inline constexpr std::array<std::string_view, 18> plot_names{
+    "window",  "heat_map",      "strip", "running_max", "rescales", "row_sum", "largest_P", "error",           "largest_dS",
+    "lost_dS", "gradient_sums", "ulps",  "scatter",     "why",      "traffic", "sweep",     "train_deviation", "train_runs"};
 /// True if the plot shows a training instead of an experiment's answer.
 constexpr bool is_of_training(Plot p) { return p == Plot::train_deviation || p == Plot::train_runs; }
 
-/// True if the plot's x axis is the tiles of the recurrence.
-constexpr bool is_over_tiles(Plot p) { return p >= Plot::strip && p <= Plot::error; }
+/// True if the plot's x axis is the tiles of the strip.
+constexpr bool is_over_tiles(Plot p) { return p >= Plot::strip && p <= Plot::gradient_sums; }
 
 /// screen: a PNG of the pixels and a CSV. Others: a figure for print with its data, script and JSON.
 enum class ExportAs : std::uint8_t { screen, pdf, svg, png };
@@ -184,9 +189,10 @@ inline constexpr std::array<std::string_view, 4> pair_show_names{"none", "P", "d
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
 inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
 
-/// runs: runs that must have the same bits. schedules: a with other splits of the keys, which may differ.
-enum class BitsShow : std::uint8_t { runs, schedules };
-inline constexpr std::array<std::string_view, 2> bits_show_names{"runs", "schedules"};
+/// runs: runs that must have the same bits. schedules: a with other splits of the keys, which may differ. orders: dQ of a with
+/// its key tiles added in other orders.
+enum class BitsShow : std::uint8_t { runs, schedules, orders };
+inline constexpr std::array<std::string_view, 3> bits_show_names{"runs", "schedules", "orders"};
 
 /// Machine of the traffic panel's roofline: an index of `data_sheets`.
 enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
@@ -260,7 +266,9 @@ struct TileRange {
 struct NumbersView {
   int traced_key = -1;                      ///< key whose dK and dV the strip follows; -1: the traced row's own, or key 0
   bool follows_key = false;                 ///< the strip of the backward pass shows the key instead of the query
-  int scrubbed_tile = -1;                   ///< tile under the scrubber of the recurrence strip; -1: the last
+  bool follows_forward = false;             ///< the strip shows the forward pass although there is a backward pass
+  int scrubbed_tile = -1;                   ///< tile under the scrubber of the strip; -1: the last. Of tiles that are added
+                                            ///< out of order their place in the order
   TileRange tiles{};                        ///< of the strip's plots
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   Detail detail = Detail::ulps;

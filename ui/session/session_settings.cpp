@@ -75,6 +75,7 @@ static Settings settings(View& view) {
           {"tensor", named(view.tensor, answer_tensor_names)},
           {"traced_key", &view.traced_key, {-1, max_n - 1}},
           {"follows_key", &view.follows_key},
+          {"follows_forward", &view.follows_forward},
           {"heads_show", named(view.heads_show, heads_show_names)},
           {"rescale_look", settings(view.rescale_look)},
           {"score_look", settings(view.score_look)},

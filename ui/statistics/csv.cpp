@@ -2,10 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "kernels/experiment/backward_traffic.h"
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/questions/attribution.h"
+#include "kernels/questions/gradient_attribution.h"
+#include "kernels/questions/gradient_spread.h"
 #include "kernels/questions/gradient_window.h"
 #include "kernels/questions/invariance.h"
 #include "kernels/questions/same_bits.h"
@@ -117,11 +122,18 @@ std::string scatter_csv(const ShownTensor& shown) {
   return csv.take();
 }
 
-std::string traffic_csv(const Traffic& t) {
+std::string traffic_csv(const Result& r) {
+  const Traffic& t = r.traffic;
   CsvText csv("algorithm,bytes");
   csv.add("algorithm 0").add(t.algorithm0).end_line();
   csv.add("flash 1").add(t.flash1).end_line();
   csv.add("flash 2").add(t.flash2).end_line();
+  if (r.experiment.backward.on) {
+    const BackwardTraffic back = backward_traffic(r.experiment);
+    csv.add("backward, p stored").add(total_bytes(back.stored_P)).end_line();
+    csv.add("backward, flash 1").add(total_bytes(back.flash1)).end_line();
+    csv.add("backward, flash 2").add(total_bytes(back.flash2)).end_line();
+  }
   return csv.take();
 }
 
@@ -161,6 +173,22 @@ std::string recurrence_csv(const Result& r) {
   return csv.take();
 }
 
+std::string gradients_csv(const GradientTrace& t, bool of_key) {
+  CsvText csv(of_key ? "method,query_tile,largest_p,largest_ds,seen,lost,dk_norm,dv_norm,dk_error,dv_error"
+                     : "method,key_tile,largest_p,largest_dp,largest_ds,seen,lost,added,dq_norm,dq_error");
+  for (const auto& [name, steps] : {std::pair{"a", &t.a}, std::pair{"b", &t.b}}) {
+    for (const QueryTile& q : of_key ? std::vector<QueryTile>{} : steps->of_query) {
+      csv.add(name).add(q.tile).add(q.largest_P).add(q.largest_dP).add(q.largest_dS).add(q.seen).add(q.lost);
+      csv.add(q.added).add(q.dq_norm).add(q.dq_error).end_line();
+    }
+    for (const KeyTile& k : of_key ? steps->of_key : std::vector<KeyTile>{}) {
+      csv.add(name).add(k.tile).add(k.largest_P).add(k.largest_dS).add(k.seen).add(k.lost);
+      csv.add(k.dk_norm).add(k.dv_norm).add(k.dk_error).add(k.dv_error).end_line();
+    }
+  }
+  return csv.take();
+}
+
 std::string detail_csv(const NumbersView& view, const PanelInput& input, const ShownTensor& shown) {
   if (!input.answer.result) return {};
   switch (view.detail) {
@@ -169,13 +197,17 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input, const S
     case Detail::why:
       if (const CallJudgement* const call = shown_verdict(input); call != nullptr && is_a_loaded(input))
         return suspects_csv(*call);
+      if (shown.keys_down || shown.name == name(AnswerTensor::dQ))
+        return input.side.gradient_why ? csv_text(gradient_attribution_table(*input.side.gradient_why)) : std::string();
       return input.side.why ? csv_text(attribution_table(*input.side.why)) : std::string();
     case Detail::same_bits:
+      if (view.bits_show == BitsShow::orders)
+        return input.side.order_spread ? csv_text(order_spread_table(*input.side.order_spread)) : std::string();
       if (view.bits_show == BitsShow::schedules)
         return input.side.invariance ? csv_text(invariance_table(*input.side.invariance)) : std::string();
       return input.side.same_bits ? csv_text(same_bits_table(*input.side.same_bits)) : std::string();
     case Detail::traffic:
-      return traffic_csv(input.answer.result->traffic);
+      return traffic_csv(*input.answer.result);
     case Detail::ulps:
       break;
   }

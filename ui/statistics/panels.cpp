@@ -58,14 +58,14 @@ FigurePanel ulps_panel(const Result& r) {
   return p;
 }
 
-FigurePanel why_panel(const Attribution& all) {
+FigurePanel why_panel(double total, const std::vector<NamedShare>& shares) {
   FigurePanel p;
   p.y = number_axis("change of mean |error|, %");
   Series s = series_of("", Ink::a, Shape::bars);
-  for (const StepShare& share : all.steps) {
+  for (const NamedShare& share : shares) {
     s.x.push_back(static_cast<double>(p.x.categories.size()));
-    s.y.push_back(-100 * share.relief / all.total.mean_abs);
-    p.x.categories.emplace_back(name(share.source));
+    s.y.push_back(-100 * share.relief / total);
+    p.x.categories.emplace_back(share.name);
   }
   p.x.label = "step made exact";
   if (!s.y.empty()) {
@@ -77,7 +77,7 @@ FigurePanel why_panel(const Attribution& all) {
   return p;
 }
 
-FigurePanel bytes_panel(const TrafficOfAll& all) {
+FigurePanel bytes_panel(std::span<const TrafficOf> all) {
   FigurePanel p;
   p.y = number_axis("HBM traffic");
   p.y.unit.push_back('B');
@@ -92,7 +92,7 @@ FigurePanel bytes_panel(const TrafficOfAll& all) {
   return p;
 }
 
-FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine) {
+FigurePanel roofline_panel(std::span<const TrafficOf> all, const DataSheet& machine) {
   FigurePanel p;
   p.title = std::string(machine.name) + ", by its data sheet";
   p.x = number_axis("useful operations per byte", true);
@@ -106,7 +106,7 @@ FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine) {
   roof.x = {first, ridge(machine), last};
   for (const double x : roof.x) roof.y.push_back(attainable(machine, x));
   p.series.push_back(std::move(roof));
-  constexpr std::array shapes{Ink::four, Ink::two, Ink::one};
+  constexpr std::array shapes{Ink::four, Ink::two, Ink::one, Ink::five, Ink::three, Ink::six};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Ink own = all[i].ink;
     Series s = series_of(all[i].name, own == Ink::golden ? shapes[i] : own, Shape::marks);

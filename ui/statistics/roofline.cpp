@@ -1,9 +1,10 @@
-// The roofline of a machine, with the three algorithms on it.
+// The roofline of a machine, with the algorithms on it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "ui/statistics/statistics.h"
@@ -41,7 +42,7 @@ void machine_combo(Machine& machine, float width) {
 }
 
 /// Algorithms with known intensity, ascending.
-std::vector<const TrafficOf*> in_order(const TrafficOfAll& all) {
+std::vector<const TrafficOf*> in_order(std::span<const TrafficOf> all) {
   std::vector<const TrafficOf*> sorted;
   for (const TrafficOf& t : all)
     if (t.intensity > 0) sorted.push_back(&t);
@@ -51,7 +52,7 @@ std::vector<const TrafficOf*> in_order(const TrafficOfAll& all) {
 
 /// A dot on the roof for each algorithm, with its name at a vertical line below it. Names further left are lower, so that no
 /// line crosses a name.
-void draw_points(const TrafficOfAll& all, const DataSheet& machine) {
+void draw_points(std::span<const TrafficOf> all, const DataSheet& machine) {
   const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y,
               right = ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;
   ImDrawList* list = ImPlot::GetPlotDrawList();
@@ -71,7 +72,7 @@ std::string power_text(double exponent) {
   return exponent >= 3 && exponent < 6 ? compact(std::pow(10.0, exponent - 3)) + "k" : compact(std::pow(10.0, exponent));
 }
 
-void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size) {
+void draw_plot(std::span<const TrafficOf> all, const DataSheet& machine, ImVec2 size) {
   const FigurePanel p = roofline_panel(all, machine);
   const Series& roof = p.series.front();
   const double first = std::log10(*p.x.min), last = std::log10(*p.x.max);  // the plot's axis is linear in the exponent
@@ -93,16 +94,16 @@ void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size) {
 }
 
 /// Attainable speed and smallest time of each algorithm, and the machine's ridge point.
-std::string bounds_table(const TrafficOfAll& all, double flops, const DataSheet& machine) {
+std::string bounds_table(std::span<const TrafficOf> all, const DataSheet& machine) {
   std::string text;
   for (const TrafficOf& t : all)
-    text += fmt::format("{:11} {:>6} flop/B  {:>6} Tflop/s  at least {}\n", t.name, three_digits(t.intensity),
-                        three_digits(attainable(machine, t.intensity)), seconds_text(least_seconds(t, flops, machine)));
-  return text + fmt::format("ridge       {:6.0f} flop/B", ridge(machine));
+    text += fmt::format("{:15} {:>6} flop/B  {:>6} Tflop/s  at least {}\n", t.name, three_digits(t.intensity),
+                        three_digits(attainable(machine, t.intensity)), seconds_text(least_seconds(t, machine)));
+  return text + fmt::format("ridge           {:6.0f} flop/B", ridge(machine));
 }
 
 /// The algorithm of a, or else of b; FA-2 if neither is one of the three.
-const TrafficOf& of_interest(const TrafficOfAll& all) {
+const TrafficOf& of_interest(std::span<const TrafficOf> all) {
   for (const Ink ink : {Ink::a, Ink::b})
     for (const TrafficOf& t : all)
       if (t.ink == ink) return t;
@@ -111,7 +112,7 @@ const TrafficOf& of_interest(const TrafficOfAll& all) {
 
 }  // namespace
 
-void draw_roofline(View& view, const TrafficOfAll& all, double flops) {
+void draw_roofline(View& view, std::span<const TrafficOf> all) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const float line = px(22), combo = px(128);
   if (room.y < line) return;
@@ -131,8 +132,8 @@ void draw_roofline(View& view, const TrafficOfAll& all, double flops) {
   ImGui::InvisibleButton("roofline", {room.x, room.y - line});
   explain(
       "The most that memory and arithmetic of this machine allow, by its data sheet: useful operations (4 d for each pair of "
-      "query and key that meet) over the bytes above. Left of the bend the bytes are the limit.",
-      "min(peak, bandwidth * flop/B)\n" + bounds_table(all, flops, machine));
+      "query and key that meet; 8 d in the backward pass) over the bytes above. Left of the bend the bytes are the limit.",
+      "min(peak, bandwidth * flop/B)\n" + bounds_table(all, machine));
 }
 
 }  // namespace attoscope

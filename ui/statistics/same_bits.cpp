@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -154,15 +155,26 @@ void draw_checked_runs(const Session& session, const PanelInput& input, Requests
         input.answering.same_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }
 
-/// Choice between runs and schedules, with room for the save button.
-void show_switch(View& view) {
-  static constexpr std::array<Choice, 2> shows{{
+/// The orders are those of a backward pass; without one the runs are shown.
+BitsShow shown_bits(const Session& s) {
+  return s.view.bits_show == BitsShow::orders && !s.experiment.backward.on ? BitsShow::runs : s.view.bits_show;
+}
+
+/// Choice between runs, schedules and, of a backward pass, orders, with room for the save button.
+void show_switch(Session& session) {
+  static constexpr std::array<Choice, 3> shows{{
       {"runs", "Instruction sets, threads, block_q and devices, which must not change a bit; and a against b."},
       {"schedules",
        "a with other splits, tiles of keys and order of keys, which serving engines choose by the size of the batch: does the "
        "traced row keep its bits?"},
+      {"order of dQ",
+       "dQ of a with its key tiles added in other orders, as atomic additions and deterministic schedules add them: do its "
+       "bits "
+       "move?"},
   }};
-  segmented("bits show", shows, view.bits_show, ImGui::GetContentRegionAvail().x - px(48));
+  BitsShow shown = shown_bits(session);
+  const std::span<const Choice> offered = std::span(shows).first(session.experiment.backward.on ? 3 : 2);
+  if (segmented("bits show", offered, shown, ImGui::GetContentRegionAvail().x - px(48))) session.view.bits_show = shown;
 }
 
 /// The tooltip of a row.
@@ -239,9 +251,15 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
 
 void draw_same_bits(Session& session, const PanelInput& input, Requests& requests) {
   ImGui::Dummy({0, px(4)});
-  show_switch(session.view);
-  session.view.bits_show == BitsShow::schedules ? draw_schedules(session, input, requests)
-                                                : draw_checked_runs(session, input, requests);
+  show_switch(session);
+  switch (shown_bits(session)) {
+    case BitsShow::runs:
+      return draw_checked_runs(session, input, requests);
+    case BitsShow::schedules:
+      return draw_schedules(session, input, requests);
+    case BitsShow::orders:
+      return draw_orders(session, input, requests);
+  }
 }
 
 void draw_schedules(Session& session, const PanelInput& input, Requests& requests) {

@@ -398,8 +398,8 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   draw_detail(shown, frame);
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(shown);
-  const bool schedules = shown == Detail::same_bits && frame.session.view.bits_show == BitsShow::schedules;
-  const std::string plot(schedules ? bits_show_names[1] : detail_names[detail]);
+  const auto bits = static_cast<std::size_t>(frame.session.view.bits_show);
+  const std::string plot(shown == Detail::same_bits && bits > 0 ? bits_show_names[bits] : detail_names[detail]);
   const std::string name = is_of_tensor(shown) ? about_tensor(on_show(frame), plot, " ") : plot;
   const auto csv = [&] {
     View view = frame.session.view;

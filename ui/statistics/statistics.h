@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@ namespace attoscope {
 
 struct Experiment;
 struct MethodsApart;
+struct OrderRun;
 struct Result;
 struct ScatterState;
 struct TrafficState;
@@ -52,6 +55,12 @@ std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment
 
 /// Runs that must have the same bits, a compared with b, and a button that starts them; or a under other schedules.
 void draw_same_bits(Session& session, const PanelInput& input, Requests& requests);
+
+/// dQ of a with its key tiles added in other orders, and whether its bits change. Requests them if unknown; a click on a line
+/// makes its order a's.
+void draw_orders(Session& session, const PanelInput& input, Requests& requests);
+/// The backward pass with the order of a run.
+GradMethod with_order(GradMethod method, const OrderRun& run);
 
 /// a under other schedules of the keys, with the same or other bits of the traced row. Requests them if unknown; a click makes
 /// one b.
@@ -91,13 +100,18 @@ std::string picture_csv(const View& view, const PanelInput& input, const HeatSta
 /// The traced row, tile by tile, and the number of moves of m over all rows.
 std::string recurrence_csv(const Result& result);
 
-/// Data of the panel at the lower right, of the tensor on show: histogram, errors over |O|, attribution, digests, schedules or
-/// traffic. Empty if not computed.
+/// The tiles of the followed query, or of the followed key, as a and then as b adds them.
+std::string gradients_csv(const GradientTrace& trace, bool of_key);
+
+/// Data of the panel at the lower right, of the tensor on show: histogram, errors over |O|, attribution (of all gradients where
+/// one is on show), digests, schedules, orders or traffic. Empty if not computed.
 std::string detail_csv(const NumbersView& view, const PanelInput& input, const ShownTensor& shown);
 /// The same, of O.
 std::string detail_csv(const NumbersView& view, const PanelInput& input);
 
-struct Attribution;
+struct GradAttribution;
+struct GradShare;
+struct NamedShare;
 
 /// Smallest share of elements in the histogram of ulps.
 inline constexpr double least_share = 1e-6;
@@ -107,12 +121,22 @@ FigurePanel ulps_panel(const Result& result);
 /// True if an element has a finite error above 0, so that there is a point to draw.
 bool has_points(const ScatterPoints& scatter);
 
-/// Change of the mean error in percent if each step were exact.
-FigurePanel why_panel(const Attribution& attribution);
+/// The gradient whose error *why* attributes: the tensor on show; none: it is O.
+std::optional<AnswerTensor> attributed_gradient(AnswerTensor shown, const Experiment& experiment);
+/// Place of a gradient in `GradErrors`.
+constexpr std::size_t gradient_place(AnswerTensor t) {
+  return static_cast<std::size_t>(t) - static_cast<std::size_t>(AnswerTensor::dQ);
+}
+/// The shares by their relief of this tensor, largest first; and their numbers of it.
+std::vector<GradShare> sorted_shares(const GradAttribution& attribution, AnswerTensor tensor);
+std::vector<NamedShare> named_shares(const std::vector<GradShare>& shares, AnswerTensor tensor);
+
+/// Change of the mean error in percent if each step were exact; `total`: the mean error as it is.
+FigurePanel why_panel(double total, const std::vector<NamedShare>& shares);
 
 /// Bytes between HBM and the chip, one bar for each algorithm.
-FigurePanel bytes_panel(const TrafficOfAll& all);
+FigurePanel bytes_panel(std::span<const TrafficOf> all);
 /// Roofline of a machine, with one point for each algorithm.
-FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine);
+FigurePanel roofline_panel(std::span<const TrafficOf> all, const DataSheet& machine);
 
 }  // namespace attoscope

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <memory>
+#include <span>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -25,33 +26,48 @@ namespace {
 /// Level of detail by height: tall also shows the tiles in HBM, low has one line for on-chip memory.
 enum class Room { low, middle, tall };
 
-/// Line of an algorithm: name, formula, bytes, ratio to Algorithm 0, and a bar to scale.
-void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorithm0, Room room) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool low = room == Room::low;
-  const float width = ImGui::GetContentRegionAvail().x, height = px(low ? 22 : 26), bar = px(low ? 3 : 5),
-              y = at.y + height - bar - px(3);
-  ImGui::InvisibleButton(t.name, {width, height});
+constexpr float name_width = 76, ratio_width = 52;
+
+/// Bytes of an algorithm, their ratio to those of the first one, and a bar to scale, in a rectangle.
+void draw_bytes(const TrafficOf& t, double largest, double first, ImVec2 at, ImVec2 size, Room room) {
+  const float bar = px(room == Room::low ? 3 : 5), y = at.y + size.y - bar - px(3), right = at.x + size.x;
+  ImGui::SetCursorScreenPos(at);
+  ImGui::InvisibleButton(t.name, size);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float formula_left = px(76), bytes_right = width - px(52),
-              bytes_left = bytes_right - text_width(Face::mono, "0.00 MB") - px(6);
-  draw_text(at, Face::label, colours().text, t.name);
-  draw_text({at.x + formula_left, at.y + px(1)}, Face::mono_small, colours().faint,
-            fitted(Face::mono_small, t.formula, bytes_left - formula_left));
-  draw_text({at.x + bytes_right, at.y}, Face::mono, colours().text, bytes_text(bytes), 1);
-  draw_text({at.x + width, at.y}, Face::mono, colours().secondary, times(bytes / algorithm0), 1);
-  list->AddRectFilled({at.x, y}, {at.x + width, y + bar}, colours().raised, px(2));
-  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), width * static_cast<float>(bytes / largest)), y + bar},
+  draw_text({right - px(ratio_width), at.y}, Face::mono, colours().text, bytes_text(t.bytes), 1);
+  draw_text({right, at.y}, Face::mono, colours().secondary, times(t.bytes / first), 1);
+  list->AddRectFilled({at.x, y}, {right, y + bar}, colours().raised, px(2));
+  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), size.x * static_cast<float>(t.bytes / largest)), y + bar},
                       traffic_colour(t), px(2));
   explain(t.what, t.counted);
 }
 
-/// Lines of all three algorithms.
-void draw_bars(const TrafficOfAll& all, Room room) {
-  const FigurePanel panel = bytes_panel(all);
-  const auto bytes = [&](std::size_t i) { return panel.series[i].y.front(); };
-  const double most = std::max({bytes(0), bytes(1), bytes(2)});
-  for (std::size_t i = 0; i < all.size(); ++i) draw_bytes(all[i], bytes(i), most, bytes(0), room);
+/// Lines of all three algorithms: the forward pass with its formula, or both passes side by side.
+void draw_bars(const TrafficOfAll& all, std::span<const TrafficOf> backward, Room room) {
+  double most = 0;
+  for (const TrafficOf& t : all) most = std::max(most, t.bytes);
+  for (const TrafficOf& t : backward) most = std::max(most, t.bytes);
+  const float width = ImGui::GetContentRegionAvail().x, height = px(room == Room::low ? 22 : 26), left = px(name_width),
+              column = (width - left - px(12)) / 2,
+              formula = width - left - px(ratio_width + 6) - text_width(Face::mono, "0.00 MB");
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  if (!backward.empty()) {
+    draw_text({at.x + left, at.y}, Face::small, colours().faint, "forward");
+    draw_text({at.x + width - column, at.y}, Face::small, colours().faint, "backward");
+    at.y += px(15);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i, at.y += height) {
+    if (backward.empty()) {
+      draw_bytes(all[i], most, all[0].bytes, at, {width, height}, room);
+      draw_text({at.x + left, at.y + px(1)}, Face::mono_small, colours().faint,
+                fitted(Face::mono_small, all[i].formula, formula));
+    } else {
+      draw_bytes(all[i], most, all[0].bytes, {at.x + left, at.y}, {column, height}, room);
+      draw_bytes(backward[i], most, backward[0].bytes, {at.x + width - column, at.y}, {column, height}, room);
+    }
+    draw_text(at, Face::label, colours().text, all[i].name);
+  }
+  ImGui::SetCursorScreenPos(at);
 }
 
 /// "between HBM and chip, 2 B each", or bytes with scales if a stores with scales.
@@ -298,6 +314,7 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int index = static_cast<int>(i);
     all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
+    all[i].flops = flops;
     all[i].intensity = flops / all[i].bytes;
     all[i].ink = info(e.a.algorithm).traffic == index ? Ink::a : info(e.b.algorithm).traffic == index ? Ink::b : Ink::golden;
   }
@@ -306,8 +323,8 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t) {
 
 }  // namespace
 
-double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine) {
-  return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
+double least_seconds(const TrafficOf& of, const DataSheet& machine) {
+  return std::max(of.flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
 }
 
 TrafficOfAll traffic_of_all(const Result& r) { return traffic_of_all(r.experiment, r.traffic); }
@@ -317,12 +334,11 @@ Colour traffic_colour(const TrafficOf& of) {
   return of.ink == Ink::golden ? mixed(colours().faint, colours().raised, 0.25f) : ink_colour(of.ink);
 }
 
-void draw_traffic_lines(const TrafficOfAll& all) { draw_bars(all, Room::middle); }
+void draw_traffic_lines(const TrafficOfAll& all) { draw_bars(all, {}, Room::middle); }
 
 void draw_traffic(Session& session, const PanelInput& input, TrafficState& state) {
   if (!input.answer.result) return label(Face::label, colours().secondary, "No answer yet");
   const Result& r = *input.answer.result;
-  const TrafficOfAll all = traffic_of_all(r);
   const float height = ImGui::GetContentRegionAvail().y / px(1);
   const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
@@ -331,9 +347,9 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
   if (state.shows_loop && height >= 254) {
     draw_loop(state, r, session.view);
   } else {
-    draw_bars(all, room);
+    draw_bars(traffic_of_all(r), backward_traffic_of_all(r.experiment), room);
     draw_on_chip(r.experiment, session.view.on_chip_elements, room);
-    draw_roofline(session.view, all, useful_flops(r.experiment.problem));
+    draw_roofline(session.view, traffic_of_passes(r));
   }
   ImGui::PopStyleVar();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Result;
 struct TrafficOf {
   const char* name = "";  ///< "FA-2"
   double bytes = 0;       ///< between HBM and the chip
+  double flops = 0;       ///< useful operations
   double intensity = 0;   ///< useful operations a byte
   Ink ink = Ink::golden;  ///< a's or b's if they use the algorithm
   std::string formula{};  ///< elements moved: "2Nd + N + Tr·2Nd"
@@ -34,6 +36,12 @@ TrafficOfAll traffic_of_all(const Result& result);
 
 /// The same for an experiment without a result.
 TrafficOfAll traffic_of_all(const Experiment& experiment);
+
+/// The backward pass of the same three algorithms with the tiles of `backward.a`; none without a backward pass.
+std::vector<TrafficOf> backward_traffic_of_all(const Experiment& experiment);
+/// Both passes of an experiment, one after the other.
+std::vector<TrafficOf> traffic_of_passes(const Result& result);
+
 /// One line each: name, formula, bytes, ratio to Algorithm 0, and a bar to scale; fills the width.
 void draw_traffic_lines(const TrafficOfAll& all);
 
@@ -41,10 +49,10 @@ void draw_traffic_lines(const TrafficOfAll& all);
 Colour traffic_colour(const TrafficOf& of);
 
 /// Smallest time of `of` on a machine, in seconds.
-double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine);
+double least_seconds(const TrafficOf& of, const DataSheet& machine);
 
-/// Choice of the machine, and its roofline with the three algorithms; in a low panel as text.
-void draw_roofline(View& view, const TrafficOfAll& all, double flops);
+/// Choice of the machine, and its roofline with the algorithms; in a low panel as text.
+void draw_roofline(View& view, std::span<const TrafficOf> all);
 
 /// The steps of an experiment's loop, kept between frames.
 struct LoopPicture {

@@ -2,9 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <optional>
+#include <vector>
 
 #include "kernels/questions/attribution.h"
+#include "kernels/questions/gradient_attribution.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/statistics/statistics.h"
@@ -28,26 +33,62 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling) {
                      scaling_text(scaling[*source.stored]));
 }
 
-void draw_shares(Session& session, const Attribution& all) {
-  if (all.steps.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
-  const Table table = attribution_table(all);
+/// The experiment with this source of a exact.
+Experiment made_exact(Experiment e, const GradSource& source) {
+  GradMethod& m = e.backward.a;
+  const std::array<Scaling*, 4> stored{&m.scaling.dO, &m.scaling.P, &m.scaling.dS, &m.scaling.dS_of_dK};
+  const std::array<Accumulator*, 4> sums{&m.accumulator.dP, &m.accumulator.dV, &m.accumulator.dK, &m.accumulator.dQ};
+  if (source.stored)
+    *stored[static_cast<std::size_t>(*source.stored)] = {};
+  else if (source.sums)
+    *sums[static_cast<std::size_t>(*source.sums)] = Accumulator::fma;
+  else if (source.forward)
+    e.a = without_rounding(e.a);
+  else
+    m.precision[source.step] = {};
+  return e;
+}
+
+/// The shares as a table with bars; `meaning` of each: its tooltip. Returns the clicked one.
+std::optional<std::size_t> draw_shares(const StepError& total, const std::vector<NamedShare>& shares,
+                                       const std::function<std::string(std::size_t)>& meaning) {
+  const Table table = shares_table(total, shares);
   const auto change = [&](std::size_t i) { return std::get<double>(table.rows[i][1]); };
   double largest = 0;
   for (std::size_t i = 0; i < table.rows.size(); ++i) largest = std::fmax(largest, std::abs(change(i)));
   const auto row = [&](std::size_t i) {
-    const StepShare& s = all.steps[i];
-    return TableRow{.id = "why " + std::string(name(s.source)),
-                    .meaning = explanation(s.source, session.experiment.a.scaling),
-                    .formula = "now            " + scientific(all.total.mean_abs) + "\nif exact       " +
-                               scientific(s.without.mean_abs) + "\nthis one alone " + scientific(s.alone.mean_abs),
+    return TableRow{.id = "why " + std::string(shares[i].name),
+                    .meaning = meaning(i),
+                    .formula = "now            " + scientific(total.mean_abs) + "\nif exact       " +
+                               scientific(shares[i].without.mean_abs) + "\nthis one alone " +
+                               scientific(shares[i].alone.mean_abs),
                     .mark = change(i) > 0 ? colours().bad : colours().a};
   };
   const auto bar = [&](std::size_t i, std::size_t column) {
     const bool is_known = column == 1 && std::isfinite(change(i)) && largest > 0;
     return is_known ? static_cast<float>(std::min(1.0, std::abs(change(i)) / largest)) : -1.0f;
   };
-  if (const auto clicked = draw_table("steps", table, {.row = row, .bar = bar}))
-    session.experiment.a = made_exact(session.experiment.a, all.steps[*clicked].source);
+  return draw_table("steps", table, {.row = row, .bar = bar});
+}
+
+void draw_steps(Session& session, const Attribution& all) {
+  if (all.steps.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
+  Method& a = session.experiment.a;
+  const auto meaning = [&](std::size_t i) { return explanation(all.steps[i].source, a.scaling); };
+  if (const auto clicked = draw_shares(all.total, named_shares(all), meaning)) a = made_exact(a, all.steps[*clicked].source);
+}
+
+/// The same of a gradient.
+void draw_gradient_steps(Session& session, const GradAttribution& all, AnswerTensor tensor) {
+  if (all.shares.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
+  const std::vector<GradShare> sorted = sorted_shares(all, tensor);
+  const auto meaning = [&](std::size_t i) {
+    const GradSource& source = sorted[i].source;
+    return fmt::format("The mean error of a's {} if {} alone were exact: {}. Click: make it exact.", name(tensor), name(source),
+                       what(source));
+  };
+  if (const auto clicked = draw_shares(all.total[gradient_place(tensor)], named_shares(sorted, tensor), meaning))
+    session.experiment = made_exact(session.experiment, sorted[*clicked].source);
 }
 
 /// "leaves 3 %"; "explains it" without an output of the slip.
@@ -128,11 +169,41 @@ void draw_why(Session& session, const PanelInput& input, Requests& requests) {
       "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
       "step makes it exact.",
       "(mean |error| if exact - mean |error|) / mean |error|");
-  draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mean error if one step were exact");
+  const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
+  draw_text(
+      {at.x, at.y + px(7)}, Face::label, colours().text,
+      gradient ? fmt::format("Mean error of {} if one step were exact", name(*gradient)) : "Mean error if one step were exact");
   if (!is_emulated(a)) return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
-  if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_shares(session, *input.side.why);
+  const bool asks = !input.answer.computing && !ImGui::IsAnyMouseDown();
+  if (gradient) {
+    if (const GradAttribution* const known = input.side.gradient_why.get();
+        known && answers(known->experiment, session.experiment))
+      return draw_gradient_steps(session, *known, *gradient);
+    if (asks) requests.side.gradient_why = session.experiment;
+  } else {
+    if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_steps(session, *input.side.why);
+    if (asks) requests.side.why = session.experiment;
+  }
   label(Face::label, colours().secondary, "making each step exact in turn ...");
-  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.why = session.experiment;
+}
+
+std::optional<AnswerTensor> attributed_gradient(AnswerTensor t, const Experiment& e) {
+  return e.backward.on && t >= AnswerTensor::dQ ? std::optional(t) : std::nullopt;
+}
+
+std::vector<GradShare> sorted_shares(const GradAttribution& all, AnswerTensor tensor) {
+  std::vector<GradShare> sorted = all.shares;
+  const std::size_t at = gradient_place(tensor);
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [at](const GradShare& s) { return std::isnan(s.relief[at]) ? -HUGE_VAL : s.relief[at]; });
+  return sorted;
+}
+
+std::vector<NamedShare> named_shares(const std::vector<GradShare>& shares, AnswerTensor tensor) {
+  const std::size_t at = gradient_place(tensor);
+  std::vector<NamedShare> named;
+  for (const GradShare& s : shares) named.push_back({name(s.source), s.without[at], s.alone[at], s.relief[at]});
+  return named;
 }
 
 std::vector<Suspect> suspects_of(const CallJudgement& call) {

@@ -479,8 +479,8 @@ CASE(traffic, numbers_of_traffic) {
   hand.check(all[1].ink == Ink::a && all[0].ink == Ink::b, "a is FA-1 and b is Algorithm 0");
   hand.check(all[2].ink == Ink::golden, "nobody is FA-2");
   const DataSheet& h200 = data_sheets[static_cast<std::size_t>(Machine::h200)];
-  hand.check(least_seconds({.bytes = 4.8e12}, 1, h200) == 1, "4.8 TB take a second");
-  hand.check(least_seconds({.bytes = 1}, 989e12, h200) == 1, "989 Tflop take a second");
+  hand.check(least_seconds({.bytes = 4.8e12, .flops = 1}, h200) == 1, "4.8 TB take a second");
+  hand.check(least_seconds({.bytes = 1, .flops = 989e12}, h200) == 1, "989 Tflop take a second");
 }
 
 /// Elements and scales count with their own sizes.
