@@ -217,7 +217,8 @@ Settings settings(Backward& b) {
                      "The gradient of the output: N(0,1) from the seed in a stream of its own, ones, or a file.", "",
                      "dO gradient of the output")
           .with_option("--do", "normal")
-          .called("do"),
+          .called("do")
+          .swept(42, "backward", "normal,ones", false),
       {"d_o_file", settings(b.d_o_file)},
       {"d_lse_file", settings(b.d_lse_file)},
   };

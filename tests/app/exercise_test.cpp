@@ -98,7 +98,7 @@ TEST(Exercise, SaysWhatIsWrongWithABlock) {
   EXPECT_THAT(problem_of(row), HasSubstr("kind is missing, expected blanks, order or format"));
   EXPECT_THAT(problem_of(row + "kind: essay\n"), HasSubstr("kind is 'essay', expected blanks, order or format"));
   EXPECT_THAT(problem_of(row + "kind: blanks\nof: thin air\nblank: l\n"),
-              HasSubstr("of is 'thin air', expected code, recurrence or merge"));
+              HasSubstr("of is 'thin air', expected code, recurrence, merge or backward"));
   EXPECT_THAT(problem_of(row + "kind: blanks\nof: code\n"), HasSubstr("blank is missing"));
   EXPECT_THAT(problem_of(code_of("flash2", "blank: x\n")),
               HasSubstr("blank is 'x', expected a name that the code of flash2 gives a value"));
