@@ -83,8 +83,23 @@ class BackwardComputation {
     t.golden =
         std::make_shared<const Gradients>(golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_));
     t.measured = measured_of(*t.golden);
+    t.d_o = std::make_shared<const Matrix>(computed_rows_of(t.incoming->d_o));
+    t.measured_d_o = unsorted(*t.d_o, stop_);
     t.key = key_;
     known_.truth = std::move(t);
+  }
+
+  /// The computed rows of a tensor with the columns of V.
+  Matrix computed_rows_of(const std::vector<double>& x) const {
+    const std::vector<int> rows = computed_rows(e_.problem);
+    const int columns = value_columns(e_.problem);
+    Matrix m{static_cast<int>(rows.size()), columns, {}};
+    m.values.reserve(rows.size() * static_cast<std::size_t>(columns));
+    for (const int row : rows) {
+      const auto first = x.begin() + static_cast<std::ptrdiff_t>(row) * columns;
+      m.values.insert(m.values.end(), first, first + columns);
+    }
+    return m;
   }
 
   std::unique_ptr<KnownGradients> found(const Method& m, const GradMethod& g, const Operands<T>& x,
@@ -138,6 +153,16 @@ class BackwardComputation {
     return d;
   }
 
+  static std::array<TensorNumbers, 4> tensor_numbers(const GradientTruth& t, const MeasuredGradients& a,
+                                                     const MeasuredGradients& b) {
+    const auto of = [](const Measured& golden, const Measured& x, const Measured& y) {
+      return TensorNumbers{golden.rms, golden.nonfinite, {golden.digest, x.digest, y.digest}};
+    };
+    std::array<TensorNumbers, 4> all{of(t.measured_d_o, t.measured_d_o, t.measured_d_o)};
+    for (std::size_t i = 0; i < t.measured.of.size(); ++i) all[1 + i] = of(t.measured.of[i], a.of[i], b.of[i]);
+    return all;
+  }
+
   /// Compares a method with golden, as far as that is not known.
   void compare(KnownGradients& m, GradientTruth& truth) const {
     if (ordered_) {
@@ -159,6 +184,7 @@ class BackwardComputation {
     const auto handed_on = [&](Gradients& g) { return remembers_ ? g : std::move(g); };
     return {.keys = computed_keys(e_.problem),
             .incoming = truth.incoming,
+            .d_o = truth.d_o,
             .golden = truth.golden,
             .a = handed_on(a.gradients),
             .b = handed_on(b.gradients),
@@ -167,6 +193,7 @@ class BackwardComputation {
             .a_minus_b = a_minus_b,
             .a_delta = a_delta,
             .b_delta = b_delta,
+            .tensors = tensor_numbers(truth, a.measured, b.measured),
             .golden_digest = truth.measured.digest,
             .a_digest = a.measured.digest,
             .b_digest = b.measured.digest};

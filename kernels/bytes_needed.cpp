@@ -45,7 +45,7 @@ double backward_bytes(const Experiment& e, double rows, int threads) {
   if (!e.backward.on) return 0;
   const double n = e.problem.n, n_k = key_count(e.problem), d = e.problem.d, d_v = value_columns(e.problem),
                keys = e.problem.rows == 0 ? n_k : std::min(double(e.problem.rows), n_k);
-  const double gradients = (3 + 2 + 3) * (rows * d + keys * (d + d_v) + 2 * n), incoming = n * (d_v + 1);
+  const double gradients = (3 + 2 + 3) * (rows * d + keys * (d + d_v) + 2 * n), incoming = n * (d_v + 1) + rows * d_v;
   const double work = 2 * elements(e.problem) + 3 * n * d_v, panel = 2.0 * 64 * thread_count(threads) * n_k;
   return 8 * (incoming + gradients + work + panel) + std::max(tile_bytes(e, e.backward.a), tile_bytes(e, e.backward.b));
 }

@@ -92,6 +92,8 @@ struct MeasuredGradients {
 struct GradientTruth {
   GradientKey key;
   std::shared_ptr<const OutputGradients> incoming;
+  std::shared_ptr<const Matrix> d_o;  ///< of `incoming`: the computed rows
+  Measured measured_d_o;
   std::shared_ptr<const Gradients> golden;
   MeasuredGradients measured;
 };

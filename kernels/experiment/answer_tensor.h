@@ -19,8 +19,9 @@ constexpr std::string_view name(AnswerTensor t) { return answer_tensor_names[sta
 constexpr bool has_keys_as_rows(AnswerTensor t) { return t == AnswerTensor::dK || t == AnswerTensor::dV; }
 
 /// The answer as if the tensor were its output: rows, golden, a, b, their deviations, golden's RMS and the digests are the
-/// tensor's (dO has a golden value alone, and no errors). The rest stays. The answer itself for O, and null for a gradient
-/// where it has no backward pass.
+/// tensor's, and the problem's n and d_v its sizes (keys are then n, too). dO has the rows of O; a and b are equal to golden
+/// there. Other parts stay, but those of O alone are empty. The answer itself for O, and null for the others where it has no
+/// backward pass. Copies matrices: to be called when the answer or the tensor changes.
 std::shared_ptr<const Result> seen_as(const std::shared_ptr<const Result>& answer, AnswerTensor tensor);
 
 }  // namespace attoscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace attoscope {
@@ -12,6 +13,10 @@ struct Matrix {
   std::vector<double> values;
 
   double operator()(int r, int c) const { return values[static_cast<std::size_t>(r) * cols + c]; }
+};
+
+struct Digests {
+  std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; every NaN counts as one
 };
 
 }  // namespace attoscope

@@ -44,10 +44,6 @@ struct Timing {
   std::array<double, update_part_names.size()> busy{};  ///< of each `UpdatePart`: ms of all threads together, of the CPU's
 };
 
-struct Digests {
-  std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; every NaN counts as one
-};
-
 /// Further comparisons of a real kernel's output: of two runs with each other, and of the kernel with its emulation (flash2
 /// `hw` with the same tile and exp2).
 struct HardwareCheck {
