@@ -546,7 +546,8 @@ const Parameter* parameter_at(std::string_view path) {
 
 bool is_of_backward(std::string_view path) {
   if (path.starts_with("a.") || path.starts_with("b.")) path.remove_prefix(2);
-  return path.starts_with("grad.") || path.starts_with("backward.") || path == "gradient" || path == "baseline_gradient";
+  return path.starts_with("grad.") || path.starts_with("backward.") || path == "gradient" || path == "baseline_gradient" ||
+         path == "do";
 }
 
 bool is_option(const Parameter& p) {

@@ -23,7 +23,8 @@ void add_row(std::vector<double>& x, double first, std::size_t j, std::size_t n)
 /// and O there is P_j, dQ there scale dS_j.
 Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>& k) {
   const std::size_t n = k.size();
-  Tensors t{.n = 1, .n_k = static_cast<int>(n), .d = static_cast<int>(n) + 1, .d_v = static_cast<int>(n) + 1, .q = {}};
+  const int columns = static_cast<int>(n) + 1;
+  Tensors t = Tensors::shaped({1, columns - 1, columns, columns});
   std::vector<double> d_o;
   add_row(t.q, x.q, n, n);
   add_row(d_o, x.d_o, n, n);
@@ -32,13 +33,22 @@ Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>
     add_row(t.v, x.values[j], j, n);
   }
   Experiment e;
-  e.problem = {.input = {.kind = InputKind::tensors}, .n = t.n, .n_k = t.n_k, .d = t.d, .d_v = t.d_v, .scale = x.scale};
-  e.problem.input.digest = digest(Matrix{t.n_k, t.d, t.k}) ^ ~digest(Matrix{t.n_k, t.d_v, t.v});
+  e.problem.n = t.n;
+  e.problem.n_k = t.n_k;
+  e.problem.d = e.problem.d_v = columns;
+  e.problem.scale = x.scale;
+  e.problem.input.kind = InputKind::tensors;
+  e.problem.input.digest = digest(Matrix{t.n_k, columns, t.k}) ^ ~digest(Matrix{t.n_k, columns, t.v});
   e.problem.input.tensors = std::make_shared<const Tensors>(std::move(t));
   e.format = fp64;
-  e.backward = {.on = true, .d_o = OutputGradient::file};
+  e.backward.on = true;
+  e.backward.d_o = OutputGradient::file;
   KernelOutput& file = e.backward.d_o_file;
-  file = {.file = "dO", .digest = digest(Matrix{1, e.problem.d_v, d_o}), .type = "F64", .n = 1, .d = e.problem.d_v};
+  file.file = "dO";
+  file.digest = digest(Matrix{1, columns, d_o});
+  file.type = "F64";
+  file.n = 1;
+  file.d = columns;
   file.values = std::make_shared<const std::vector<double>>(std::move(d_o));
   return e;
 }

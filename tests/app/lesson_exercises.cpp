@@ -42,7 +42,7 @@ TEST(LessonExercises, AreOfEveryKind) {
     seen.insert(lesson.name.substr(0, 2) + " " + kind);
   });
   EXPECT_THAT(seen, ::testing::IsSupersetOf(
-                        {"02 format", "03 code", "04 equation", "05 code", "05 equation", "06 equation", "08 order"}));
+                        {"02 format", "03 code", "04 equation", "05 code", "05 equation", "06 equation", "08 order", "15 equation"}));
 }
 
 TEST(LessonExercises, BlanksAreFilledByTheSolutionAlone) {

@@ -222,7 +222,7 @@ void add_backward_cases(Blank& blank, const StepQuestion& row) {
     const bool is_first = where.empty();
     const BackwardRowQuestion x{.scores = question.scores,
                                 .values = question.values,
-                                .q = is_first ? 4 : -2,
+                                .q = is_first ? 4.0 : -2.0,
                                 .scale = is_first ? 0.5 : 0.25,
                                 .d_o = is_first ? 1.5 : -0.75};
     const BackwardRow run = backward_row(x);
