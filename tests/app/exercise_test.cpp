@@ -120,8 +120,9 @@ TEST(BackwardRow, HasTheSlopesOfTheLoss) {
 }
 
 TEST(Exercise, OfABackwardPassTellsTheFirstKeyWhereAnAnswerPartsFromTheRun) {
-  const Exercise x = read(row + "kind: blanks\nof: backward\nvalues: 1 -2 0.5 3\nblank: dS = P * (dP - delta)\n"
-                                "blank: dQ = dQ_old + scale * dS * k\n");
+  const Exercise x = read(row +
+                          "kind: blanks\nof: backward\nvalues: 1 -2 0.5 3\nblank: dS = P * (dP - delta)\n"
+                          "blank: dQ = dQ_old + scale * dS * k\n");
   EXPECT_EQ(x.blanks.at(0).cases.size(), 4u + 8u) << "every key of the row, and of another one";
   EXPECT_THAT(judge_blank(x.blanks[0], "P * dP").sentence,
               AllOf(StartsWith("At key 1 (s = 1) yours gives dS = "), HasSubstr(", the backward pass ")));

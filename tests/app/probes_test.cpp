@@ -55,9 +55,8 @@ std::set<std::string> plain_numbers(const std::string& sentence) {
     const auto follows = [&](std::string_view name) {
       return i >= name.size() && sentence.compare(i - name.size(), name.size(), name) == 0;
     };
-    const bool cited =
-        follows("arXiv ") || follows("layer ") || follows("Layer ") || follows("head ") || follows("SageAttention ") ||
-        follows("issue ") || follows("pull request ");
+    const bool cited = follows("arXiv ") || follows("layer ") || follows("Layer ") || follows("head ") ||
+                       follows("SageAttention ") || follows("issue ") || follows("pull request ");
     const bool digit = !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) != 0;
     if (!joined && !cited && digit && to_number<double>(word)) numbers.insert(word);
     i = end + 1;
@@ -82,11 +81,11 @@ bool is_accounted_for(const std::string& number, const Probe& probe) {
 TEST(Probes, AllThatWerePromisedAreThere) {
   std::set<std::string> names;
   for (const Probe& p : probes()) names.insert(p.name);
-  for (const char* const name : {"two_errors", "small_outputs", "tied_maxima", "fp8_stale_max", "ones_in_v", "huge_scores",
-                                 "masked_tiles", "stalled_row_sum", "fp8_underflow", "rescale_ascending", "rescale_shuffled",
-                                 "rescale_descending", "blocks_wide", "blocks_tall", "split_kv", "padded_keys", "sink_gradient",
-                                 "causal_ignored", "causal_other_side", "tf32_products", "delta_alone", "delta_in_step",
-                                 "shuffled_dq", "prescaled_keys"})
+  for (const char* const name :
+       {"two_errors",        "small_outputs",   "tied_maxima",   "fp8_stale_max",     "ones_in_v",        "huge_scores",
+        "masked_tiles",      "stalled_row_sum", "fp8_underflow", "rescale_ascending", "rescale_shuffled", "rescale_descending",
+        "blocks_wide",       "blocks_tall",     "split_kv",      "padded_keys",       "sink_gradient",    "causal_ignored",
+        "causal_other_side", "tf32_products",   "delta_alone",   "delta_in_step",     "shuffled_dq",      "prescaled_keys"})
     EXPECT_TRUE(names.contains(name)) << name;
 }
 

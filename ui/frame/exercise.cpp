@@ -208,8 +208,8 @@ constexpr std::array<BackwardName, 18> backward_names{{
 
 /// The number that a blank of the backward pass leaves out. Throws std::invalid_argument.
 const BackwardName& backward_target(std::string_view target) {
-  const auto* const found = std::ranges::find(backward_names.begin() + given_names, backward_names.end(), target,
-                                              &BackwardName::name);
+  const auto* const found =
+      std::ranges::find(backward_names.begin() + given_names, backward_names.end(), target, &BackwardName::name);
   if (found == backward_names.end()) refuse("blank", target, "P, dV, dP, delta, dS, dQ or dK before =");
   return *found;
 }
@@ -281,7 +281,9 @@ Blank equation_blank(Exercise& x, std::string_view text, std::string_view of) {
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
   Blank blank{.target = std::string(trimmed(text.substr(0, equals))),
               .solution = std::string(trimmed(text.substr(equals + 1))),
-              .truth = of == "merge" ? "the whole row" : of == "backward" ? "the backward pass" : "the recurrence"};
+              .truth = of == "merge"      ? "the whole row"
+                       : of == "backward" ? "the backward pass"
+                                          : "the recurrence"};
   x.lines.push_back({blank.target + " = ", "", static_cast<int>(x.blanks.size())});
   if (of == "backward") {
     add_backward_cases(blank, x.row);

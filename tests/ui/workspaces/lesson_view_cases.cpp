@@ -325,7 +325,8 @@ CASE(lesson_views, controls) {
   for (const Typed& t :
        {Typed{"N", "512", "n"}, Typed{"d", "32", "d"}, Typed{"block_k", "16", "block_k"}, Typed{"block_q", "32", "block_q"},
         Typed{"mantissa", "5", "mantissa_bits"}, Typed{"exponent", "6", "exponent_bits"}, Typed{"seed", "7", "seed"},
-        Typed{"run", "3", "a.grad.order_seed"}, Typed{"tau", "3", "tau"}, Typed{"splits", "4", "splits"}, Typed{"P times 2^", "8", "p_exponent"}})
+        Typed{"run", "3", "a.grad.order_seed"}, Typed{"tau", "3", "tau"}, Typed{"splits", "4", "splits"},
+        Typed{"P times 2^", "8", "p_exponent"}})
     expect(hand, all, t.key, [&] { hand.type(page + "##" + t.label, t.value); }, {{t.key, t.value}});
   struct Clicked {
     const char *label, *key, *value;
@@ -334,7 +335,8 @@ CASE(lesson_views, controls) {
        {Clicked{"format/e4m3", "format", "e4m3"}, Clicked{"mask/causal", "mask", "causal"}, Clicked{"scale/1", "scale", "1"},
         Clicked{"tie_beta/2", "tie_beta", "2"}, Clicked{"accumulator/h100", "accumulator", "h100"},
         Clicked{"flush/4", "flush", "4"}, Clicked{"do/ones", "do", "ones"},
-        Clicked{"a.grad.delta_from/probabilities", "a.grad.delta_from", "probabilities"}, Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
+        Clicked{"a.grad.delta_from/probabilities", "a.grad.delta_from", "probabilities"},
+        Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
     expect(hand, all, c.key, [&] { hand.click(page + c.label); }, {{c.key, c.value}});
   for (const Clicked& c : {Clicked{"##algorithm", "algorithm", "flash4"}, Clicked{"##input", "input", "ascending"},
                            Clicked{"policy/##preset", "policy", "eager"}, Clicked{"baseline/##preset", "baseline", "base_hw"}})

@@ -58,7 +58,8 @@ constexpr std::array<Choice, 5> flushes{{{"-1", "As the policy says."},
                                          {"1", "After every tile."},
                                          {"4", "After every 4 tiles."},
                                          {"64", "After every 64 tiles."}}};
-constexpr std::array<Choice, 2> output_gradients{{{"normal", "dO is N(0, 1): its signs are random."}, {"ones", "All of dO is 1."}}};
+constexpr std::array<Choice, 2> output_gradients{
+    {{"normal", "dO is N(0, 1): its signs are random."}, {"ones", "All of dO is 1."}}};
 constexpr std::array<Choice, 2> deltas{
     {{"output", "delta = rowsum(dO*O)"}, {"probabilities", "delta = rowsum(P*dP): O takes no part."}}};
 using Words = std::string_view[];

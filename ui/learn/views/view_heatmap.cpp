@@ -40,12 +40,11 @@ void switch_field(LessonScene& scene, Field shown) {
 
 /// O, or a tensor of the backward pass.
 void switch_tensor(LessonScene& scene, std::string_view shown) {
-  static constexpr std::array<Choice, answer_tensor_names.size()> choices{
-      {{"O", "the output"},
-       {"dO", "the gradient of O, which is given"},
-       {"dQ", "the gradient of Q: a row for each query"},
-       {"dK", "the gradient of K: a row for each key"},
-       {"dV", "the gradient of V: a row for each key"}}};
+  static constexpr std::array<Choice, answer_tensor_names.size()> choices{{{"O", "the output"},
+                                                                           {"dO", "the gradient of O, which is given"},
+                                                                           {"dQ", "the gradient of Q: a row for each query"},
+                                                                           {"dK", "the gradient of K: a row for each key"},
+                                                                           {"dV", "the gradient of V: a row for each key"}}};
   choose(scene, "tensor", choices, answer_tensor_names, shown, std::min(scene.width, px(320)));
 }
 
@@ -92,7 +91,9 @@ void draw_picture(const LessonScene& scene, const SeenTensor& picture, HeatState
   draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field));
   draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat);
   const double scale = static_cast<double>(ImGui::GetIO().DisplayFramebufferScale.x);
-  draw_caption(p, picture.tensor == "dK" || picture.tensor == "dV" ? "key down, head dimension across" : "query row down, head dimension across",
+  draw_caption(p,
+               picture.tensor == "dK" || picture.tensor == "dV" ? "key down, head dimension across"
+                                                                : "query row down, head dimension across",
                sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale));
   dim_if_earlier(scene, *picture.answer, p.min, p.max);
   ImGui::SetCursorScreenPos(p.min);
