@@ -432,8 +432,8 @@ std::vector<Fact> facts_of_gradients() {
           {"15", "-0.75", 0.75 * (0 - delta)},
           {"16", "8", std::sqrt(64.0)},
           {"16", "0.128", 64 * 0.002},
-          {"17", "256", round(bf16, round(bf16, 256 + 1) + 1)},
-          {"17", "258", round(bf16, 256 + round(bf16, 1 + 1))}};
+          {"17", "256", round(bf16, round(bf16, 256.0 + 1) + 1)},
+          {"17", "258", round(bf16, 256 + round(bf16, 1.0 + 1))}};
 }
 
 std::vector<Fact> facts() {
