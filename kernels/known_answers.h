@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "kernels/backward/partial_backward.h"
 #include "kernels/compute.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"
@@ -115,12 +117,20 @@ struct KnownBackward {
   std::unique_ptr<KnownGradients> a, b;
 };
 
+/// The passes in parts of the last question of a backward pass.
+struct KnownPasses {
+  Experiment experiment;
+  std::string isa;
+  std::shared_ptr<const PartialPasses> passes;  ///< null: there was none
+};
+
 struct ComputeCache::Held {
   std::shared_ptr<const Tensors> raw;
   Problem raw_of;
   std::optional<Truth> truth;
   KnownAnswer known;
   KnownBackward backward;
+  KnownPasses passes;
   std::uint64_t generations = 0;   ///< `Truth::generation`s given out so far
   std::vector<int> gpus;           ///< of `engine`
   std::unique_ptr<Engine> engine;  ///< of the GPUs that answered last

@@ -49,6 +49,16 @@ GalleryPicture gallery_picture(const GalleryQuestion& question, const Options& o
   return picture;
 }
 
+/// Answers by `f` with a cache from question to question.
+template <class Question, class F>
+auto with_own_cache(F f) {
+  return [f, cache = std::make_shared<ComputeCache>()](const Question& q, const auto& run) {
+    Options options = run.options;
+    options.cache = cache.get();
+    return f(q, options);
+  };
+}
+
 using Pictures = std::vector<GalleryPicture>;
 
 /// The pictures that are known, and one after the other those of the questions.
@@ -73,10 +83,8 @@ SideAnswers::SideAnswers(const std::function<void()>& published, const std::shar
           .same_bits = {[](const Experiment& e, const auto& run) { return same_bits(e, run.options); }, published},
           .invariance = {[](const Experiment& e, const auto& run) { return invariance(e, run.options); }, published},
           .gradient_why = {[](const Experiment& e, const auto& run) { return attribute_gradients(e, run.options); }, published},
-          .gradient_window = {[](const ScoreQuestion& q, const auto& run) { return gradient_window(q, run.options); },
-                              published},
-          .gradient_trace = {[](const GradientTraceQuestion& q, const auto& run) { return gradient_trace(q, run.options); },
-                             published},
+          .gradient_window = {with_own_cache<ScoreQuestion>(gradient_window), published},
+          .gradient_trace = {with_own_cache<GradientTraceQuestion>(gradient_trace), published},
           .order_spread = {[](const Experiment& e, const auto& run) { return order_spread(e, run.options); }, published},
           .gpu_check = {[](const std::string&, const auto& run) {
                           const std::string gpu = one_gpu(run.options.device);

@@ -73,6 +73,8 @@ Json backward_json(const BackwardResult& b, const Result& r) {
             {"delta", {{"a", delta_json(b.a_delta)}, {"b", delta_json(b.b_delta)}}},
             {"dsink", nullptr},
             {"digests", {{"golden", hex16(b.golden_digest)}, {"a", hex16(b.a_digest)}, {"b", hex16(b.b_digest)}}}};
+  json["a"]["lost_ds"] = b.a.lost_ds;
+  json["b"]["lost_ds"] = b.b.lost_ds;
   if (r.experiment.problem.sink) json["dsink"] = {{"golden", b.golden->dsink}, {"a", b.a.dsink}, {"b", b.b.dsink}};
   return json;
 }

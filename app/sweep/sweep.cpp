@@ -86,6 +86,8 @@ BackwardSummary summary(const BackwardResult& b) {
           .golden_dsink = b.golden->dsink,
           .a_dsink = b.a.dsink,
           .b_dsink = b.b.dsink,
+          .a_lost_ds = b.a.lost_ds,
+          .b_lost_ds = b.b.lost_ds,
           .golden_digest = b.golden_digest,
           .a_digest = b.a_digest,
           .b_digest = b.b_digest};

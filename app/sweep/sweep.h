@@ -27,6 +27,7 @@ struct BackwardSummary {
   double golden_dq_rms = 0, golden_dk_rms = 0, golden_dv_rms = 0;
   double a_delta_max = 0, a_delta_rms = 0, a_delta_bias = 0, b_delta_max = 0, b_delta_rms = 0, b_delta_bias = 0;
   double golden_dsink = 0, a_dsink = 0, b_dsink = 0;
+  double a_lost_ds = 0, b_lost_ds = 0;
   std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;
 
   friend bool operator==(const BackwardSummary&, const BackwardSummary&) = default;
@@ -73,7 +74,7 @@ struct BackwardMeasure {
   std::string_view name, title;
   double BackwardSummary::* value;
 };
-inline constexpr std::array<BackwardMeasure, 12> backward_measures{{
+inline constexpr std::array<BackwardMeasure, 14> backward_measures{{
     {"golden_dq_rms", "RMS of golden dQ", &BackwardSummary::golden_dq_rms},
     {"golden_dk_rms", "RMS of golden dK", &BackwardSummary::golden_dk_rms},
     {"golden_dv_rms", "RMS of golden dV", &BackwardSummary::golden_dv_rms},
@@ -86,6 +87,8 @@ inline constexpr std::array<BackwardMeasure, 12> backward_measures{{
     {"golden_dsink", "gradient of the sink, golden", &BackwardSummary::golden_dsink},
     {"a_dsink", "gradient of the sink, a", &BackwardSummary::a_dsink},
     {"b_dsink", "gradient of the sink, b", &BackwardSummary::b_dsink},
+    {"a.ds.lost", "share of dS rounded to 0, a", &BackwardSummary::a_lost_ds},
+    {"b.ds.lost", "share of dS rounded to 0, b", &BackwardSummary::b_lost_ds},
 }};
 
 /// dQ, dK or dV: its name in measures and on axes, its numbers, and the RMS of golden's.

@@ -2,6 +2,9 @@
 /// chain for every element, rounded after every fma. Each row m has its own range of k.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+
 #include "kernels/backward/gradient_rule.h"
 #include "kernels/lanes/lanes.h"
 
@@ -92,6 +95,16 @@ inline void column_product(const P& p, const RounderPlan<typename P::T>& plan) {
                   : columns_of_product<most>(p, c0, rounder);
     });
   }
+}
+
+/// The first `count` numbers of x, or all if there are fewer, as doubles; none where it is negative.
+inline void store_numbers(DoubleV x, int count, double* out) {
+  std::memcpy(out, &x, static_cast<std::size_t>(std::clamp(count, 0, Lanes<double>::width)) * sizeof(double));
+}
+inline void store_numbers(FloatV x, int count, double* out) {
+  using Doubles = double __attribute__((vector_size(2 * sizeof(FloatV))));
+  const Doubles wide = __builtin_convertvector(x, Doubles);
+  std::memcpy(out, &wide, static_cast<std::size_t>(std::clamp(count, 0, Lanes<float>::width)) * sizeof(double));
 }
 
 }  // namespace ATTOSCOPE_ISA

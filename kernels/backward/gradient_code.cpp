@@ -1,7 +1,8 @@
 /// The backward pass, compiled once for each instruction set with that set's flags. A GPU's lanes have no such code yet.
 #ifndef ATTOSCOPE_SIMT
 
-#include "kernels/backward/gradient_lanes.h"
+#include "kernels/backward/gradient_keys.h"
+#include "kernels/backward/gradient_rows.h"
 #include "kernels/backward/precise_lanes.h"
 
 namespace attoscope {

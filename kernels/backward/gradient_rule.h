@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/arithmetic/double_double.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/gradient.h"
 #include "kernels/lanes/job.h"
 
@@ -62,6 +63,7 @@ struct GradientRule {
   const double* o = nullptr;                                         ///< n x d_v without gaps
   const T* given_d_o = nullptr;                                      ///< as delta takes it
   const double* d_lse = nullptr;                                     ///< [row]; null: 0
+  const double* known_delta = nullptr;                               ///< [row]; null: it is computed
   const T* column_numbers = nullptr;                                 ///< 0, 1, ... as far as the wider width
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](GradStep s) const { return grad[static_cast<int>(s)]; }
@@ -83,9 +85,12 @@ struct RowsTask {
   int query_tile = 0;                       ///< of all its rows, where the order is shuffled
   KeyList keys{};                           ///< whose P and dS are wanted
   T *p = nullptr, *ds = nullptr;            ///< P for dV, which null leaves out, and dS: [key of the list][lane]
+  T *dp = nullptr, *lost = nullptr;         ///< dP, and 1 for each dS that is lost, else 0; null leaves them out
   double* d_q = nullptr;                    ///< rows x d; then keys are all
   const int* places = nullptr;              ///< [lane]: the row of d_q; negative: none
+  int first_tile = 0, end_tile = max_n;     ///< of the order: the key tiles that dQ has
   double *delta = nullptr, *lse = nullptr;  ///< [row]; null: not wanted
+  std::int64_t* lost_count = nullptr;       ///< [row]: the keys whose dS is lost; null: not wanted
   DD<double>* sinks = nullptr;              ///< [row], in double-double: terms of dsink
 };
 

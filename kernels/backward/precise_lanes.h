@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/backward/gradient_lanes.h"
+#include "kernels/backward/gradient_keys.h"
 #include "kernels/lanes/golden_lanes.h"
 
 namespace attoscope {
@@ -126,6 +126,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
     if (job_.softcap != 0) ds = ds * slope(j);
     pairs()[task_.ds != nullptr ? i : j] = ds;
     if (task_.p != nullptr) as_pairs(task_.p)[i] = s_[j];
+    if (task_.dp != nullptr) as_pairs(task_.dp)[i] = dp_[j];
   }
 
   void store_statistics(D lse, D delta) const {

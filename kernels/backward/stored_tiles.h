@@ -30,28 +30,33 @@ class StoredTiles {
       : rule_(rule), panel_(panel), height_(rows_of_block), main_(main), stop_(stop) {}
 
   /// to = x stored as `s` says, along the keys like Q or along the queries like V; x and to are [block][key of the list][lane].
-  void store(const T* x, T* to, const Scaling& s, ScaledTensor t) const {
+  /// `lost`, where it is not null, has one number of each of these, which becomes 1 where a number other than 0 became 0.
+  void store(const T* x, T* to, const Scaling& s, ScaledTensor t, T* lost = nullptr) const {
     for (int block = 0; block < panel_.block_count;) {
       int end = block;
       while (end < panel_.block_count && panel_.first_rows[end] == panel_.first_rows[block]) ++end;
-      store_rows(x, to, s, t, block, end);
+      store_rows({x, to, lost}, s, t, block, end);
       block = end;
     }
   }
 
  private:
-  void store_rows(const T* x, T* to, const Scaling& s, ScaledTensor t, int first_block, int end_block) const {
+  struct Numbers {
+    const T* x;
+    T *to, *lost;
+  };
+  void store_rows(const Numbers& numbers, const Scaling& s, ScaledTensor t, int first_block, int end_block) const {
     std::vector<int> starts;
     for (int i = 0; i < panel_.keys.count; ++i)
       if (i == 0 || panel_.keys[i] / rule_.block_k != panel_.keys[i - 1] / rule_.block_k) starts.push_back(i);
     starts.push_back(panel_.keys.count);
     parallel_for(std::size_t{0}, starts.size() - 1, [&](std::size_t i) {
       stop_.check();
-      store_tile(x, to, s, t, first_block, end_block, starts[i], starts[i + 1]);
+      store_tile(numbers, s, t, first_block, end_block, starts[i], starts[i + 1]);
     });
   }
 
-  void store_tile(const T* x, T* to, const Scaling& s, ScaledTensor t, int first_block, int end_block, int first_key,
+  void store_tile(const Numbers& numbers, const Scaling& s, ScaledTensor t, int first_block, int end_block, int first_key,
                   int end_key) const {
     std::vector<T> tile;
     int rows = 0;
@@ -65,10 +70,14 @@ class StoredTiles {
         }
     };
     for (int block = first_block; block < end_block; ++block) rows += panel_.blocks[block].count;
-    each([&](std::size_t place, bool is_seen) { tile.push_back(is_seen ? x[place] : T{0}); });
+    each([&](std::size_t place, bool is_seen) { tile.push_back(is_seen ? numbers.x[place] : T{0}); });
     tile = stored_as(tile, rows, end_key - first_key, s, t, main_, stop_);
     std::size_t next = 0;
-    each([&](std::size_t place, bool) { to[place] = tile[next++]; });
+    each([&](std::size_t place, bool is_seen) {
+      const T stored = tile[next++];
+      if (numbers.lost != nullptr && is_seen && stored == 0 && numbers.x[place] != 0) numbers.lost[place] = 1;
+      numbers.to[place] = stored;
+    });
   }
 
   const GradientRule<T>& rule_;

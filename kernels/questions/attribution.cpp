@@ -21,12 +21,6 @@ std::vector<ErrorSource> sources_of(const Method& m) {
   return sources;
 }
 
-/// The method with all of them exact.
-Method without_any(Method m) {
-  for (const ErrorSource& source : sources_of(m)) m = made_exact(m, source);
-  return m;
-}
-
 /// `bare` with `source` as in `m`.
 Method with_one(Method bare, const Method& m, const ErrorSource& source) {
   if (source.stored) {
@@ -41,7 +35,7 @@ Method with_one(Method bare, const Method& m, const ErrorSource& source) {
 
 /// a, a without any source, then for each source a without it and a with it alone.
 std::vector<Method> variants(const Method& a, const std::vector<ErrorSource>& sources) {
-  const Method bare = without_any(a);
+  const Method bare = without_rounding(a);
   std::vector<Method> methods{a, bare};
   for (const ErrorSource& source : sources) {
     methods.push_back(made_exact(a, source));
@@ -93,6 +87,11 @@ Method made_exact(Method m, const ErrorSource& source) {
   } else {
     (*source.sums == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) = Accumulator::f64;
   }
+  return m;
+}
+
+Method without_rounding(Method m) {
+  for (const ErrorSource& source : sources_of(m)) m = made_exact(m, source);
   return m;
 }
 

@@ -31,8 +31,9 @@ struct ErrorSource {
 std::string_view name(const ErrorSource& source);
 /// Description of what it rounds, for a tooltip.
 std::string_view what(const ErrorSource& source);
-/// The method with this source exact.
+/// The method with this source exact, and with every source exact.
 Method made_exact(Method m, const ErrorSource& source);
+Method without_rounding(Method m);
 
 /// The share of one source in method a.
 struct StepShare {

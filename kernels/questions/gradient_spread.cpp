@@ -1,9 +1,128 @@
 #include "kernels/questions/gradient_spread.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <stdexcept>
 
-namespace attoscope {
+#include "kernels/cancelled_sign.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/experiment/text.h"
+#include "kernels/parallel/parallel.h"
+#include "kernels/questions/gradient_passes.h"
 
-OrderSpread order_spread(const Experiment&, const Options&) { throw std::invalid_argument("this is not computed yet"); }
+namespace attoscope {
+namespace {
+
+struct NamedSchedule {
+  std::string what;
+  TileSchedule schedule;
+};
+
+std::vector<NamedSchedule> shuffled_orders(std::uint64_t seed) {
+  std::vector<NamedSchedule> orders;
+  for (int i = 0; i < spread_orders; ++i)
+    orders.push_back({"shuffled " + std::to_string(i + 1), {GradOrder::shuffled, seed + static_cast<std::uint64_t>(i), 1}});
+  return orders;
+}
+
+std::vector<NamedSchedule> fixed_schedules() {
+  std::vector<NamedSchedule> orders{{"ascending", {.order = GradOrder::ascending}},
+                                    {"descending", {.order = GradOrder::descending}}};
+  for (const int buffers : {1, 2, 4, 8})
+    orders.push_back({std::to_string(buffers) + (buffers == 1 ? " buffer" : " buffers"), {GradOrder::buffers, 1, buffers}});
+  return orders;
+}
+
+bool same_number(double x, double y) {
+  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+}
+
+/// dQ of one order after the other, against the first and against golden.
+class OrderComparison {
+ public:
+  OrderComparison(const Matrix& first, const Matrix& golden, const Format& main, const StopSign& stop)
+      : first_(unsorted(first, stop)), golden_(unsorted(golden, stop)), main_(main), stop_(stop) {}
+
+  OrderRun run(const std::string& what, const Matrix& dq) const {
+    const Measured x = unsorted(dq, stop_);
+    OrderRun run{.what = what, .digest = x.digest};
+    for (std::size_t i = 0; i < dq.values.size(); ++i) run.moved += !same_number(dq.values[i], first_.matrix->values[i]);
+    if (run.moved > 0) run.max_ulp = unordered_deviation(x, first_, main_, stop_).max_ulp;
+    run.mean_abs_error = unordered_deviation(x, golden_, main_, stop_).mean_abs;
+    return run;
+  }
+
+ private:
+  Measured first_, golden_;
+  const Format& main_;
+  const StopSign& stop_;
+};
+
+/// Elements that are not the same in all matrices.
+std::int64_t moved_elements(std::span<const Matrix> all) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < all[0].values.size(); ++i)
+    count += std::ranges::any_of(all, [&](const Matrix& m) { return !same_number(m.values[i], all[0].values[i]); });
+  return count;
+}
+
+/// dQ of method a in all orders: the shuffled ones, the schedules, and the schedules again.
+void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSign& stop) {
+  const Experiment& e = spread.experiment;
+  const std::vector<int> rows = computed_rows(e.problem);
+  const std::vector<NamedSchedule> shuffled = shuffled_orders(e.backward.a.order_seed), fixed = fixed_schedules();
+  std::vector<TileSchedule> orders;
+  for (const auto* list : {&shuffled, &fixed, &fixed})
+    for (const NamedSchedule& s : *list) orders.push_back(s.schedule);
+  const std::vector<Matrix> dq = passes.a->query_gradients(rows, orders);
+  const TileSchedule any{};
+  const Matrix golden = passes.golden->query_gradients(rows, {&any, 1})[0];
+  const OrderComparison compared(dq[0], golden, e.format, stop);
+  spread.elements = static_cast<std::int64_t>(dq[0].values.size());
+  for (std::size_t i = 0; i < shuffled.size(); ++i) {
+    spread.shuffled.push_back(compared.run(shuffled[i].what, dq[i]));
+    spread.max_ulp = std::max(spread.max_ulp, spread.shuffled.back().max_ulp);
+  }
+  for (std::size_t i = 0; i < fixed.size(); ++i) {
+    const std::size_t at = shuffled.size() + i;
+    spread.schedules.push_back(compared.run(fixed[i].what, dq[at]));
+    spread.schedules_repeat &= spread.schedules.back().digest == digest(dq[at + fixed.size()], stop);
+  }
+  spread.moved = moved_elements(std::span(dq).first(shuffled.size()));
+}
+
+}  // namespace
+
+OrderSpread order_spread(const Experiment& experiment, const Options& options) {
+  OrderSpread spread{.experiment = experiment, .shuffled = {}, .schedules = {}};
+  const CancelledSign stop(options.cancelled, options.isa);
+  on_threads(options.threads, [&] {
+    const std::shared_ptr<const PartialPasses> passes = gradient_passes(experiment, options, stop);
+    if (!passes->a)
+      throw std::invalid_argument("order_spread: method a is `" + std::string(name(experiment.a.algorithm)) +
+                                  "`, expected an emulated algorithm");
+    fill_spread(spread, *passes, stop);
+  });
+  return spread;
+}
+
+Table order_spread_table(const OrderSpread& spread) {
+  std::vector<OrderRun> runs = spread.shuffled;
+  runs.insert(runs.end(), spread.schedules.begin(), spread.schedules.end());
+  const std::vector<TableColumn<OrderRun>> columns{
+      table_column<OrderRun>({.key = "order"}, &OrderRun::what),
+      table_column<OrderRun>({.key = "digest", .meaning = "The hash of dQ's bits.", .minor = true},
+                             [](const OrderRun& r) { return hex16(r.digest); }),
+      table_column<OrderRun>({.key = "moved", .meaning = "Elements of dQ with other bits than in the first order."},
+                             &OrderRun::moved),
+      table_column<OrderRun>(
+          {.key = "max_ulp", .title = "max ulp", .digits = 3, .meaning = "The largest distance from the first order, in ulps."},
+          &OrderRun::max_ulp),
+      table_column<OrderRun>(
+          {.key = "mean_abs_error", .title = "mean |error|", .digits = 3, .meaning = "The mean error of dQ against golden."},
+          &OrderRun::mean_abs_error)};
+  return table_of(columns, std::span<const OrderRun>(runs));
+}
 
 }  // namespace attoscope

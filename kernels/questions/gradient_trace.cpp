@@ -1,11 +1,152 @@
 #include "kernels/questions/gradient_trace.h"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
+#include <string>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/parallel/parallel.h"
+#include "kernels/questions/gradient_passes.h"
 
 namespace attoscope {
+namespace {
 
-GradientTrace gradient_trace(const GradientTraceQuestion&, const Options&) {
-  throw std::invalid_argument("this is not computed yet");
+double euclidean_norm(const std::vector<double>& x) {
+  double squares = 0;
+  for (const double number : x) squares += number * number;
+  return std::sqrt(squares);
+}
+double largest_gap(const std::vector<double>& x, const std::vector<double>& y) {
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  return largest;
+}
+
+/// x += factor * row of a matrix with as many columns.
+void add_row(std::vector<double>& x, double factor, const std::vector<double>& matrix, int row) {
+  const double* const from = matrix.data() + static_cast<std::ptrdiff_t>(row) * static_cast<std::ptrdiff_t>(x.size());
+  for (std::size_t c = 0; c < x.size(); ++c) x[c] += factor * from[c];
+}
+
+/// Numbers [first, end) of a tile.
+struct TileRange {
+  int first, end;
+};
+TileRange range_of_tile(int tile, int block, int count) {
+  const std::int64_t first = static_cast<std::int64_t>(tile) * block;
+  return {static_cast<int>(first), static_cast<int>(std::min<std::int64_t>(first + block, count))};
+}
+
+/// What a tile's pairs have in common, into a tile of a query or of a key.
+template <class Tile>
+void tell_pairs(const GradientPairs& pairs, const TileRange& range, Tile& tile) {
+  for (int i = range.first; i < range.end; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (std::isnan(pairs.ds[at]) && std::isnan(pairs.p[at]) && std::isnan(pairs.dp[at])) continue;
+    tile.largest_P = std::max(tile.largest_P, std::abs(pairs.p[at]));
+    tile.largest_dS = std::max(tile.largest_dS, std::abs(pairs.ds[at]));
+    tile.lost += pairs.lost[at];
+  }
+}
+
+class GradientTracer {
+ public:
+  GradientTracer(const GradientTraceQuestion& q, const PartialPasses& passes)
+      : problem_(q.experiment.problem),
+        query_(q.query),
+        key_(q.key),
+        passes_(passes),
+        golden_query_(passes.golden->of_query(q.query)),
+        golden_key_(passes.golden->of_key(q.key)) {}
+
+  double golden_lse() const { return golden_query_.pairs.lse[0]; }
+  double golden_delta() const { return golden_query_.pairs.delta[0]; }
+
+  GradientSteps steps(PartialBackward& pass, const GradMethod& grad) const {
+    GradientSteps found;
+    const QueryRun query = pass.of_query(query_);
+    found.lse = query.pairs.lse[0], found.delta = query.pairs.delta[0];
+    const int keys = key_count(problem_);
+    std::vector<double> dq(static_cast<std::size_t>(problem_.d));
+    for (const QueryTileSums& sums : query.tiles)
+      found.of_query.push_back(query_tile(sums, query.pairs, range_of_tile(sums.tile, std::min(grad.block_k, keys), keys), dq));
+    const KeyRun key = pass.of_key(key_);
+    std::vector<double> dk(dq.size()), dv(static_cast<std::size_t>(value_columns(problem_)));
+    for (const KeyTileSums& sums : key.tiles)
+      found.of_key.push_back(key_tile(sums, key.pairs, range_of_tile(sums.tile, grad.block_q, problem_.n), dk, dv));
+    return found;
+  }
+
+ private:
+  /// `golden` is dQ of the keys so far.
+  QueryTile query_tile(const QueryTileSums& sums, const GradientPairs& pairs, const TileRange& range,
+                       std::vector<double>& golden) const {
+    QueryTile tile{.tile = sums.tile};
+    tell_pairs(pairs, range, tile);
+    const Keys seen = visible_keys(problem_, query_);
+    for (int key = std::max(range.first, seen.first); key < std::min(range.end, seen.end); ++key) {
+      const auto at = static_cast<std::size_t>(key);
+      ++tile.seen;
+      tile.largest_dP = std::max(tile.largest_dP, std::abs(pairs.dp[at] - pairs.delta[0]));
+      add_row(golden, scale_of(problem_) * golden_query_.pairs.ds[at], passes_.inputs->k, key);
+    }
+    tile.added = euclidean_norm(sums.added);
+    tile.dq_norm = euclidean_norm(sums.running);
+    tile.dq_error = largest_gap(sums.running, golden);
+    return tile;
+  }
+
+  /// The goldens are dK and dV of the queries so far.
+  KeyTile key_tile(const KeyTileSums& sums, const GradientPairs& pairs, const TileRange& range, std::vector<double>& golden_dk,
+                   std::vector<double>& golden_dv) const {
+    KeyTile tile{.tile = sums.tile};
+    tell_pairs(pairs, range, tile);
+    for (int row = range.first; row < range.end; ++row) {
+      const Keys seen = visible_keys(problem_, row);
+      if (key_ < seen.first || key_ >= seen.end) continue;
+      const auto at = static_cast<std::size_t>(row);
+      ++tile.seen;
+      add_row(golden_dk, scale_of(problem_) * golden_key_.pairs.ds[at], passes_.inputs->q, row);
+      add_row(golden_dv, golden_key_.pairs.p[at], passes_.d_o, row);
+    }
+    tile.dk_norm = euclidean_norm(sums.dk);
+    tile.dv_norm = euclidean_norm(sums.dv);
+    tile.dk_error = largest_gap(sums.dk, golden_dk);
+    tile.dv_error = largest_gap(sums.dv, golden_dv);
+    return tile;
+  }
+
+  const Problem& problem_;
+  int query_, key_;
+  const PartialPasses& passes_;
+  QueryRun golden_query_;
+  KeyRun golden_key_;
+};
+
+void check_traced(const char* what, int index, int count) {
+  if (index >= 0 && index < count) return;
+  throw std::invalid_argument("gradient trace: " + std::string(what) + " is " + std::to_string(index) + ", expected 0 .. " +
+                              std::to_string(count - 1));
+}
+
+}  // namespace
+
+GradientTrace gradient_trace(const GradientTraceQuestion& question, const Options& options) {
+  const Experiment& e = question.experiment;
+  check_traced("query", question.query, e.problem.n);
+  check_traced("key", question.key, key_count(e.problem));
+  GradientTrace trace{.question = question, .a = {}, .b = {}};
+  const CancelledSign stop(options.cancelled, options.isa);
+  on_threads(options.threads, [&] {
+    const std::shared_ptr<const PartialPasses> passes = gradient_passes(e, options, stop);
+    const GradientTracer tracer(question, *passes);
+    trace.golden_lse = tracer.golden_lse();
+    trace.golden_delta = tracer.golden_delta();
+    if (passes->a) trace.a = tracer.steps(*passes->a, e.backward.a);
+    if (passes->b) trace.b = tracer.steps(*passes->b, e.backward.b);
+  });
+  return trace;
 }
 
 }  // namespace attoscope

@@ -1,11 +1,46 @@
 #include "kernels/questions/gradient_window.h"
 
-#include <stdexcept>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/parallel/parallel.h"
+#include "kernels/questions/gradient_passes.h"
 
 namespace attoscope {
+namespace {
 
-GradientWindow gradient_window(const ScoreQuestion&, const Options&) {
-  throw std::invalid_argument("this is not computed yet");
+std::vector<int> numbers_from(int first, int count) {
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+}  // namespace
+
+GradientWindow gradient_window(const ScoreQuestion& question, const Options& options) {
+  check_window(question);
+  GradientWindow window{.question = question, .tensors = {}};
+  const CancelledSign stop(options.cancelled, options.isa);
+  on_threads(options.threads, [&] {
+    const std::shared_ptr<const PartialPasses> passes = gradient_passes(question.experiment, options, stop);
+    const auto ask = [&](PartialBackward* pass, std::vector<double> PairValues::* to) {
+      GradientPairs pairs;
+      if (pass != nullptr)
+        pairs = pass->pairs(numbers_from(question.first_row, question.rows), numbers_from(question.first_key, question.keys));
+      const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
+      for (std::vector<double>* x : {&pairs.p, &pairs.dp, &pairs.ds})
+        x->resize(cells, std::numeric_limits<double>::quiet_NaN());
+      window.tensors[static_cast<std::size_t>(PairTensor::P)].*to = std::move(pairs.p);
+      window.tensors[static_cast<std::size_t>(PairTensor::dP)].*to = std::move(pairs.dp);
+      window.tensors[static_cast<std::size_t>(PairTensor::dS)].*to = std::move(pairs.ds);
+    };
+    ask(passes->golden.get(), &PairValues::golden);
+    ask(passes->a.get(), &PairValues::a);
+    ask(passes->b.get(), &PairValues::b);
+  });
+  return window;
 }
 
 }  // namespace attoscope

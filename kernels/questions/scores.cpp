@@ -195,22 +195,23 @@ void check_axis(const char* name, int first, int count, int n) {
                               std::to_string(count) + ", expected at least one, within 0 .. " + std::to_string(n - 1));
 }
 
-void check(const ScoreQuestion& q) {
+}  // namespace
+
+void check_window(const ScoreQuestion& q) {
   check_axis("row", q.first_row, q.rows, q.experiment.problem.n);
   check_axis("key", q.first_key, q.keys, key_count(q.experiment.problem));
   if (static_cast<std::int64_t>(q.rows) * q.keys > max_window_cells)
     throw std::invalid_argument("scores: the window has " + std::to_string(static_cast<std::int64_t>(q.rows) * q.keys) +
                                 " cells, expected at most " + std::to_string(max_window_cells));
+}
+
+ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
+  const ScoreQuestion& q = question;
+  refuse(q.experiment, options.threads);
+  check_window(q);
   if (!is_emulated(q.experiment.a.algorithm))
     throw std::invalid_argument("scores: method a is `" + std::string(name(q.experiment.a.algorithm)) +
                                 "`, which shows no scores; expected an emulated algorithm");
-}
-
-}  // namespace
-
-ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
-  refuse(question.experiment, options.threads);
-  check(question);
   ScoreWindow window{.question = question, .S = {}, .P = {}, .weight = {}};
   const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
   for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());

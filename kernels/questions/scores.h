@@ -27,6 +27,9 @@ struct ScoreWindow {
   std::vector<float> weight;  ///< the true softmax weight, from the golden arithmetic
 };
 
+/// Throws std::invalid_argument if the window is empty, lies outside or is too large.
+void check_window(const ScoreQuestion& question);
+
 /// Throws as `compute` does, and std::invalid_argument if the window is empty, lies outside or is too large, or a has no
 /// scores.
 ScoreWindow scores(const ScoreQuestion& question, const Options& options = {});

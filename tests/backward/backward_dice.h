@@ -151,6 +151,7 @@ inline ::testing::AssertionResult same_gradients(const Gradients& x, const Gradi
     if (auto result = same_bits(what, column(x.*of), column(y.*of)); !result) return result;
   for (const auto& [what, of] : {std::pair{"dV", &Gradients::dv}, {"dQ", &Gradients::dq}, {"dK", &Gradients::dk}})
     if (auto result = same_bits(what, x.*of, y.*of); !result) return result;
+  if (auto result = same_bits("lost_ds", column({x.lost_ds}), column({y.lost_ds})); !result) return result;
   return same_bits("dsink", column({x.dsink}), column({y.dsink}));
 }
 

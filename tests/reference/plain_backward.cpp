@@ -36,7 +36,8 @@ class Backward {
     std::iota(all.begin(), all.end(), 0);
     rows_ = attend(e, method, inputs, all);
     for (const double x : incoming.d_o) d_o_.push_back(steps_.rounded(Step::input, static_cast<T>(x)));
-    for (Pairs<T>* pairs : {&P_, &dS_}) pairs->resize(static_cast<std::size_t>(n_) * static_cast<std::size_t>(steps_.n));
+    for (Pairs<T>* pairs : {&P_, &dP_, &dS_, &possible_})
+      pairs->resize(static_cast<std::size_t>(n_) * static_cast<std::size_t>(steps_.n));
     stored_d_o_ = stored_rows(d_o_, n_, steps_.d_v, grad.scaling.dO);
     for (int row = 0; row < n_; ++row) weigh(row);
     store();
@@ -51,6 +52,25 @@ class Backward {
     for (const T x : delta_) out.delta.push_back(static_cast<double>(x));
     for (const T x : lse_) out.lse.push_back(static_cast<double>(x));
     out.dsink = d_sink();
+    double lost = 0, count = 0;
+    for (const int row : rows)
+      for (int key = 0; key < steps_.n; ++key)
+        if (seen(row, key)) ++count, lost += is_lost(row, key) ? 1 : 0;
+    out.lost_ds = count > 0 ? lost / count : 0;
+    return out;
+  }
+
+  GradientPairs pairs() const {
+    GradientPairs out;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    for (int row = 0; row < n_; ++row)
+      for (int key = 0; key < steps_.n; ++key) {
+        const bool is_seen = seen(row, key);
+        out.p.push_back(is_seen ? static_cast<double>(P_[pair(row, key)]) : none);
+        out.dp.push_back(is_seen ? static_cast<double>(dP_[pair(row, key)]) : none);
+        out.ds.push_back(is_seen ? static_cast<double>(dS_[pair(row, key)]) : none);
+        out.lost.push_back(is_seen && is_lost(row, key));
+      }
     return out;
   }
 
@@ -74,6 +94,7 @@ class Backward {
   std::size_t pair(int row, int key) const {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(steps_.n) + static_cast<std::size_t>(key);
   }
+  bool is_lost(int row, int key) const { return possible_[pair(row, key)] != 0 && dS_[pair(row, key)] == 0; }
   T d_o(int row, int c) const { return d_o_[static_cast<std::size_t>(row * steps_.d_v + c)]; }
   T stored_d_o(int row, int c) const { return stored_d_o_[static_cast<std::size_t>(row * steps_.d_v + c)]; }
 
@@ -163,6 +184,9 @@ class Backward {
     const T delta = delta_.back() = rounded(GradStep::delta, x);
     for (const auto& [key, p] : P) {
       T y = p * rounded(GradStep::centred, dP[key] - delta);
+      const bool is_flat = problem_.softcap != 0 && derivative_of_cap(row, key) == 0;
+      possible_[pair(row, key)] = p != 0 && dP[key] != delta && !is_flat ? T{1} : T{0};
+      dP_[pair(row, key)] = dP[key];
       if (problem_.softcap != 0) y = y * derivative_of_cap(row, key);
       if (grad_.scale_at == ScaleAt::dS) y = y * scale();
       dS_[pair(row, key)] = rounded(GradStep::dS, y);
@@ -330,7 +354,8 @@ class Backward {
   const std::vector<double>& d_lse_;
   std::vector<Row> rows_;
   std::vector<T> d_o_, stored_d_o_, delta_, lse_;
-  Pairs<T> P_, dS_, dS_of_dK_;
+  Pairs<T> P_, dP_, dS_, dS_of_dK_;
+  Pairs<T> possible_;  ///< 1 where the exact dS is not 0
 };
 
 }  // namespace
@@ -346,6 +371,12 @@ attoscope::Gradients backward(const Experiment& e, const Method& method, const G
                               const OutputGradients& incoming) {
   return works_in_double(e) ? Backward<double>(e, method, grad, inputs, incoming).answer()
                             : Backward<float>(e, method, grad, inputs, incoming).answer();
+}
+
+GradientPairs backward_pairs(const Experiment& e, const Method& method, const GradMethod& grad, const Tensors& inputs,
+                             const OutputGradients& incoming) {
+  return works_in_double(e) ? Backward<double>(e, method, grad, inputs, incoming).pairs()
+                            : Backward<float>(e, method, grad, inputs, incoming).pairs();
 }
 
 }  // namespace attoscope::plain

@@ -12,6 +12,14 @@ namespace attoscope::plain {
 attoscope::Gradients backward(const Experiment& experiment, const Method& method, const GradMethod& grad, const Tensors& inputs,
                               const OutputGradients& incoming);
 
+/// Every pair of a query and a key, n x n_k; NaN where the query does not see the key.
+struct GradientPairs {
+  std::vector<double> p, dp, ds;  ///< as they enter the products, dP after its step
+  std::vector<char> lost;         ///< 1 where ds is 0 and the exact dS of the method's own P, dP and delta is not
+};
+GradientPairs backward_pairs(const Experiment& experiment, const Method& method, const GradMethod& grad, const Tensors& inputs,
+                             const OutputGradients& incoming);
+
 /// The keys of dK and dV: all, or as many as rows are computed.
 std::vector<int> keys_of_backward(const Problem& problem);
 

@@ -1,27 +1,14 @@
-/// The backward pass of one block of query rows, a row in each lane; and that of some keys over many blocks, columns in the
-/// lanes. README.md is the rule.
+/// The backward pass of one block of query rows, a row in each lane. README.md is the rule.
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/backward/column_product.h"
 #include "kernels/backward/tile_order.h"
-#include "kernels/cpu/aligned_buffer.h"
 #include "kernels/lanes/tile_steps.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
-
-/// The first `count` numbers of x, or all if there are fewer, as doubles; none where it is negative.
-inline void store_numbers(DoubleV x, int count, double* out) {
-  std::memcpy(out, &x, static_cast<std::size_t>(clamp(count, 0, Lanes<double>::width)) * sizeof(double));
-}
-inline void store_numbers(FloatV x, int count, double* out) {
-  using Doubles = double __attribute__((vector_size(2 * sizeof(FloatV))));
-  const Doubles wide = __builtin_convertvector(x, Doubles);
-  std::memcpy(out, &wide, static_cast<std::size_t>(clamp(count, 0, Lanes<float>::width)) * sizeof(double));
-}
 
 /// P and dS of the block's rows, their delta, and dQ. S comes from the code of the forward pass.
 template <class T>
@@ -40,7 +27,7 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     const auto take = [&](int count) { return arena.take<T>(static_cast<std::size_t>(count) * R); };
     for (Array* matrix : {&d_o_, &given_, &o_}) *matrix = take(rule.width_v);
     for (Array* row : {&lse_, &delta_, &first_, &end_}) *row = take(1);
-    for (Array* chunk : {&p_, &ds_, &tanh_}) *chunk = take(key_chunk);
+    for (Array* chunk : {&p_, &ds_, &dp_, &lost_, &tanh_}) *chunk = take(key_chunk);
     if (task.ds == nullptr) own_ds_ = take(job_.n);
     sums_ = take(rule.width * (1 + buffers()));
     for (int** of : {&key_first_, &key_end_, &numbers_}) *of = arena.take<int>(static_cast<std::size_t>(R));
@@ -52,12 +39,12 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
   void run() {
     load();
     if (rule_.finds_state) find_state();
-    rule_.delta_from == DeltaFrom::output ? delta_of_output() : delta_of_probabilities();
+    find_delta();
     store_statistics();
     each_chunk(task_.keys, [&](int i, int first, int end) {
       const Array p = task_.p != nullptr ? task_.p + at(i) : p_, ds = of_ds() + at(i);
       if (!is_held()) weigh(first, end, p, ds);
-      differ(first, end, p, ds);
+      differ(i, first, end, p, ds);
     });
   }
 
@@ -67,7 +54,7 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     for (int i = 0; i < count; ++i) numbers_[i] = block_.rows[i];
     for (int i = 0; i < count * buffers(); ++i) holds_[i] = 0;
     const TileOrder order(rule_.order, rule_.order_seed, task_.query_tile, tiles());
-    for (int i = 0; i < tiles(); ++i) add_tile(order[i]);
+    for (int i = task_.first_tile; i < std::min(tiles(), task_.end_tile); ++i) add_tile(order[i]);
     for (int b = 1; b < buffers(); ++b) {
       for (int lane = 0; lane < count; ++lane) key_end_[lane] = key_first_[lane] + holds_[b * count + lane];
       add_rows(buffer(b), -1 - b, 0);
@@ -82,7 +69,8 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
   Array of_ds() const { return task_.ds != nullptr ? task_.ds : own_ds_; }
   /// True if P and dP of all keys are kept from delta's sum.
   bool is_held() const {
-    return rule_.delta_from == DeltaFrom::probabilities && task_.p != nullptr && task_.keys.keys == nullptr;
+    return rule_.delta_from == DeltaFrom::probabilities && rule_.known_delta == nullptr && task_.p != nullptr &&
+           task_.keys.keys == nullptr;
   }
 
   // --- rows -----------------------------------------------------------------------------------------------------------
@@ -94,7 +82,7 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
       const int row = block_.row_of(lane);
       const std::ptrdiff_t at_row = static_cast<std::ptrdiff_t>(row) * rule_.width_v;
       for (int c = 0; c < rule_.width_v; ++c) d_o_[c * R + lane] = rule_.d_o[at_row + c];
-      if (rule_.delta_from == DeltaFrom::output) load_output(row, lane);
+      if (rule_.delta_from == DeltaFrom::output && rule_.known_delta == nullptr) load_output(row, lane);
       const Keys seen = rule_.keys_of(row);
       first_[lane] = static_cast<T>(seen.first);
       end_[lane] = static_cast<T>(seen.end);
@@ -165,6 +153,12 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
   }
   void round_all(Array x, int count, GradStep step, int number) const {
     if (rule_[step].rounds()) fill(x, count, step, [x = vec(x)](int i, int) { return x[i]; }, number);
+  }
+
+  void find_delta() {
+    if (rule_.known_delta == nullptr)
+      return rule_.delta_from == DeltaFrom::output ? delta_of_output() : delta_of_probabilities();
+    for (int lane = 0; lane < R; ++lane) delta_[lane] = static_cast<T>(rule_.known_delta[block_.row_of(lane)]);
   }
 
   /// delta = round(sum - dL).
@@ -296,10 +290,13 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     }
   }
 
-  /// dS from P and dP, in place of dP; then P as it enters dV.
-  void differ(int first, int end, Array p, Array ds) {
+  /// dS from P and dP, in place of dP; then P as it enters dV. The first key is at place `at_list` of the list.
+  void differ(int at_list, int first, int end, Array p, Array ds) {
     const int count = end - first;
     if (job_.softcap != 0) slopes(first, end);
+    const bool tells = task_.lost != nullptr || task_.lost_count != nullptr;
+    const Array dp = task_.dp != nullptr ? task_.dp + at(at_list) : dp_;
+    if (tells || task_.dp != nullptr) std::copy_n(ds, at(count), dp);
     const auto y = vec(ds), x = vec(p), delta = vec(delta_), t = vec(tanh_);
     if (rule_[GradStep::centred].rounds())
       fill(ds, count, GradStep::centred, [y, delta](int i, int r) { return y[i] - delta[r]; }, first);
@@ -314,7 +311,39 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
       const auto slope = [&](V s, int i) { return (capped ? s * fused(-t[i], t[i], splat<V>(1)) : s) * factor; };
       fill(ds, count, GradStep::dS, [&](int i, int r) { return slope(x[i] * (y[i] - less[r]), i); }, first);
     }
+    if (tells) find_lost(at_list, first, end, {p, dp, ds});
     if (task_.p != nullptr) round_all(p, count, GradStep::P, first);
+  }
+
+  /// P, dP and the rounded dS of some keys.
+  struct Pairs {
+    Array p, dp, ds;
+  };
+  /// Tells the pairs whose dS is 0 while that of P, dP and delta without a rounding is not.
+  void find_lost(int at_list, int first, int end, const Pairs& x) {
+    const Array lost = task_.lost != nullptr ? task_.lost + at(at_list) : lost_;
+    const int count = end - first;
+    const V one = splat<V>(1), none{};
+    V zeros[vectors]{}, sums[vectors]{};
+    for (int j = 0; j < count; ++j)
+      for (int r = 0; r < vectors; ++r) zeros[r] = vec(x.ds)[j * vectors + r] == none ? one : zeros[r];
+    if (task_.lost != nullptr) std::fill_n(lost, at(count), T{0});
+    bool any = false;
+    for (int lane = 0; lane < R; ++lane) any |= lane_of(zeros[lane / Lanes<T>::width], lane % Lanes<T>::width) != 0;
+    for (int j = 0; any && j < count; ++j)
+      for (int r = 0; r < vectors; ++r) {
+        const int i = j * vectors + r;
+        const V key = splat<V>(static_cast<T>(first + j));
+        V is_lost = vec(x.ds)[i] == none ? (vec(x.p)[i] == none ? none : one) : none;
+        is_lost = vec(x.dp)[i] == vec(delta_)[r] ? none : is_lost;
+        if (job_.softcap != 0) is_lost = vec(tanh_)[i] * vec(tanh_)[i] == one ? none : is_lost;
+        is_lost = key < vec(first_)[r] ? none : (key < vec(end_)[r] ? is_lost : none);
+        vec(lost)[i] = is_lost;
+        sums[r] = sums[r] + is_lost;
+      }
+    for (int lane = 0; any && task_.lost_count != nullptr && lane < block_.count; ++lane)
+      task_.lost_count[block_.rows[lane]] +=
+          static_cast<std::int64_t>(lane_of(sums[lane / Lanes<T>::width], lane % Lanes<T>::width));
   }
 
   /// tanh of the scores in units of the cap.
@@ -465,211 +494,12 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
   const RowsTask<T>& task_;
   Array d_o_, given_, o_;            // [column][row]
   Array lse_, delta_, first_, end_;  // the keys [first, end) that a row sees, from key 0
-  Array p_, ds_, tanh_;              // of a chunk of keys
+  Array p_, ds_, dp_, lost_, tanh_;  // of a chunk of keys
   Array own_ds_ = nullptr;           // [key][row]
   T* sums_;                          // of a tile, then of every buffer: [row][column]
   int *key_first_, *key_end_, *numbers_, *holds_;
   std::int16_t *exponents_a_ = nullptr, *exponents_b_ = nullptr;
   T* column_sums_ = nullptr;  // [column][row]
-};
-
-/// The lanes [first, end) of a block whose rows see a key. Rows of a block are adjacent, and both ends of the keys that a row
-/// sees grow with the row.
-template <class T>
-Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
-  const auto first_lane = [&](auto sees) {
-    int low = 0, high = block.count;
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      sees(rule.keys_of(block.rows[middle])) ? high = middle : low = middle + 1;
-    }
-    return low;
-  };
-  if (rule.job.mask.kind == Mask::Kind::none) return {0, block.count};
-  return {first_lane([key](Keys k) { return k.end > key; }), first_lane([key](Keys k) { return k.first > key; })};
-}
-
-/// dK and dV of some keys.
-template <class T>
-class GradientKeys {
-  static constexpr int R = Lanes<T>::rows;
-
- public:
-  GradientKeys(const GradientRule<T>& rule, const KeysTask<T>& task) : rule_(rule), task_(task) {}
-
-  /// Adds the rows of the blocks to the sums.
-  void add() const {
-    add_sum({task_.p, rule_.d_o, task_.d_v, rule_.width_v, GradStep::dv_step, &rule_.dv_sum});
-    add_sum({task_.ds, rule_.q, task_.d_k, rule_.width, GradStep::dk_step, &rule_.dk_sum});
-  }
-
-  void finish(double* d_k, double* d_v) const {
-    finish(task_.d_k, rule_.width, rule_.job.d, rule_.factors.dK, GradStep::dK, d_k);
-    finish(task_.d_v, rule_.width_v, rule_.job.d_v, T{1}, GradStep::dV, d_v);
-  }
-
- private:
-  static constexpr int at_once = 32;
-
-  /// One of the two sums: A [block][key][lane], rows of B and of the sums.
-  struct Sum {
-    const T *a, *b;
-    T* c;
-    int width;
-    GradStep step;
-    const BlockSum* blocks;
-  };
-  const T* pairs(const Sum& sum, int block, int i) const {
-    return sum.a + (static_cast<std::ptrdiff_t>(block) * task_.keys.count + i) * R;
-  }
-
-  void add_sum(const Sum& sum) const {
-    if (sum.blocks->accumulator != Accumulator::fma) return add_in_blocks(sum);
-    for (int first = task_.first; first < task_.end; first += at_once)
-      for (int block = 0; block < task_.block_count; ++block)
-        add_block(sum, block, first, std::min(task_.end, first + at_once));
-  }
-  void add_block(const Sum& sum, int block, int first, int end) const {
-    const RowBlock& rows = task_.blocks[block];
-    int from[at_once], to[at_once], numbers[at_once];
-    bool any = false;
-    for (int i = first; i < end; ++i) {
-      numbers[i - first] = task_.keys[i];
-      const Keys seen = rows_of_key(rule_, rows, task_.keys[i]);
-      from[i - first] = seen.first;
-      to[i - first] = seen.end;
-      any |= !seen.empty();
-    }
-    if (!any) return;
-    column_product(ColumnProduct<T, true>{.a = pairs(sum, block, first),
-                                          .b = sum.b + static_cast<std::ptrdiff_t>(rows.rows[0]) * sum.width,
-                                          .c = sum.c + static_cast<std::ptrdiff_t>(first) * sum.width,
-                                          .width = sum.width,
-                                          .m = end - first,
-                                          .first = from,
-                                          .end = to,
-                                          .resume = true,
-                                          .step = random_step(sum.step),
-                                          .seed = rule_.job.seed,
-                                          .column_numbers = rule_.column_numbers,
-                                          .numbers = numbers,
-                                          .first_k = rows.rows[0]},
-                   rule_[sum.step]);
-  }
-
-  // --- tensor cores: keys in the lanes ----------------------------------------------------------------------------------
-
-  /// Rows of one piece of a query tile, and their numbers with keys in the lanes.
-  struct Piece {
-    int first = 0, count = 0;                              ///< rows
-    T *b = nullptr, *c = nullptr;                          ///< [row][key], [column][key]
-    T *from = nullptr, *to = nullptr, *changes = nullptr;  ///< [key]: the rows of the piece that see it; 1 if any does
-    std::int16_t *exponents_a = nullptr, *exponents_b = nullptr;
-  };
-  static void take(Piece& piece, const Sum& sum, Arena& arena) {
-    const std::size_t width = static_cast<std::size_t>(sum.width), lanes = static_cast<std::size_t>(R), rows = key_chunk;
-    piece.b = arena.take<T>(rows * lanes);
-    piece.c = arena.take<T>(width * lanes);
-    for (T** x : {&piece.from, &piece.to, &piece.changes}) *x = arena.take<T>(lanes);
-    piece.exponents_a = arena.take<std::int16_t>(rows * width);
-    piece.exponents_b = arena.take<std::int16_t>(rows * lanes);
-  }
-
-  void add_in_blocks(const Sum& sum) const {
-    Piece piece;
-    Arena counted(nullptr);
-    take(piece, sum, counted);
-    AlignedBuffer memory;
-    Arena arena(memory.at_least(counted.used()));
-    take(piece, sum, arena);
-    for (int first = task_.first; first < task_.end; first += R) {
-      const int count = std::min(R, task_.end - first);
-      turn(sum, piece, first, count, false);
-      for (int block = 0; block < task_.block_count;) block = add_piece(sum, piece, block, first, count);
-      turn(sum, piece, first, count, true);
-    }
-  }
-
-  /// Takes the sums into the lanes, or `back` out of them.
-  static void turn(const Sum& sum, const Piece& piece, int first, int count, bool back) {
-    for (int c = 0; c < sum.width; ++c)
-      for (int lane = 0; lane < R; ++lane) {
-        T* const row = sum.c + static_cast<std::ptrdiff_t>(first + (lane < count ? lane : count - 1)) * sum.width;
-        if (!back) piece.c[c * R + lane] = row[c];
-        if (back && lane < count) row[c] = piece.c[c * R + lane];
-      }
-  }
-
-  /// Adds the rows from a block's first one on, at most key_chunk of its query tile; returns the block after them.
-  int add_piece(const Sum& sum, Piece& piece, int block, int first, int count) const {
-    piece.first = task_.blocks[block].rows[0];
-    piece.count = 0;
-    const int tile = task_.first_rows[block];
-    std::fill_n(piece.from, R, T(key_chunk));
-    std::fill_n(piece.to, R, T{0});
-    for (; block < task_.block_count && task_.first_rows[block] == tile; ++block) {
-      const RowBlock& rows = task_.blocks[block];
-      if (piece.count + rows.count > key_chunk) break;
-      add_to_piece(sum, piece, block, first, count);
-      piece.count += rows.count;
-    }
-    bool any = false;
-    for (int lane = 0; lane < R; ++lane) {
-      piece.changes[lane] = piece.from[lane] < piece.to[lane] ? T{1} : T{0};
-      any |= piece.from[lane] < piece.to[lane];
-    }
-    if (any) multiply(sum, piece);
-    return block;
-  }
-  /// Copies the block's numbers into the piece's lanes, 0 where a row does not see a key.
-  void add_to_piece(const Sum& sum, Piece& piece, int block, int first, int count) const {
-    const RowBlock& rows = task_.blocks[block];
-    for (int lane = 0; lane < R; ++lane) {
-      const int i = first + (lane < count ? lane : count - 1);
-      const Keys seen = rows_of_key(rule_, rows, task_.keys[i]);
-      const T* const a = pairs(sum, block, i);
-      for (int row = 0; row < rows.count; ++row)
-        piece.b[(piece.count + row) * R + lane] = row >= seen.first && row < seen.end ? a[row] : T{0};
-      if (seen.empty()) continue;
-      piece.from[lane] = std::min(piece.from[lane], static_cast<T>(piece.count + seen.first));
-      piece.to[lane] = static_cast<T>(piece.count + seen.end);
-    }
-  }
-  void multiply(const Sum& sum, const Piece& piece) const {
-    if constexpr (std::is_same_v<T, float>) {
-      const ValuesProduct<T> p{.a = sum.b + static_cast<std::ptrdiff_t>(piece.first) * sum.width,
-                               .m_stride = 1,
-                               .k_stride = sum.width,
-                               .b = piece.b,
-                               .c = piece.c,
-                               .m = sum.width,
-                               .depth = piece.count,
-                               .resume = true,
-                               .first = piece.from,
-                               .end = piece.to};
-      accumulated_product(BlockProduct<ValuesProduct<T>>{.p = p,
-                                                         .sum = *sum.blocks,
-                                                         .changes = piece.changes,
-                                                         .exponents_a = piece.exponents_a,
-                                                         .exponents_b = piece.exponents_b});
-    }
-  }
-
-  /// out = round(factor * sums), the task's rows of `columns` numbers.
-  void finish(const T* sums, int width, int columns, T factor, GradStep step, double* out) const {
-    using V = typename Lanes<T>::V;
-    for (int c0 = 0; c0 < width; c0 += Lanes<T>::width)
-      with_rounder(rule_[step], random_step(step), RandomBits<T>{rule_.job.seed, rule_.column_numbers + c0}, [&](auto rounder) {
-        for (int i = task_.first; i < task_.end; ++i) {
-          const V sum = *as_vectors(sums + static_cast<std::ptrdiff_t>(i) * width + c0);
-          const V x = rounder(factor * sum, Where{0, task_.keys[i], 0});
-          store_numbers(x, columns - c0, out + static_cast<std::ptrdiff_t>(i) * columns + c0);
-        }
-      });
-  }
-
-  const GradientRule<T>& rule_;
-  const KeysTask<T>& task_;
 };
 
 }  // namespace ATTOSCOPE_ISA
