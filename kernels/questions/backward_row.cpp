@@ -14,7 +14,7 @@ namespace {
 
 /// Number c of a row of 1 + n columns: `first`, then 1 at key j alone, so that the sums over keys of these columns are one term
 /// each.
-void add_row(std::vector<double>& x, double first, std::size_t j, std::size_t n) {
+void add_unit_row(std::vector<double>& x, double first, std::size_t j, std::size_t n) {
   x.push_back(first);
   for (std::size_t c = 0; c < n; ++c) x.push_back(c == j ? 1 : 0);
 }
@@ -26,11 +26,11 @@ Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>
   const int columns = static_cast<int>(n) + 1;
   Tensors t = Tensors::shaped({1, columns - 1, columns, columns});
   std::vector<double> d_o;
-  add_row(t.q, x.q, n, n);
-  add_row(d_o, x.d_o, n, n);
+  add_unit_row(t.q, x.q, n, n);
+  add_unit_row(d_o, x.d_o, n, n);
   for (std::size_t j = 0; j < n; ++j) {
-    add_row(t.k, k[j], j, n);
-    add_row(t.v, x.values[j], j, n);
+    add_unit_row(t.k, k[j], j, n);
+    add_unit_row(t.v, x.values[j], j, n);
   }
   Experiment e;
   e.problem.n = t.n;

@@ -92,31 +92,31 @@ double attend(const BackwardRowQuestion& x, std::vector<double> k, double q) {
 
 TEST(BackwardRow, HasTheSlopesOfTheLoss) {
   const BackwardRowQuestion x{.scores = {1, 3, 2, 0.5}, .values = {0.5, -1, 2, 0.25}, .q = 4, .scale = 0.5, .d_o = 1.5};
-  const BackwardRow row = backward_row(x);
+  const BackwardRow run = backward_row(x);
   constexpr double step = 1e-5;
   const auto slope = [&](const auto& loss) { return x.d_o * (loss(step) - loss(-step)) / (2 * step); };
-  EXPECT_NEAR(row.o, attend(x, row.k, x.q), 1e-14);
-  EXPECT_NEAR(row.dQ.back(), slope([&](double h) { return attend(x, row.k, x.q + h); }), 1e-8);
+  EXPECT_NEAR(run.o, attend(x, run.k, x.q), 1e-14);
+  EXPECT_NEAR(run.dQ.back(), slope([&](double h) { return attend(x, run.k, x.q + h); }), 1e-8);
   double dS = 0;
-  for (std::size_t j = 0; j < row.k.size(); ++j) {
+  for (std::size_t j = 0; j < run.k.size(); ++j) {
     const auto moved = [&](double h) {
-      std::vector<double> k = row.k;
+      std::vector<double> k = run.k;
       k[j] += h;
       return attend(x, k, x.q);
     };
     const auto with_value = [&](double h) {
       BackwardRowQuestion other = x;
       other.values[j] += h;
-      return attend(other, row.k, x.q);
+      return attend(other, run.k, x.q);
     };
-    EXPECT_NEAR(row.dK[j], slope(moved), 1e-8) << j;
-    EXPECT_NEAR(row.dV[j], slope(with_value), 1e-8) << j;
-    EXPECT_NEAR(row.dP[j], x.d_o * x.values[j], 1e-12) << j;
-    EXPECT_NEAR(row.P[j], std::exp(x.scores[j] - row.L), 1e-14) << j;
-    dS += row.dS[j];
+    EXPECT_NEAR(run.dK[j], slope(moved), 1e-8) << j;
+    EXPECT_NEAR(run.dV[j], slope(with_value), 1e-8) << j;
+    EXPECT_NEAR(run.dP[j], x.d_o * x.values[j], 1e-12) << j;
+    EXPECT_NEAR(run.P[j], std::exp(x.scores[j] - run.L), 1e-14) << j;
+    dS += run.dS[j];
   }
   EXPECT_NEAR(dS, 0, 1e-14);
-  EXPECT_NEAR(row.delta, x.d_o * row.o, 1e-14);
+  EXPECT_NEAR(run.delta, x.d_o * run.o, 1e-14);
 }
 
 TEST(Exercise, OfABackwardPassTellsTheFirstKeyWhereAnAnswerPartsFromTheRun) {

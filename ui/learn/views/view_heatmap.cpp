@@ -55,8 +55,8 @@ struct SeenTensor {
   HeatState heat;
 };
 
-const std::shared_ptr<const Result>& refresh(SeenTensor& state, const std::shared_ptr<const Result>& answer,
-                                             const std::string& tensor) {
+const std::shared_ptr<const Result>& see(SeenTensor& state, const std::shared_ptr<const Result>& answer,
+                                         const std::string& tensor) {
   if (state.answer != answer || state.tensor != tensor) {
     const auto at = std::ranges::find(answer_tensor_names, tensor) - answer_tensor_names.begin();
     state.seen = seen_as(answer, static_cast<AnswerTensor>(at));
@@ -118,7 +118,7 @@ std::string draw_heatmap_view(LessonScene& scene) {
   const auto answer = answered(scene, {scene.width, height + px(96)});
   if (!answer) return "";
   auto& seen = own_state<SeenTensor>(scene);
-  const auto& result = refresh(seen, answer, tensor);
+  const auto& result = see(seen, answer, tensor);
   if (!result) return "tensor is " + tensor + ", which needs a backward pass, expected 'do: normal' too";
   HeatState& heat = seen.heat;
   refresh_values(heat, result, field);
