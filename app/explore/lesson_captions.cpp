@@ -75,6 +75,12 @@ std::string bits_caption(const LessonView& view) {
                      listed_with_and(listed_words(value_of(view, "formats", value_of(view, "format", "fp16")))));
 }
 
+std::string heatmap_caption(const LessonView& view) {
+  const std::string tensor = value_of(view, "tensor", "O");
+  return fmt::format("The heat map shows {}{}, a row for each {}.", field_title(value_of(view, "field", "a_error")),
+                     tensor == "O" ? "" : " of " + tensor, tensor == "dK" || tensor == "dV" ? "key" : "query");
+}
+
 /// Sentence on a view of this kind.
 std::string kind_caption(const LessonView& view) {
   switch (view.kind) {
@@ -87,7 +93,7 @@ std::string kind_caption(const LessonView& view) {
     case LessonViewKind::bits:
       return bits_caption(view);
     case LessonViewKind::heatmap:
-      return fmt::format("The heat map shows {}, a row for each query.", field_title(value_of(view, "field", "a_error")));
+      return heatmap_caption(view);
     case LessonViewKind::policy:
       return "The list says where both methods round, and the plots show the row sum and the error of one row.";
     case LessonViewKind::plot:

@@ -38,8 +38,25 @@ void collect(const Json& json, std::string_view path, std::vector<double>& numbe
   }
 }
 
+/// The elements of "golden.dq" .. "b.dv", or the rows' "golden.lse" and "a.delta".
+std::vector<double> gradients_at(const Result& result, std::string_view path) {
+  constexpr std::string_view expected = "golden., a. or b., then dq, dk, dv, delta or lse, of a result with a backward pass";
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const std::string_view who = path.substr(0, dot), what = path.substr(std::min(dot + 1, path.size()));
+  if (!result.backward || (who != "golden" && who != "a" && who != "b")) fail(path, std::string(expected));
+  const BackwardResult& b = *result.backward;
+  const Gradients& g = who == "golden" ? *b.golden : who == "a" ? b.a : b.b;
+  if (what == "dq") return g.dq.values;
+  if (what == "dk") return g.dk.values;
+  if (what == "dv") return g.dv.values;
+  if (what == "delta") return g.delta;
+  if (what == "lse") return g.lse;
+  fail(path, std::string(expected));
+}
+
 std::vector<double> numbers_at(const Result& result, std::string_view path) {
-  constexpr std::string_view fields = "fields.";
+  constexpr std::string_view fields = "fields.", gradients = "gradients.";
+  if (path.starts_with(gradients)) return gradients_at(result, path.substr(gradients.size()));
   std::vector<double> numbers;
   if (!path.starts_with(fields)) {
     collect(result_json(result), path, numbers);

@@ -217,7 +217,8 @@ Settings settings(Backward& b) {
                      "The gradient of the output: N(0,1) from the seed in a stream of its own, ones, or a file.", "",
                      "dO gradient of the output")
           .with_option("--do", "normal")
-          .called("do"),
+          .called("do")
+          .swept(42, "backward", "normal,ones", false),
       {"d_o_file", settings(b.d_o_file)},
       {"d_lse_file", settings(b.d_lse_file)},
   };
@@ -545,7 +546,8 @@ const Parameter* parameter_at(std::string_view path) {
 
 bool is_of_backward(std::string_view path) {
   if (path.starts_with("a.") || path.starts_with("b.")) path.remove_prefix(2);
-  return path.starts_with("grad.") || path.starts_with("backward.") || path == "gradient" || path == "baseline_gradient";
+  return path.starts_with("grad.") || path.starts_with("backward.") || path == "gradient" || path == "baseline_gradient" ||
+         path == "do";
 }
 
 bool is_option(const Parameter& p) {

@@ -303,7 +303,8 @@ TEST_P(ClaimsOf, ThisTextHold) {
 INSTANTIATE_TEST_SUITE_P(Texts, ClaimsOf,
                          ::testing::Values("lessons/01", "lessons/02", "lessons/03", "lessons/04", "lessons/05", "lessons/06",
                                            "lessons/07", "lessons/08", "lessons/09", "lessons/10", "lessons/11", "lessons/12",
-                                           "lessons/13", "lessons/14", "presets/", "README.md", "kernels/", "assets/"),
+                                           "lessons/13", "lessons/14", "lessons/16", "lessons/17", "presets/", "README.md",
+                                           "kernels/", "assets/"),
                          [](const ::testing::TestParamInfo<const char*>& text) {
                            std::string name = text.param;
                            std::erase_if(name, [](char c) { return c == '/' || c == '.'; });

@@ -9,6 +9,7 @@
 
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
+#include "kernels/questions/backward_row.h"
 
 namespace attoscope {
 namespace {
@@ -78,6 +79,60 @@ TEST(Exercise, HasTheRightValuesOfPlainSums) {
               AllOf(StartsWith("At the split after key 1 yours gives l = "), HasSubstr(", the whole row 1.203")));
 }
 
+/// o of the question with q and a key or value moved, by the definition of attention.
+double attend(const BackwardRowQuestion& x, std::vector<double> k, double q) {
+  double l = 0, o = 0;
+  for (std::size_t j = 0; j < k.size(); ++j) {
+    const double e = std::exp(x.scale * q * k[j]);
+    l += e;
+    o += e * x.values[j];
+  }
+  return o / l;
+}
+
+TEST(BackwardRow, HasTheSlopesOfTheLoss) {
+  const BackwardRowQuestion x{.scores = {1, 3, 2, 0.5}, .values = {0.5, -1, 2, 0.25}, .q = 4, .scale = 0.5, .d_o = 1.5};
+  const BackwardRow run = backward_row(x);
+  constexpr double step = 1e-5;
+  const auto slope = [&](const auto& loss) { return x.d_o * (loss(step) - loss(-step)) / (2 * step); };
+  EXPECT_NEAR(run.o, attend(x, run.k, x.q), 1e-14);
+  EXPECT_NEAR(run.dQ.back(), slope([&](double h) { return attend(x, run.k, x.q + h); }), 1e-8);
+  double dS = 0;
+  for (std::size_t j = 0; j < run.k.size(); ++j) {
+    const auto moved = [&](double h) {
+      std::vector<double> k = run.k;
+      k[j] += h;
+      return attend(x, k, x.q);
+    };
+    const auto with_value = [&](double h) {
+      BackwardRowQuestion other = x;
+      other.values[j] += h;
+      return attend(other, run.k, x.q);
+    };
+    EXPECT_NEAR(run.dK[j], slope(moved), 1e-8) << j;
+    EXPECT_NEAR(run.dV[j], slope(with_value), 1e-8) << j;
+    EXPECT_NEAR(run.dP[j], x.d_o * x.values[j], 1e-12) << j;
+    EXPECT_NEAR(run.P[j], std::exp(x.scores[j] - run.L), 1e-14) << j;
+    dS += run.dS[j];
+  }
+  EXPECT_NEAR(dS, 0, 1e-14);
+  EXPECT_NEAR(run.delta, x.d_o * run.o, 1e-14);
+}
+
+TEST(Exercise, OfABackwardPassTellsTheFirstKeyWhereAnAnswerPartsFromTheRun) {
+  const Exercise x = read(row +
+                          "kind: blanks\nof: backward\nvalues: 1 -2 0.5 3\nblank: dS = P * (dP - delta)\n"
+                          "blank: dQ = dQ_old + scale * dS * k\n");
+  EXPECT_EQ(x.blanks.at(0).cases.size(), 4u + 8u) << "every key of the row, and of another one";
+  EXPECT_THAT(judge_blank(x.blanks[0], "P * dP").sentence,
+              AllOf(StartsWith("At key 1 (s = 1) yours gives dS = "), HasSubstr(", the backward pass ")));
+  EXPECT_THAT(judge_blank(x.blanks[0], "dS").sentence, HasSubstr("'dS' is no name here"));
+  EXPECT_TRUE(judge_blank(x.blanks[0], "exp(s - m)/l * (dO * v - dO * o)").right);
+  EXPECT_FALSE(judge_blank(x.blanks[1], "dQ_old + scale * dS * q").right);
+  EXPECT_THAT(problem_of(row + "kind: blanks\nof: backward\nblank: dO = 1\n"),
+              HasSubstr("blank is 'dO', expected P, dV, dP, delta, dS, dQ or dK before ="));
+}
+
 TEST(Exercise, EveryLineOfTheCodeThatComputesMayBeLeftOut) {
   const std::vector<std::pair<std::string, std::string>> blanks{
       {"three_pass", "m l P_j O"}, {"two_pass", "m α l P"}, {"flash1", "m~ P m α"}, {"flash1", "β l O"},
@@ -98,7 +153,7 @@ TEST(Exercise, SaysWhatIsWrongWithABlock) {
   EXPECT_THAT(problem_of(row), HasSubstr("kind is missing, expected blanks, order or format"));
   EXPECT_THAT(problem_of(row + "kind: essay\n"), HasSubstr("kind is 'essay', expected blanks, order or format"));
   EXPECT_THAT(problem_of(row + "kind: blanks\nof: thin air\nblank: l\n"),
-              HasSubstr("of is 'thin air', expected code, recurrence or merge"));
+              HasSubstr("of is 'thin air', expected code, recurrence, merge or backward"));
   EXPECT_THAT(problem_of(row + "kind: blanks\nof: code\n"), HasSubstr("blank is missing"));
   EXPECT_THAT(problem_of(code_of("flash2", "blank: x\n")),
               HasSubstr("blank is 'x', expected a name that the code of flash2 gives a value"));

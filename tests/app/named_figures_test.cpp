@@ -71,6 +71,18 @@ DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector
   return d;
 }
 
+/// The share of a's dS that is rounded to 0, of the pairs that are seen.
+double plain_lost_ds(const Experiment& e, const Tensors& inputs, const OutputGradients& incoming) {
+  const plain::GradientPairs pairs = plain::backward_pairs(e, e.a, e.backward.a, inputs, incoming);
+  double seen = 0, lost = 0;
+  for (std::size_t i = 0; i < pairs.ds.size(); ++i) {
+    if (std::isnan(pairs.ds[i])) continue;
+    ++seen;
+    lost += pairs.lost[i];
+  }
+  return lost / seen;
+}
+
 /// The measures of dQ, dK and dV, of all rows and keys.
 BackwardSummary plain_gradients(const Result& r) {
   const Experiment& e = r.experiment;
@@ -90,6 +102,7 @@ BackwardSummary plain_gradients(const Result& r) {
   add(&GradientNumbers::dq, &BackwardSummary::golden_dq_rms, a.dq, b.dq, golden.dq);
   add(&GradientNumbers::dk, &BackwardSummary::golden_dk_rms, a.dk, b.dk, golden.dk);
   add(&GradientNumbers::dv, &BackwardSummary::golden_dv_rms, a.dv, b.dv, golden.dv);
+  s.a_lost_ds = plain_lost_ds(e, *r.inputs, incoming);
   return s;
 }
 

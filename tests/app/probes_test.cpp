@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <regex>
 #include <set>
 
@@ -54,8 +55,8 @@ std::set<std::string> plain_numbers(const std::string& sentence) {
     const auto follows = [&](std::string_view name) {
       return i >= name.size() && sentence.compare(i - name.size(), name.size(), name) == 0;
     };
-    const bool cited =
-        follows("arXiv ") || follows("layer ") || follows("Layer ") || follows("head ") || follows("SageAttention ");
+    const bool cited = follows("arXiv ") || follows("layer ") || follows("Layer ") || follows("head ") ||
+                       follows("SageAttention ") || follows("issue ") || follows("pull request ");
     const bool digit = !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) != 0;
     if (!joined && !cited && digit && to_number<double>(word)) numbers.insert(word);
     i = end + 1;
@@ -80,9 +81,11 @@ bool is_accounted_for(const std::string& number, const Probe& probe) {
 TEST(Probes, AllThatWerePromisedAreThere) {
   std::set<std::string> names;
   for (const Probe& p : probes()) names.insert(p.name);
-  for (const char* const name : {"two_errors", "small_outputs", "tied_maxima", "fp8_stale_max", "ones_in_v", "huge_scores",
-                                 "masked_tiles", "stalled_row_sum", "fp8_underflow", "rescale_ascending", "rescale_shuffled",
-                                 "rescale_descending", "blocks_wide", "blocks_tall", "split_kv"})
+  for (const char* const name :
+       {"two_errors",        "small_outputs",   "tied_maxima",   "fp8_stale_max",     "ones_in_v",        "huge_scores",
+        "masked_tiles",      "stalled_row_sum", "fp8_underflow", "rescale_ascending", "rescale_shuffled", "rescale_descending",
+        "blocks_wide",       "blocks_tall",     "split_kv",      "padded_keys",       "sink_gradient",    "causal_ignored",
+        "causal_other_side", "tf32_products",   "delta_alone",   "delta_in_step",     "shuffled_dq",      "prescaled_keys"})
     EXPECT_TRUE(names.contains(name)) << name;
 }
 
@@ -170,6 +173,20 @@ TEST(Measure, NumbersQuotientsListsAndFields) {
   EXPECT_EQ(measure(r, "share fields.golden"), 1);
   EXPECT_EQ(measure(r, "sum rescales.per_tile.*"), std::round(r.rescales.effective_mean * 200));
   for (const char* const wrong : {"a.nothing", "trace.tiles.*.l", "digests.a", "most a.rms", "max fields.nothing", "a", ""})
+    EXPECT_THROW(measure(r, wrong), std::runtime_error) << wrong;
+}
+
+TEST(Measure, ElementsOfGradients) {
+  Experiment e = default_experiment();
+  e.problem.n = 96;
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { measure(compute(e), "max gradients.a.dq"); }),
+              HasSubstr("of a result with a backward pass"));
+  e.backward.on = true;
+  const Result r = compute(e);
+  EXPECT_EQ(measure(r, "share gradients.golden.dv"), 1);
+  EXPECT_EQ(measure(r, "sum gradients.a.delta"), std::accumulate(r.backward->a.delta.begin(), r.backward->a.delta.end(), 0.0));
+  EXPECT_EQ(measure(r, "max backward.a.dq.max_abs"), r.backward->a_error.dq.max_abs);
+  for (const char* const wrong : {"max gradients.golden", "max gradients.c.dq", "max gradients.a.dO", "gradients.a.dq"})
     EXPECT_THROW(measure(r, wrong), std::runtime_error) << wrong;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "kernels/experiment/text.h"
+#include "kernels/questions/backward_row.h"
 
 namespace attoscope {
 namespace {
@@ -177,6 +178,64 @@ void add_equation_cases(Blank& blank, StepQuestion row, bool merges) {
   }
 }
 
+/// The numbers of a query's backward pass at a key, in the order in which they are found; the first `given_names` of them are
+/// given, every other is found from those before it.
+struct BackwardName {
+  std::string_view name;
+  double (*at)(const BackwardRowQuestion& question, const BackwardRow& row, std::size_t key);
+};
+constexpr std::size_t given_names = 11;
+constexpr std::array<BackwardName, 18> backward_names{{
+    {"s", [](const auto& x, const auto&, std::size_t j) { return x.scores[j]; }},
+    {"v", [](const auto& x, const auto&, std::size_t j) { return x.values[j]; }},
+    {"k", [](const auto&, const auto& row, std::size_t j) { return row.k[j]; }},
+    {"q", [](const auto& x, const auto&, std::size_t) { return x.q; }},
+    {"scale", [](const auto& x, const auto&, std::size_t) { return x.scale; }},
+    {"m", [](const auto&, const auto& row, std::size_t) { return row.m; }},
+    {"l", [](const auto&, const auto& row, std::size_t) { return row.l; }},
+    {"L", [](const auto&, const auto& row, std::size_t) { return row.L; }},
+    {"o", [](const auto&, const auto& row, std::size_t) { return row.o; }},
+    {"dO", [](const auto& x, const auto&, std::size_t) { return x.d_o; }},
+    {"dQ_old", [](const auto&, const auto& row, std::size_t j) { return j == 0 ? 0 : row.dQ[j - 1]; }},
+    {"P", [](const auto&, const auto& row, std::size_t j) { return row.P[j]; }},
+    {"dV", [](const auto&, const auto& row, std::size_t j) { return row.dV[j]; }},
+    {"dP", [](const auto&, const auto& row, std::size_t j) { return row.dP[j]; }},
+    {"delta", [](const auto&, const auto& row, std::size_t) { return row.delta; }},
+    {"dS", [](const auto&, const auto& row, std::size_t j) { return row.dS[j]; }},
+    {"dQ", [](const auto&, const auto& row, std::size_t j) { return row.dQ[j]; }},
+    {"dK", [](const auto&, const auto& row, std::size_t j) { return row.dK[j]; }},
+}};
+
+/// The number that a blank of the backward pass leaves out. Throws std::invalid_argument.
+const BackwardName& backward_target(std::string_view target) {
+  const auto* const found =
+      std::ranges::find(backward_names.begin() + given_names, backward_names.end(), target, &BackwardName::name);
+  if (found == backward_names.end()) refuse("blank", target, "P, dV, dP, delta, dS, dQ or dK before =");
+  return *found;
+}
+
+/// Adds the keys of the row, then of another one, each of a query with numbers of its own.
+void add_backward_cases(Blank& blank, const StepQuestion& row) {
+  const BackwardName& target = backward_target(blank.target);
+  for (const BackwardName* n = backward_names.data(); n != &target; ++n) blank.names.emplace_back(n->name);
+  for (const auto& [question, where] : both(row)) {
+    const bool is_first = where.empty();
+    const BackwardRowQuestion x{.scores = question.scores,
+                                .values = question.values,
+                                .q = is_first ? 4.0 : -2.0,
+                                .scale = is_first ? 0.5 : 0.25,
+                                .d_o = is_first ? 1.5 : -0.75};
+    const BackwardRow run = backward_row(x);
+    for (std::size_t j = 0; j < run.k.size(); ++j) {
+      blank.cases.push_back({.place = fmt::format("{}key {} (s = {:.4g})", where, j + 1, x.scores[j]),
+                             .values = {},
+                             .right = target.at(x, run, j)});
+      for (const BackwardName* n = backward_names.data(); n != &target; ++n)
+        blank.cases.back().values.push_back(n->at(x, run, j));
+    }
+  }
+}
+
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
 /// A line of code that assigns a name.
@@ -216,16 +275,22 @@ Blank code_blank(Exercise& x, const std::vector<CodeLine>& code, const std::stri
   return blank;
 }
 
-/// Blank of an equation, such as "l = exp(m_old - m) * l_old + exp(s - m)".
-Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
+/// Blank of an equation, such as "l = exp(m_old - m) * l_old + exp(s - m)", `of` a recurrence, a merge or a backward pass.
+Blank equation_blank(Exercise& x, std::string_view text, std::string_view of) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
   Blank blank{.target = std::string(trimmed(text.substr(0, equals))),
               .solution = std::string(trimmed(text.substr(equals + 1))),
-              .truth = merges ? "the whole row" : "the recurrence"};
-  if (blank.target != "m" && blank.target != "l" && blank.target != "o") refuse("blank", blank.target, "m, l or o before =");
+              .truth = of == "merge"      ? "the whole row"
+                       : of == "backward" ? "the backward pass"
+                                          : "the recurrence"};
   x.lines.push_back({blank.target + " = ", "", static_cast<int>(x.blanks.size())});
-  add_equation_cases(blank, x.row, merges);
+  if (of == "backward") {
+    add_backward_cases(blank, x.row);
+    return blank;
+  }
+  if (blank.target != "m" && blank.target != "l" && blank.target != "o") refuse("blank", blank.target, "m, l or o before =");
+  add_equation_cases(blank, x.row, of == "merge");
   return blank;
 }
 
@@ -249,7 +314,8 @@ void take_mistake(Exercise& x, std::string_view text) {
 void take_blanks(Exercise& x, const LessonView& view) {
   x.row = row_of(view, 2, max_step_scores);
   const std::string_view of = written(view, "of");
-  if (of != "code" && of != "recurrence" && of != "merge") refuse("of", of, "code, recurrence or merge");
+  if (of != "code" && of != "recurrence" && of != "merge" && of != "backward")
+    refuse("of", of, "code, recurrence, merge or backward");
   x.is_code = of == "code";
   const std::vector<CodeLine> code = x.is_code ? one_key_code(x.row.algorithm) : std::vector<CodeLine>{};
   for (const CodeLine& line : code) x.lines.push_back({line.text});
@@ -257,7 +323,7 @@ void take_blanks(Exercise& x, const LessonView& view) {
     if (p.key == "mistake") take_mistake(x, p.value);
     if (p.key != "blank") continue;
     if (x.blanks.size() == most_blanks) refuse("blank", p.value, "at most 4 blanks");
-    Blank blank = x.is_code ? code_blank(x, code, p.value) : equation_blank(x, p.value, of == "merge");
+    Blank blank = x.is_code ? code_blank(x, code, p.value) : equation_blank(x, p.value, of);
     x.blanks.push_back(std::move(blank));
   }
   if (x.blanks.empty()) refuse("blank", "", "the name whose right-hand side is left out");

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, lesson_view_names.size()> own_keys{
     " scores values algorithms follow height at ",
     " at ",
     " value format formats show height storage numbers outlier head ",
-    " field controls height ",
+    " field tensor controls height ",
     " controls height tile hidden ",
     " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at ",
     " question vary measure best ask equals seeds tolerance explanation answer ",

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/explore/lessons.h"
+#include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
@@ -302,6 +303,12 @@ CASE(lesson_views, heatmap) {
   hand.frames(2);
   expect_problem(hand, "heatmap\nfield: c_error", "field is 'c_error', expected golden, a, b,");
   expect_problem(hand, "heatmap\ncontrols: colour", "controls is 'colour', expected");
+  const std::string gradient = std::string("heatmap\nfield: golden\ntensor: dV\ndo: normal") + small;
+  const auto backward = show_answered(hand, gradient);
+  hand.check(backward->result->backward.has_value(), "the answer has a backward pass");
+  hand.check(has(summary(hand), verdict(*seen_as(backward->result, AnswerTensor::dV)).headline), summary(hand));
+  hand.each({{page + "dK", changed({{"tensor", "dK"}})}, {page + "dV", changed({})}});
+  expect_problem(hand, "heatmap\ntensor: dX", "tensor is 'dX', expected O, dO, dQ");
   expect_problem(hand, "heatmap\nheight: 5", "height is '5', expected a whole number from 160 to 1000");
 }
 
@@ -311,14 +318,15 @@ CASE(lesson_views, controls) {
   const std::string all =
       "plot\nkind: staircase\ncontrols: n, d, block_k, block_q, mantissa_bits, exponent_bits, seed, tau, splits, p_exponent, "
       "format, mask, scale, "
-      "tie_beta, accumulator, flush, algorithm, input, policy, baseline, a.S, b.P";
+      "tie_beta, accumulator, flush, algorithm, input, policy, baseline, a.S, b.P, do, a.grad.delta_from, a.grad.order_seed";
   struct Typed {
     const char *label, *value, *key;
   };
   for (const Typed& t :
        {Typed{"N", "512", "n"}, Typed{"d", "32", "d"}, Typed{"block_k", "16", "block_k"}, Typed{"block_q", "32", "block_q"},
         Typed{"mantissa", "5", "mantissa_bits"}, Typed{"exponent", "6", "exponent_bits"}, Typed{"seed", "7", "seed"},
-        Typed{"tau", "3", "tau"}, Typed{"splits", "4", "splits"}, Typed{"P times 2^", "8", "p_exponent"}})
+        Typed{"run", "3", "a.grad.order_seed"}, Typed{"tau", "3", "tau"}, Typed{"splits", "4", "splits"},
+        Typed{"P times 2^", "8", "p_exponent"}})
     expect(hand, all, t.key, [&] { hand.type(page + "##" + t.label, t.value); }, {{t.key, t.value}});
   struct Clicked {
     const char *label, *key, *value;
@@ -326,7 +334,9 @@ CASE(lesson_views, controls) {
   for (const Clicked& c :
        {Clicked{"format/e4m3", "format", "e4m3"}, Clicked{"mask/causal", "mask", "causal"}, Clicked{"scale/1", "scale", "1"},
         Clicked{"tie_beta/2", "tie_beta", "2"}, Clicked{"accumulator/h100", "accumulator", "h100"},
-        Clicked{"flush/4", "flush", "4"}, Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
+        Clicked{"flush/4", "flush", "4"}, Clicked{"do/ones", "do", "ones"},
+        Clicked{"a.grad.delta_from/probabilities", "a.grad.delta_from", "probabilities"},
+        Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
     expect(hand, all, c.key, [&] { hand.click(page + c.label); }, {{c.key, c.value}});
   for (const Clicked& c : {Clicked{"##algorithm", "algorithm", "flash4"}, Clicked{"##input", "input", "ascending"},
                            Clicked{"policy/##preset", "policy", "eager"}, Clicked{"baseline/##preset", "baseline", "base_hw"}})

@@ -27,7 +27,7 @@ struct Control {
   Slider slider{};                            ///< with a name: a slider
   std::span<const Choice> choices{};          ///< of a row
   std::span<const std::string_view> words{};  ///< of a menu
-  const char* title = nullptr;                ///< beside a menu; null: the key
+  const char* title = nullptr;                ///< beside a menu or a row; null: the key
 };
 
 /// The named formats but fp64, whose errors are too small to show.
@@ -58,6 +58,10 @@ constexpr std::array<Choice, 5> flushes{{{"-1", "As the policy says."},
                                          {"1", "After every tile."},
                                          {"4", "After every 4 tiles."},
                                          {"64", "After every 64 tiles."}}};
+constexpr std::array<Choice, 2> output_gradients{
+    {{"normal", "dO is N(0, 1): its signs are random."}, {"ones", "All of dO is 1."}}};
+constexpr std::array<Choice, 2> deltas{
+    {{"output", "delta = rowsum(dO*O)"}, {"probabilities", "delta = rowsum(P*dP): O takes no part."}}};
 using Words = std::string_view[];
 constexpr Words storages_QK = {"off",
                                "int8/head",
@@ -79,7 +83,9 @@ constexpr Words storages_V = {"off",
 constexpr Words storages_P = {"off", "e4m3/x1", "e4m3/x256/shift", "e4m3/x448", "e2m1/block:16/e4m3/x2688/shift"};
 constexpr Words inputs = {"normal", "uniform", "outliers", "ones", "ties", "ascending", "descending", "shuffled"};
 
-const std::array<Control, 25> controls{{
+constexpr Words orders = {"ascending", "descending", "shuffled"};
+
+const std::array<Control, 29> controls{{
     {"n", {"N", 16, 4096, 1, 65536, true}},
     {"d", {"d", 8, 256, 1, max_d, true}},
     {"block_k", {"block_k", 1, 2048, 1, max_n, true}},
@@ -96,6 +102,10 @@ const std::array<Control, 25> controls{{
     {"tie_beta", {}, betas},
     {"accumulator", {}, accumulators},
     {"flush", {}, flushes},
+    {"do", {}, output_gradients, {}, "dO"},
+    {"a.grad.delta_from", {}, deltas, {}, "delta from"},
+    {"a.grad.order", {}, {}, orders, "order, a"},
+    {"a.grad.order_seed", {"run", 1, 32, 0, 1 << 30}},
     {"algorithm", {}, {}, emulated_names},
     {"input", {}, {}, inputs},
     {"scaling.Q", {}, {}, storages_QK, "Q stored"},
@@ -153,7 +163,7 @@ void edit_number(LessonScene& scene, const Control& c) {
 void edit_choice(LessonScene& scene, const Control& c) {
   const auto found = std::ranges::find(c.choices, value_text(scene.experiment, c), &Choice::label);
   int chosen = found == c.choices.end() ? -1 : static_cast<int>(found - c.choices.begin());
-  put_name(c.key);
+  put_name(c.title == nullptr ? c.key : std::string_view(c.title));
   if (!segmented(std::string(c.key).c_str(), c.choices, chosen)) return;
   if (c.key == "format") forget(scene, [](std::string_view key) { return key == "mantissa_bits" || key == "exponent_bits"; });
   change(scene, c.key, std::string(c.choices[static_cast<std::size_t>(chosen)].label));

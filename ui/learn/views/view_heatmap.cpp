@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/experiment/answer_tensor.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
 #include "ui/picture/heatmap_view.h"
@@ -37,6 +38,34 @@ void switch_field(LessonScene& scene, Field shown) {
   choose(scene, "field", choices, names, text(shown).name, std::min(scene.width, px(620)));
 }
 
+/// O, or a tensor of the backward pass.
+void switch_tensor(LessonScene& scene, std::string_view shown) {
+  static constexpr std::array<Choice, answer_tensor_names.size()> choices{{{"O", "the output"},
+                                                                           {"dO", "the gradient of O, which is given"},
+                                                                           {"dQ", "the gradient of Q: a row for each query"},
+                                                                           {"dK", "the gradient of K: a row for each key"},
+                                                                           {"dV", "the gradient of V: a row for each key"}}};
+  choose(scene, "tensor", choices, answer_tensor_names, shown, std::min(scene.width, px(320)));
+}
+
+/// An answer as a tensor of it is seen, made anew where one of the two is another.
+struct SeenTensor {
+  std::string tensor;
+  std::shared_ptr<const Result> answer, seen;
+  HeatState heat;
+};
+
+const std::shared_ptr<const Result>& see(SeenTensor& state, const std::shared_ptr<const Result>& answer,
+                                         const std::string& tensor) {
+  if (state.answer != answer || state.tensor != tensor) {
+    const auto at = std::ranges::find(answer_tensor_names, tensor) - answer_tensor_names.begin();
+    state.seen = seen_as(answer, static_cast<AnswerTensor>(at));
+    state.answer = answer;
+    state.tensor = tensor;
+  }
+  return state.seen;
+}
+
 /// The cell under the mouse, its crosshair and what it holds.
 void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   const auto at = hovered(p, rect);
@@ -47,7 +76,7 @@ void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   draw_read_out(heat, cell, p.box(), {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)});
 }
 
-void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
+void draw_picture(const LessonScene& scene, const SeenTensor& picture, HeatState& heat, float height) {
   const ImVec2 from = ImGui::GetCursorScreenPos(), to{from.x + scene.width, from.y + height};
   const Places p = places(from, to, {.side = 48, .below = 0, .bars = 1});
   const CellRect rect = seen({}, heat.n, heat.cols);
@@ -62,9 +91,11 @@ void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
   draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field));
   draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat);
   const double scale = static_cast<double>(ImGui::GetIO().DisplayFramebufferScale.x);
-  draw_caption(p, "query row down, head dimension across",
+  draw_caption(p,
+               picture.tensor == "dK" || picture.tensor == "dV" ? "key down, head dimension across"
+                                                                : "query row down, head dimension across",
                sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale));
-  dim_if_earlier(scene, *heat.result, p.min, p.max);
+  dim_if_earlier(scene, *picture.answer, p.min, p.max);
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
   read_cell(heat, p, rect);
@@ -76,24 +107,30 @@ void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
 std::string draw_heatmap_view(LessonScene& scene) {
   const auto names = field_names();
   const std::string wanted = value_of(scene, "field", "a_error");
+  const std::string tensor = value_of(scene, "tensor", "O");
   std::string problem = unknown_word("field", {wanted}, names);
+  if (problem.empty()) problem = unknown_word("tensor", {tensor}, answer_tensor_names);
   const float height = px(static_cast<float>(whole_of(scene, "height", 320, 160, 1000, problem)));
   if (!problem.empty()) return problem;
   problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
   const auto field = static_cast<Field>(std::ranges::find(names, wanted) - names.begin());
-  const auto result = answered(scene, {scene.width, height + px(96)});
-  if (!result) return "";
-  auto& heat = own_state<HeatState>(scene);
+  const auto answer = answered(scene, {scene.width, height + px(96)});
+  if (!answer) return "";
+  auto& seen = own_state<SeenTensor>(scene);
+  const auto& result = see(seen, answer, tensor);
+  if (!result) return "tensor is " + tensor + ", which needs a backward pass, expected 'do: normal' too";
+  HeatState& heat = seen.heat;
   refresh_values(heat, result, field);
   if (!is_on_page(scene)) switch_field(scene, field);
+  if (!is_on_page(scene) && result->backward) switch_tensor(scene, tensor);
   const Verdict v = verdict(*result);
   const std::string numbers =
       "mean |error|  a " + scientific(result->a_error.mean_abs) + "  b " + scientific(result->b_error.mean_abs);
   scene.state.summary = v.headline + ": " + numbers;
   draw_verdict(v, scene.width);
   label(Face::mono, colours().secondary, numbers);
-  draw_picture(scene, heat, height);
+  draw_picture(scene, seen, heat, height);
   return "";
 }
 
