@@ -53,9 +53,9 @@ std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
   ImGui::PushID(x.title);
   const float name = text_width(Face::label, x.title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, x.title);
+  draw_text({at.x, at.y + (px(matrix_head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, x.title);
   ImGui::SetCursorScreenPos({at.x + name, at.y});
-  const WithField f(Face::label);
+  const WithField f(Face::label, matrix_head_height);
   if (begin_combo("##incoming", fitted(Face::label, now, width - name - px(36)), width - name)) {
     for (std::size_t i = 0; i < of_file; ++i) {
       if (ImGui::Selectable(std::string(x.others[i].label).c_str(), i == x.chosen)) chosen = i;
@@ -104,6 +104,7 @@ bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& 
   const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests, false));
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
   const bool drops = edit_incoming(of_lse, room - gap - left, in, requests, true) == 0 && of_lse.chosen != 0;
+  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
   const bool changed = std::exchange(b.d_o, d_o) != d_o;
   if (drops) b.d_lse_file = {};
   return changed || drops;
@@ -254,7 +255,7 @@ bool edit_pass(Experiment& e, float width, float height) {
 
 bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requests& requests, std::string& typed) {
   bool changed = edit_incoming(e.backward, input, popups, requests);
-  const MatrixPlace place = matrix_place();
+  const MatrixPlace place = matrix_place(px(88));  // width of "probability"
   const auto column = [&](const char* id, bool of_b, Colour colour) {
     const GradTarget target{e, of_b};
     return GradColumn{target, id, colour, nearest_gradient(target)};
@@ -264,7 +265,8 @@ bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requ
     return matrix_head(place, title, [&](std::size_t i) { return in_column(columns[i], [&] { return edit(columns[i]); }); });
   };
   changed |= head("kernel", [&](const GradColumn& c) { return kernel_combo(c, place.width); });
-  changed |= head("options", [&](const GradColumn& c) { return edit_gradient_options(c.target, place.width, px(21)); });
+  changed |= head("options",
+                  [&](const GradColumn& c) { return edit_gradient_options(c.target, place.width, px(matrix_head_height)); });
   changed |= head("sums", [&](const GradColumn& c) { return edit_gradient_sums(c.target, c.colour, place.width); });
   changed |= head("scales", [&](const GradColumn& c) { return edit_gradient_scales(c.target, c.colour, place.width, typed); });
   const float height = matrix_row_height(grad_step_count);

@@ -9,16 +9,14 @@ namespace attoscope {
 
 namespace {
 
-constexpr float head_height = 21;
-
 /// Moves the cursor to a column of the row that begins at `at`.
 void go_to(const MatrixPlace& place, std::size_t column, ImVec2 at) { ImGui::SetCursorScreenPos({place.left[column], at.y}); }
 
 }  // namespace
 
-MatrixPlace matrix_place() {
+MatrixPlace matrix_place(float least_names) {
   const float left = ImGui::GetCursorScreenPos().x, room = ImGui::GetContentRegionAvail().x, gap = px(6);
-  const float names = std::clamp(room - 2 * px(96) - gap, px(84), px(92));  // width of "base_eager"
+  const float names = std::clamp(room - 2 * px(96) - gap, least_names, px(92));  // width of "base_eager"
   const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
   const float first = left + room - 2 * width - gap;
   return {{first, left + room - width}, width, first - left - gap};
@@ -32,16 +30,16 @@ float matrix_row_height(int rows) {
 
 bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const WithField f(Face::mono_small, head_height);
+  const WithField f(Face::mono_small, matrix_head_height);
   ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-  draw_text({at.x, at.y + (px(head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
+  draw_text({at.x, at.y + (px(matrix_head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
   bool changed = false;
   for (const std::size_t column : {0, 1}) {
     go_to(place, column, at);
     changed |= draw(column);
   }
   ImGui::PopStyleVar();
-  ImGui::SetCursorScreenPos({at.x, at.y + px(23)});
+  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
   return changed;
 }
 

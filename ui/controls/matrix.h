@@ -11,14 +11,16 @@
 
 namespace attoscope {
 
+inline constexpr float matrix_head_height = 21;  ///< of combos and buttons above the cells, at UI scale 1
+
 /// Places of the columns, in pixels.
 struct MatrixPlace {
   std::array<float, 2> left{};  ///< of a and of b
   float width = 0;              ///< of a column
   float names = 0;              ///< of the names at the left
 };
-/// The places in the room at the cursor.
-MatrixPlace matrix_place();
+/// The places in the room at the cursor, with at least this width for the names.
+MatrixPlace matrix_place(float least_names);
 /// The height of each of `rows` rows that fill the panel below the cursor.
 float matrix_row_height(int rows);
 

@@ -104,7 +104,8 @@ bool edit_heads(const MatrixPlace& place, const std::array<Column, 2>& columns, 
     });
   };
   bool changed = head("algorithm", [&](const Column& c) { return edit_algorithm(c.method, e, input, c.colour, c.width); });
-  changed |= head("options", [&](const Column& c) { return edit_method_options(c.method, e.format, c.width, px(21)); });
+  changed |= head("options",
+                  [&](const Column& c) { return edit_method_options(c.method, e.format, c.width, px(matrix_head_height)); });
   changed |= head("preset", [&](const Column& c) { return edit_preset(e, c.id[0] == 'b', c.colour, c.width); });
   changed |= head("sums", [&](const Column& c) { return edit_sums(e, c.method, c.colour, c.width); });
   return head("scales", [&](const Column& c) { return edit_scales(e, c.method, c.colour, c.width, typed); }) || changed;
@@ -139,7 +140,7 @@ bool edit_flags(const MatrixPlace& place, const std::array<Column, 2>& columns, 
 }  // namespace
 
 bool edit_precision(Experiment& e, const PanelInput& input, std::string& typed) {
-  const MatrixPlace place = matrix_place();
+  const MatrixPlace place = matrix_place(px(84));
   const auto column = [&](const char* id, Method& m, Colour colour, float left) {
     return Column{id,   m,           colour,
                   left, place.width, is_emulated(m.algorithm) ? nearest_policy(m.precision, m.algorithm) : NearestPolicy{}};
