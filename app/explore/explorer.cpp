@@ -370,7 +370,8 @@ void Explorer::follow_head(Experiment& e) {
     e.loaded = with_head(e.loaded, now.input);
   const bool other_head = shown_heads_ && shown_heads_->input_file == now.input_file && shown_heads_->input != now.input;
   for (KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
-    if (other_head && e.problem.input.kind == InputKind::tensors && gradient->index == shown_heads_->input)
+    if (other_head && !gradient->file.empty() && e.problem.input.kind == InputKind::tensors &&
+        gradient->index == shown_heads_->input)
       *gradient = with_head(*gradient, now.input);
   shown_heads_ = HeadsOnShow{now.input_file, now.output_file, now.input, e.loaded.index};
 }
@@ -535,12 +536,21 @@ bool is_output_alone(const std::string& file) {
   }
 }
 
+/// dO or dL of a file that holds one tensor; none if it cannot be opened, which is reported on reading.
+GradientSpecs gradients_alone(const std::string& file) {
+  if (!holds(FileKind::one, without_head(file))) return {};
+  try {
+    return gradients_in(without_head(file));
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 /// Takes single files of a dO or a dL out of the list.
 GradientSpecs taken_gradients(std::vector<std::string>& files) {
   GradientSpecs taken;
   std::erase_if(files, [&](const std::string& file) {
-    if (!is_output_alone(file) || !holds(FileKind::one, without_head(file))) return false;
-    const GradientSpecs found = gradients_in(without_head(file));
+    const GradientSpecs found = gradients_alone(file);
     if (!found.d_o.empty()) taken.d_o = file;
     if (!found.d_lse.empty()) taken.d_lse = file;
     return found.any();
