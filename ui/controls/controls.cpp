@@ -49,9 +49,10 @@ void edit_roundings(const Frame& frame) {
       beside_heading(px(112), [&] { segmented("steps of", whose, forward, {.width = px(112), .height = px(heading_button)}); });
   };
   if (e.backward.on && !forward) {
-    explained_section("BACKWARD PASS",
-                      "How a (orange) and b (blue) compute dQ, dK and dV; each is compared with golden, the truth in fp64.",
-                      "dP = dO V^T\ndS = P (dP - delta)\ndQ = scale dS K, dK = scale dS^T Q, dV = P^T dO");
+    explained_section(
+        "BACKWARD PASS",
+        "a (orange) and b (blue) compute dQ, dK and dV in these ways; each is compared with golden, the truth in fp64.",
+        "dP = dO V^T\ndS = P (dP - delta)\ndQ = scale dS K, dK = scale dS^T Q, dV = P^T dO");
     choose();
     edit_gradients(e, frame.input, frame.state.popups, frame.requests, frame.state.typed_format);
     return;

@@ -90,7 +90,9 @@ bool is_gradient_option(const std::string& path, const Setting& s, const GradMet
 Settings gradient_options(GradMethod& g) {
   Settings shown;
   for_each(settings(g), "", [&](const std::string& path, const Setting& s) {
-    if (is_gradient_option(path, s, g)) shown.push_back(s);
+    if (!is_gradient_option(path, s, g)) return;
+    shown.push_back(s);
+    shown.back().label = s.label.substr(0, s.label.find(" of gradients"));  // as the popup's title says
   });
   return shown;
 }

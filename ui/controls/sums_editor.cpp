@@ -239,8 +239,9 @@ bool edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
                   why_not,
                   rule,
                   "dp_step, dv_step, dk_step and dq_step"};
-  return sums_combo(sums, preview_of(sums), "What adds up each product of the backward pass: a chain of fma, or tensor cores.",
-                    colour, width);
+  return sums_combo(sums, preview_of(sums),
+                    "Each product of the backward pass is a chain of fma, or is added up as tensor cores do it.", colour,
+                    width);
 }
 
 }  // namespace attoscope

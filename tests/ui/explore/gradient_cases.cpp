@@ -6,8 +6,8 @@
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/rules.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/tensors/tensor_files.h"
 #include "tests/ui/cases.h"
+#include "tests/ui/explore/output_files.h"
 #include "ui/frame/ui_state.h"
 
 namespace attoscope::testing {
@@ -198,16 +198,16 @@ CASE(gradients, methods_without) {
   hand.check(hand.disabled(controls + "kernel as/a"), "nor has the loaded one");
 }
 
-/// n x d numbers of float as a .npy file.
-std::string written(const TemporaryDirectory& folder, const std::string& name, int n, int d, float value) {
-  const std::string shape = "(" + std::to_string(n) + ", " + std::to_string(d) + ")";
-  return folder.write(name, npy(npy_header("<f4", shape), raw(std::vector<float>(static_cast<std::size_t>(n) * d, value))));
+/// n x d times a number as a .npy file.
+std::string written(const TemporaryDirectory& folder, const std::string& name, int n, int d, double value) {
+  const std::vector<double> all(static_cast<std::size_t>(n) * static_cast<std::size_t>(d), value);
+  return folder.write(name, npy_bytes(n, d, all.data()));
 }
 
 CASE(gradients, incoming) {
   const TemporaryDirectory folder;
-  const std::string d_o = written(folder, "mine.npy", 96, 16, 0.5F), dropped = written(folder, "dout.npy", 96, 16, 2),
-                    d_lse = written(folder, "dlse.npy", 96, 1, 0.25F), small = written(folder, "do.npy", 8, 16, 1);
+  const std::string d_o = written(folder, "mine.npy", 96, 16, 0.5), dropped = written(folder, "dout.npy", 96, 16, 2),
+                    d_lse = written(folder, "dlse.npy", 96, 1, 0.25), small = written(folder, "do.npy", 8, 16, 1);
   hand.open(with_gradients());
   hand.changes(
       "ones", [&] { hand.choose(controls + "dO/##incoming", "ones"); },
@@ -244,7 +244,7 @@ CASE(gradients, incoming) {
 /// An output of somebody's kernel has no backward pass: the one that comes last is shown.
 CASE(gradients, beside_an_output) {
   const TemporaryDirectory folder;
-  const std::string o = written(folder, "o.npy", 96, 16, 0.5F), d_o = written(folder, "do.npy", 96, 16, 2);
+  const std::string o = written(folder, "o.npy", 96, 16, 0.5), d_o = written(folder, "do.npy", 96, 16, 2);
   hand.open(with_gradients());
   hand.stage.explorer().open_dropped(hand.session(), {o});
   hand.settle();
