@@ -110,15 +110,7 @@ struct PanelMemory {
   T *p, *ds, *ds_of_dk;
 };
 
-/// Checks as the whole does; rows of the forward pass do not count.
-struct ForwardSign final : StopSign {
-  explicit ForwardSign(const StopSign& all) : whole(all) { isa = all.isa; }
-  void check() const override { whole.check(); }
-  void worked(double ms) const override { whole.worked(ms); }
-  const StopSign& whole;
-};
-
-/// One backward pass: the forward pass, then panels of rows, each of which counts once as it is done.
+/// One backward pass: the forward pass, then panels of rows.
 template <class T>
 class BackwardPass {
  public:
@@ -159,7 +151,7 @@ class BackwardPass {
     return computed_rows(problem_).size() == at(problem_.n) && computed_keys(problem_).size() == at(key_count(problem_));
   }
   void run_forward(const Job<T>& forward) {
-    output_ = run(forward, numbers(problem_.n), nullptr, ForwardSign(stop_), &states_);
+    output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_);
     forward_ = {&output_, &states_};
   }
 
@@ -325,11 +317,7 @@ class BackwardPass {
       task.first_rows = blocks.first_rows() + cut[i - 1];
       task.block_count = cut[i] - cut[i - 1];
       rows_of_panel(pass, blocks, cut[i - 1], task, panel, g);
-      if (!pass.has_sums) continue;
-      each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
-      std::size_t rows = 0;
-      for (int block = cut[i - 1]; block < cut[i]; ++block) rows += at(blocks[block].count);
-      stop_.did(rows);
+      if (pass.has_sums) each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
     }
     if (pass.has_sums)
       each_piece(task,

@@ -10,7 +10,7 @@
 #include "tests/ui/explore/output_files.h"
 #include "ui/frame/ui_state.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::gradient_controls {
 namespace {
 
 const std::string pass = controls + "pass/", opened = "//$FOCUSED/";
@@ -273,4 +273,4 @@ CASE(gradients, pins_keep_them) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::gradient_controls
