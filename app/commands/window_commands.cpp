@@ -14,6 +14,7 @@
 #include "app/link/start_window.h"
 #include "app/session/autosave.h"
 #include "app/session/session.h"
+#include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
@@ -44,6 +45,7 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
+  std::string d_o;  ///< of the backward pass; "": none is given
 };
 
 /// Options of the window as typed.
@@ -88,7 +90,7 @@ std::string quoted_link(const std::string& link) {
 /// The message that was typed, or clicked: a link takes the place of files and settings.
 LinkMessage typed_message(const OpenArguments& x) {
   const std::string& first = x.files.front();
-  if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed};
+  if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed, .d_o = x.d_o};
   try {
     if (x.files.size() > 1) throw std::runtime_error("was not expected beside other files");
     return parse_link_url(first);
@@ -121,6 +123,9 @@ LinkMessage message_of(const OpenArguments& x) {
     for (const std::string& single : single_files_of(without_head(file))) InputFile check(single);
     file = absolute_spec(file);
   }
+  if (message.d_o.empty()) return message;
+  InputFile check(parse_gradient(message.d_o).file);
+  message.d_o = absolute_spec(message.d_o);
   return message;
 }
 
@@ -219,6 +224,7 @@ void declare(OptionList& c, OpenArguments& x) {
       .required();
   c.group("What the kernel computes");
   for (const std::string_view key : link_settings) c.parameters(x, {key});
+  c.add("--do", x.d_o, "dO, with which the window shows the backward pass, too: FILE.npy or FILE.safetensors[:HEAD]");
 }
 
 void declare(OptionList& c, WindowArguments& x) {

@@ -92,7 +92,7 @@ void Explorer::update(Session& session) {
   follow_head(experiment);
   read_rewritten(session);
   if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
-      !has_asked(experiment))
+      loader_.load_gradients(experiment, messages_.error) && !has_asked(experiment))
     ask(experiment);
   ask_what_is_missing();
   const Input& input = experiment.problem.input;
@@ -301,13 +301,50 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
     use_kernel_output(e, output, as_b);
     return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](Session& shown) {
       const Format before = shown.experiment.format;
+      const bool turns_off = std::exchange(shown.experiment.backward.on, false);  // an output has no backward pass
       use_kernel_output(shown.experiment, output, as_b);
       shown.experiment = with_format(shown.experiment, format);
       tell_loaded(output, before, shown.experiment.format);
+      if (turns_off) messages_.notice += " The backward pass is off: an output has none.";
       show_output(shown, as_b);
       judged_answer_.open(shown.experiment);
     };
   };
+}
+
+namespace {
+
+/// Makes a dO or a dL that was read that of the backward pass, which is then on, in the place of a loaded output.
+void use_gradient(Session& session, const KernelOutput& gradient, bool of_lse) {
+  Experiment& e = session.experiment;
+  if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
+  e = with_backward(std::move(e));
+  (of_lse ? e.backward.d_lse_file : e.backward.d_o_file) = gradient;
+  if (!of_lse) e.backward.d_o = OutputGradient::file;
+  session.view.workspace = Workspace::explore;
+}
+
+}  // namespace
+
+/// Reads dO and dL for a problem.
+FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Problem& asked) {
+  return [this, specs, asked](const ReadWatch& watch) -> FileReader::Then {
+    std::vector<std::pair<KernelOutput, bool>> read;
+    if (!specs.d_o.empty()) read.emplace_back(read_gradient(specs.d_o, asked, false, watch), false);
+    if (!specs.d_lse.empty()) read.emplace_back(read_gradient(specs.d_lse, asked, true, watch), true);
+    return [this, read](Session& shown) {
+      for (const auto& [gradient, of_lse] : read) {
+        use_gradient(shown, gradient, of_lse);
+        messages_.notice = std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".";
+        remarked_ = true;
+      }
+    };
+  };
+}
+
+void Explorer::open_gradient(Session& session, const std::string& spec, bool of_lse) {
+  const GradientSpecs specs{of_lse ? "" : spec, of_lse ? spec : ""};
+  read(session, quick_to_read(without_head(spec)), gradient_reading(specs, session.experiment.problem));
 }
 
 /// Sets the notice on a loaded output, and on a change of D.
@@ -322,7 +359,7 @@ void Explorer::tell_loaded(const KernelOutput& output, const Format& before, con
   remarked_ = true;
 }
 
-/// Sets the output's head to the input's if they were equal and the file has it.
+/// Sets the head of the output, and of dO and dL, to the input's if they were equal; the output's only if its file has it.
 void Explorer::follow_head(Experiment& e) {
   const HeadsOnShow now = heads_on_show(e);
   const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
@@ -331,6 +368,11 @@ void Explorer::follow_head(Experiment& e) {
   if (moved && e.problem.input.kind == InputKind::tensors && choices_.output.file == e.loaded.file &&
       now.input < choices_.output.heads)
     e.loaded = with_head(e.loaded, now.input);
+  const bool other_head = shown_heads_ && shown_heads_->input_file == now.input_file && shown_heads_->input != now.input;
+  for (KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
+    if (other_head && !gradient->file.empty() && e.problem.input.kind == InputKind::tensors &&
+        gradient->index == shown_heads_->input)
+      *gradient = with_head(*gradient, now.input);
   shown_heads_ = HeadsOnShow{now.input_file, now.output_file, now.input, e.loaded.index};
 }
 
@@ -338,6 +380,8 @@ void Explorer::follow_head(Experiment& e) {
 void Explorer::watch_files(const Experiment& e) {
   std::vector<std::string> files;
   if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
+  for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
+    if (e.backward.on && gradient->values) files.push_back(gradient->file);
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
     for (std::string& file : watched_files(e.problem.input.file))
       if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
@@ -359,7 +403,10 @@ void Explorer::read_rewritten(Session& session) {
     };
     const bool is_output = has_loaded(e) && is_of(e.loaded.file);
     if (is_output) files_.read(reread_output(e), failed);
-    if (!is_output || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
+    const bool is_d_o = e.backward.d_o_file.file == file, is_d_lse = e.backward.d_lse_file.file == file;
+    if (is_d_o) files_.read(reread_gradient(e, false), failed);
+    if (is_d_lse) files_.read(reread_gradient(e, true), failed);
+    if (!(is_output || is_d_o || is_d_lse) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
   }
 }
 
@@ -395,6 +442,22 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
   };
 }
 
+FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
+  const KernelOutput& of_now = of_lse ? e.backward.d_lse_file : e.backward.d_o_file;
+  return [this, fresh = with_head(with_head(of_now, -1), of_now.index), problem = e.problem,
+          of_lse](const ReadWatch& watch) -> FileReader::Then {
+    KernelOutput gradient = fresh;
+    load_gradient(gradient, problem, of_lse, watch);
+    return [this, gradient, of_lse](Session& shown) {
+      KernelOutput& now = of_lse ? shown.experiment.backward.d_lse_file : shown.experiment.backward.d_o_file;
+      if (now.file != gradient.file || now.index != gradient.index || now == gradient) return;
+      now = gradient;
+      messages_.notice = file_name(gradient.file) + " was rewritten and has been read again.";
+      remarked_ = true;
+    };
+  };
+}
+
 void Explorer::look_into(const std::string& spec) {
   if (spec.empty() || spec == choices_.content.files) return;
   choices_.content = {spec, {}};
@@ -404,15 +467,32 @@ void Explorer::look_into(const std::string& spec) {
   }
 }
 
-/// Reads `spec`: an output or tensors.
-FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked) {
-  return [this, spec, asked](const ReadWatch& watch) -> FileReader::Then {
+namespace {
+
+/// dO and dL beside these tensors: those given, and others among them.
+GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
+  if (input.empty()) return given;
+  const GradientSpecs found = gradients_in(input);
+  if (given.d_o.empty()) given.d_o = found.d_o;
+  if (given.d_lse.empty()) given.d_lse = found.d_lse;
+  return given;
+}
+
+}  // namespace
+
+/// Reads `spec`: an output or tensors, with dO and dL that are given or among them.
+FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside) {
+  return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
     if (is_kernel_output(spec)) return output_reading(spec, asked, false)(watch);
     Input input = parse_input(spec);
     load_tensors(input, watch);
     const std::vector<std::string> left_out =
         input.kind == InputKind::tensors ? describe_tensors(input.file).left_out : std::vector<std::string>();
-    return [this, input, left_out](Session& shown) {
+    Problem sized = asked.problem;
+    sized.input = input;
+    if (input.tensors) sized = with_shape(sized, input.tensors->shape());
+    const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
+    return [this, input, left_out, of_gradients](Session& shown) {
       tell_left_out(left_out);
       Problem changed = shown.experiment.problem;
       changed.input = input;
@@ -422,6 +502,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       }
       shown.experiment.problem = changed;
       look_at_all(shown.view);
+      of_gradients(shown);
     };
   };
 }
@@ -434,8 +515,10 @@ void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
   remarked_ = true;
 }
 
-void Explorer::open(Session& session, const std::string& spec) {
-  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment));
+void Explorer::open(Session& session, const std::string& spec) { open_with(session, spec, {}); }
+
+void Explorer::open_with(Session& session, const std::string& spec, const GradientSpecs& beside) {
+  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, beside));
 }
 
 void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
@@ -453,17 +536,47 @@ bool is_output_alone(const std::string& file) {
   }
 }
 
+/// dO or dL of a file that holds one tensor; none if it cannot be opened, which is reported on reading.
+GradientSpecs gradients_alone(const std::string& file) {
+  if (!holds(FileKind::one, without_head(file))) return {};
+  try {
+    return gradients_in(without_head(file));
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+/// Takes single files of a dO or a dL out of the list.
+GradientSpecs taken_gradients(std::vector<std::string>& files) {
+  GradientSpecs taken;
+  std::erase_if(files, [&](const std::string& file) {
+    const GradientSpecs found = gradients_alone(file);
+    if (!found.d_o.empty()) taken.d_o = file;
+    if (!found.d_lse.empty()) taken.d_lse = file;
+    return found.any();
+  });
+  return taken;
+}
+
 }  // namespace
 
-void Explorer::open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format) {
+void Explorer::open_dropped(Session& session, const std::vector<std::string>& dropped, bool keeps_format,
+                            GradientSpecs gradients) {
+  std::vector<std::string> files = dropped;
+  const GradientSpecs taken = taken_gradients(files);
+  if (gradients.d_o.empty()) gradients.d_o = taken.d_o;
+  if (gradients.d_lse.empty()) gradients.d_lse = taken.d_lse;
+  if (files.empty() && gradients.any())
+    return read(session, quick_to_read(without_head(gradients.d_o.empty() ? gradients.d_lse : gradients.d_o)),
+                gradient_reading(gradients, session.experiment.problem));
   if (files.empty()) return;
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return holds(FileKind::one, f); });
-  if (all_npy && files.size() == 3) return open(session, input_of(files));
+  if (all_npy && files.size() == 3) return open_with(session, input_of(files), gradients);
   const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
-  if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format);
+  if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format, gradients);
   if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
     const bool first = is_output_alone(files[0]);
-    return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1], keeps_format);
+    return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1], keeps_format, gradients);
   }
   std::vector<std::string> sorted = files;
   std::ranges::sort(sorted);
@@ -473,30 +586,34 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& fi
         "Drop one .safetensors, .npz, .npy or session file, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
         "these are " +
         std::to_string(files.size()) + " files.");
-  if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format);
-  open(session, all);
+  if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format, gradients);
+  open_with(session, all, gradients);
 }
 
 /// Opens Q, K, V and an output: the only file with a usual name of outputs, or the last one.
-void Explorer::open_all(Session& session, const std::vector<std::string>& files, bool keeps_format) {
+void Explorer::open_all(Session& session, const std::vector<std::string>& files, bool keeps_format,
+                        const GradientSpecs& beside) {
   std::vector<std::string> inputs = files;
   const bool one = std::ranges::count_if(inputs, is_called_output) == 1;
   const auto output = one ? std::ranges::find_if(inputs, is_called_output) : inputs.end() - 1;
   const std::string spec = *output;
   inputs.erase(output);
-  open_both(session, input_of(inputs), spec, keeps_format);
+  open_both(session, input_of(inputs), spec, keeps_format, beside);
 }
 
-void Explorer::open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format) {
-  const auto both = [this, input, output, keeps_format,
+void Explorer::open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
+                         const GradientSpecs& beside) {
+  const auto both = [this, input, output, keeps_format, beside,
                      asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
-    const FileReader::Then of_input = reading(input, asked)(watch);
+    const FileReader::Then of_input = reading(input, asked, beside)(watch);
     const TensorFileInfo info = describe_tensors(without_head(input));
     Experiment sized = asked;
     sized.problem = with_shape(asked.problem, info.shape);
     sized.problem.input = parse_input(input);
     const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
-    return [of_input, of_output](Session& shown) { of_input(shown), of_output(shown); };
+    const FileReader::Then of_gradients =
+        gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
+    return [of_input, of_output, of_gradients](Session& shown) { of_input(shown), of_output(shown), of_gradients(shown); };
   };
   read(session, quick_to_read(without_head(input)) && quick_to_read(without_head(output)), both);
 }

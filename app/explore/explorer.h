@@ -17,6 +17,7 @@
 #include "app/explore/main_answer.h"
 #include "app/explore/side_answers.h"
 #include "app/heads/kept_heads.h"
+#include "app/tensors/kernel_output.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"
 #include "ui/frame/entries.h"
@@ -54,12 +55,17 @@ class Explorer {
   void forget_remarks() { messages_.remarks.clear(); }
   /// Opens tensors (FILE.safetensors, or three .npy). On failure the session stays unchanged and a sentence is shown.
   void open(Session& session, const std::string& spec);
-  /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`.
-  void open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format = false);
+  /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. With a dO or dL, in files
+  /// of their names, beside Q, K and V or given, the backward pass is on; an output beside it is loaded, but not compared.
+  void open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format = false,
+                    GradientSpecs gradients = {});
   /// Lists in the next frame the tensors of a spec that is being typed.
   void look_into(const std::string& spec);
   /// Opens an output in the place of a method. On failure the session stays unchanged and a sentence is shown.
   void open_kernel(Session& session, const std::string& spec, bool as_b);
+  /// Opens a dO, or a dL, for the backward pass, which is then on. On failure the session stays unchanged and a sentence is
+  /// shown.
+  void open_gradient(Session& session, const std::string& spec, bool of_lse);
   /// Replaces the session by one from text, but for theme and window sizes. On failure nothing changes and a sentence is shown.
   void paste(Session& session, const std::string& text);
   /// The same for the session of a link; lesson progress, device and, without pins in it, pins also stay. A session in Learn
@@ -87,12 +93,16 @@ class Explorer {
     Format format;
   };
 
-  FileReader::Read reading(const std::string& spec, const Experiment& asked);
+  FileReader::Read reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside = {});
+  FileReader::Read gradient_reading(const GradientSpecs& specs, const Problem& asked);
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);
   FileReader::Read reread_input(const Experiment& experiment);
-  void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format);
-  void open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format);
+  FileReader::Read reread_gradient(const Experiment& experiment, bool of_lse);
+  void open_with(Session& session, const std::string& spec, const GradientSpecs& beside);
+  void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
+  void open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
+                 const GradientSpecs& beside);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);

@@ -76,26 +76,53 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
   return true;
 }
 
+template <class Load>
+bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, KernelOutput& output, const Head& head, std::string& failure,
+                             Load load) {
+  auto arrival = read(shelf, head, output.file, [load](const Head& asked, const ReadWatch& watch) {
+    KernelOutput read;
+    read.file = asked.file;
+    read.index = asked.index;
+    load(read, asked, watch);
+    return read;
+  });
+  if (!arrival) return false;
+  failure = arrival->failure;
+  if (failure.empty()) output = arrival->read;
+  return failure.empty();
+}
+
 bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   if (!has_loaded(experiment) || experiment.loaded.values) return true;
   if (unreadable_output_ == experiment) return false;
   KernelOutput& output = experiment.loaded;
-  auto arrival = read(outputs_, Head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)},
-                      output.file, [](const Head& head, const ReadWatch& watch) {
-                        KernelOutput read;
-                        read.file = head.file;
-                        read.index = head.index;
-                        load_kernel_output(read, head.n, head.d, watch);
-                        return read;
-                      });
-  if (!arrival) return false;
-  if (!arrival->failure.empty()) {
-    unreadable_output_ = experiment;
-    failure = arrival->failure;
-    return false;
+  std::string failed;
+  const Head head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)};
+  const bool loaded = read_named(
+      outputs_, output, head, failed,
+      [](KernelOutput& read, const Head& asked, const ReadWatch& watch) { load_kernel_output(read, asked.n, asked.d, watch); });
+  if (!failed.empty()) unreadable_output_ = experiment, failure = failed;
+  if (loaded) unreadable_output_.reset();
+  return loaded;
+}
+
+bool InputLoader::load_gradients(Experiment& experiment, std::string& failure) {
+  Backward& b = experiment.backward;
+  if (!b.on) return true;
+  for (const bool of_lse : {false, true}) {
+    KernelOutput& gradient = of_lse ? b.d_lse_file : b.d_o_file;
+    if (gradient.file.empty() || gradient.values || (!of_lse && b.d_o != OutputGradient::file)) continue;
+    if (unreadable_output_ == experiment) return false;
+    std::string failed;
+    const Problem problem = experiment.problem;
+    const Head head{gradient.file, gradient.index, problem.n, value_columns(problem)};
+    const bool loaded = read_named(of_lse ? d_lse_ : d_o_, gradient, head, failed,
+                                   [problem, of_lse](KernelOutput& read, const Head&, const ReadWatch& watch) {
+                                     load_gradient(read, problem, of_lse, watch);
+                                   });
+    if (!failed.empty()) unreadable_output_ = experiment, failure = failed;
+    if (!loaded) return false;
   }
-  output = arrival->read;
-  unreadable_output_.reset();
   return true;
 }
 

@@ -20,6 +20,8 @@ class InputLoader {
   bool load(Problem& problem, std::string& failure);
   /// Reads the kernel's output, if there is one. False as `load`.
   bool load_output(Experiment& experiment, std::string& failure);
+  /// Reads dO and dL of the backward pass, if they are files. False as `load`.
+  bool load_gradients(Experiment& experiment, std::string& failure);
   /// Records tensors that were read elsewhere.
   void loaded(const Input& input);
   /// Allows tensors that could not be read to be tried again.
@@ -53,13 +55,17 @@ class InputLoader {
     friend bool operator==(const Head&, const Head&) = default;
   };
 
+  /// An output that is named and not yet read, by `load(output, head, watch)`; false as `load_output`.
+  template <class Load>
+  bool read_named(Shelf<Head, KernelOutput>& shelf, KernelOutput& output, const Head& head, std::string& failure, Load load);
+
   FileReader& reader_;
   Shelf<Head, Input> inputs_;
-  Shelf<Head, KernelOutput> outputs_;
+  Shelf<Head, KernelOutput> outputs_, d_o_, d_lse_;
   Shelf<std::string, TensorFileInfo> infos_;
   std::optional<Input> loaded_;                  ///< input whose tensors were read last
   std::optional<Input> unreadable_;              ///< input whose tensors could not be read
-  std::optional<Experiment> unreadable_output_;  ///< experiment whose output could not be read
+  std::optional<Experiment> unreadable_output_;  ///< experiment whose output or gradient could not be read
   std::optional<std::string> described_;         ///< file of `info_`
   TensorFileInfo info_;
   OutputFileInfo output_info_;

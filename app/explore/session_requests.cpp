@@ -136,6 +136,8 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   if (requests.clipboard.paste_pins) explorer.add_pins(session, from_clipboard());
   explorer.look_into(requests.files.look);
   if (!requests.files.kernel.empty()) explorer.open_kernel(session, requests.files.kernel, requests.files.kernel_as_b);
+  if (!requests.files.gradient.empty())
+    explorer.open_gradient(session, requests.files.gradient, requests.files.gradient_is_of_lse);
   explorer.ask_beside(requests, session);
   explorer.want(requests.wanted);
   if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, explorer.panel_input()));
@@ -151,9 +153,10 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   explorer.show_notice("The session is on the clipboard as text; Ctrl+V brings it back.");
 }
 
-void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format) {
+void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format,
+                const std::string& d_o) {
   if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), context);
-  context.explorer.open_dropped(context.session, files, keeps_format);
+  context.explorer.open_dropped(context.session, files, keeps_format, {d_o, ""});
 }
 
 void open_sent(const LinkMessage& message, const SessionContext& context) {
@@ -166,7 +169,7 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
     if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
     context.session.experiment = std::move(e);
     context.session.view.workspace = Workspace::explore;
-    open_files(message.files, context, options.find("format") != nullptr);
+    open_files(message.files, context, options.find("format") != nullptr, message.d_o);
   });
 }
 

@@ -57,9 +57,12 @@ void add_session(LinkMessage& message, std::string_view packed) {
 void add_field(LinkMessage& message, const std::string& key, const std::string& value) {
   if (value.find('\0') != std::string::npos) refuse("has the field " + in_quotes(key) + " with a zero byte");
   if (key == "session") return add_session(message, value);
-  if (key == "file") {
+  if (key == "file" || key == "do") {
     if (!value.starts_with('/')) refuse("names the file " + in_quotes(value) + ", expected a path from / on");
-    message.files.push_back(value);
+    if (key == "do")
+      message.d_o = value;
+    else
+      message.files.push_back(value);
   } else if (std::ranges::find(link_settings, key) != std::end(link_settings)) {
     message.settings[key] = value;
   } else {
@@ -69,7 +72,7 @@ void add_field(LinkMessage& message, const std::string& key, const std::string& 
 
 void check(const LinkMessage& message) {
   const bool plain = message.session.empty();
-  if (!plain && !(message.files.empty() && message.settings.empty()))
+  if (!plain && !(message.files.empty() && message.settings.empty() && message.d_o.empty()))
     refuse("has a session beside files or settings, expected a session alone");
   if (plain && (message.files.empty() || message.files.size() > most_files))
     refuse("names " + std::to_string(message.files.size()) + " files, expected 1 to " + std::to_string(most_files));
@@ -84,6 +87,7 @@ std::string link_url(const LinkMessage& message) {
     url += std::string(key) + "=" + encoded(value);
   };
   for (const std::string& file : message.files) add("file", file);
+  if (!message.d_o.empty()) add("do", message.d_o);
   for (const auto& [key, value] : message.settings) add(key, value);
   if (!message.session.empty()) add("session", packed_text(message.session));
   return url;

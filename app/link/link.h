@@ -18,6 +18,7 @@ inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "a
 struct LinkMessage {
   std::vector<std::string> files;                              ///< one to four absolute paths
   std::map<std::string, std::string, std::less<>> settings{};  ///< by the keys of `link_settings`, as typed
+  std::string d_o{};                                           ///< absolute path of a dO beside the files; empty: none
   std::string session{};  ///< text of a session to show instead of files and settings; empty: none
   bool operator==(const LinkMessage&) const = default;
 };

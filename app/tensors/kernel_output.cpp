@@ -162,13 +162,6 @@ CallFiles::Output gradient_in(const std::string& file, const Problem& problem, b
   return {std::move(part), fits};
 }
 
-/// Reads dO, or dL, if it was named and not yet read.
-void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
-  if (gradient.file.empty() || gradient.values) return;
-  const int d = gradient_columns(problem, of_lse);
-  take_head(gradient, {gradient_in(gradient.file, problem, of_lse)}, problem.n, d, watch);
-}
-
 /// The head that a typed text takes if it names none: that of the problem's input, if the tensors have it.
 int usual_head(const Problem& problem, int heads) {
   const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
@@ -238,12 +231,35 @@ Outputs outputs_of(const TensorSpec& spec, int n, int d) {
   return outputs.empty() ? lone_outputs(spec, n, d) : outputs;
 }
 
-KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse) {
-  KernelOutput gradient = parse_spec("gradient", spec);
+KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradient", text); }
+
+void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
+  if (gradient.file.empty() || gradient.values) return;
+  const int d = gradient_columns(problem, of_lse);
+  take_head(gradient, {gradient_in(gradient.file, problem, of_lse)}, problem.n, d, watch);
+}
+
+KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch) {
+  KernelOutput gradient = parse_gradient(spec);
   const bool names_head = gradient.file != spec;
   if (!names_head) gradient.index = usual_head(problem, gradient_in(gradient.file, problem, of_lse).shape.count());
-  load_gradient(gradient, problem, of_lse, {});
+  load_gradient(gradient, problem, of_lse, watch);
   return gradient;
+}
+
+GradientSpecs gradients_in(const TensorSpec& spec) {
+  GradientSpecs found;
+  const auto is_one = [](std::span<const std::string_view> names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const std::string& file : single_files_of(spec)) {
+    if (!is_single_file(file)) continue;
+    for (const NamedTensor& t : open_tensor_set(file).tensors) {
+      if (is_one(usual_output_gradient_names, t.name)) found.d_o = file;
+      if (is_one(usual_lse_gradient_names, t.name)) found.d_lse = file;
+    }
+  }
+  return found;
 }
 
 void load_gradients(Experiment& e, const ReadWatch& watch) {

@@ -35,12 +35,25 @@ int kernel_output_heads(const TensorSpec& file, int n = 0, int d = 0);
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
                                 const ReadWatch& watch = {});
 
+/// Parses the name of a gradient; the file is not opened. Throws as `parse_kernel_output`.
+KernelOutput parse_gradient(const std::string& spec);
 /// The gradient of a problem's output, n x d_v, or (`of_lse`) of its log-sum-exp, n x 1, whose tensors may also be [n] or
 /// [heads, n]. Named, read and refused as outputs are; tensors are called do, dout, grad_output or the like, dlse or the like,
 /// or are the only one of their file.
-KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse);
+KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
+/// Reads one that was named and not yet read.
+void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
 /// Reads those of the experiment that were named and not yet read; none without a backward pass.
 void load_gradients(Experiment& e, const ReadWatch& watch = {});
+
+/// Files of dO and dL, as typed; "": none.
+struct GradientSpecs {
+  std::string d_o, d_lse;
+
+  bool any() const { return !d_o.empty() || !d_lse.empty(); }
+};
+/// Those among the tensors of these files, by their names. Throws std::runtime_error where a file cannot be read.
+GradientSpecs gradients_in(const TensorSpec& files);
 
 /// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.
 bool is_kernel_output(const TensorSpec& files);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/gradient_limits.h"
 #include "kernels/experiment/settings.h"
 
 namespace attoscope {
@@ -60,51 +60,13 @@ void validate_file(const std::string& what, const std::string& meaning, const Ke
                                 ", expected the problem's " + std::to_string(n) + " x " + std::to_string(columns));
 }
 
-/// One sentence without a full stop that says why tensors of the backward pass cannot be stored so; "": they can.
-std::string why_not_scaled(const GradScalings& s) {
-  for (const auto& [called, scaling] :
-       {std::pair{"dO", &s.dO}, std::pair{"P", &s.P}, std::pair{"dS", &s.dS}, std::pair{"dS_of_dK", &s.dS_of_dK}}) {
-    const std::string what = std::string(called) + " is " + scaling_text(*scaling);
-    if (scaling->granularity == Granularity::tensor && scaling->is_on())
-      return what + ", but those of other heads are never known: expected head";
-    if (scaling->shifts) return what + ", but shift is of the forward pass's P alone";
-    if (scaling->granularity == Granularity::thread && scaling->is_on())
-      return what + ", but thread is of Q and K of the forward pass alone";
-  }
-  return "";
-}
-
-/// Checks one method's backward pass, `g` of m, which is a or b.
-void validate_gradient(const Experiment& e, const Method& m, const GradMethod& g) {
-  const std::string which = &m == &e.a ? "a." : "b.";
-  if (!is_emulated(m.algorithm))
-    throw std::invalid_argument(which + "algorithm is " + std::string(name(m.algorithm)) +
-                                ", which has no backward pass: expected an emulated algorithm (`attoscope judge` takes the "
-                                "gradients of your own kernel)");
-  if (m.scaling.hadamard || m.scaling.smooth_Q > 0)
-    throw std::invalid_argument(which + "scaling." + (m.scaling.hadamard ? "hadamard" : "smooth_Q") +
-                                " is on, which has no backward pass here: expected it off");
-  if (g.scale_at == ScaleAt::K &&
-      (e.problem.softcap != 0 || e.problem.alibi != 0 || m.scaling.Q.is_on() || m.scaling.K.is_on()))
-    throw std::invalid_argument(which +
-                                "grad.scale_at is K, which makes S again without soft cap, ALiBi and scales of Q and K: "
-                                "expected product or dS");
-  for (const GradProduct product : {GradProduct::dP, GradProduct::dV, GradProduct::dK, GradProduct::dQ})
-    if (const std::string why = why_no_accumulator(e, m, g, product); !why.empty())
-      throw std::invalid_argument(which + "grad.accumulator." + std::string(name(product)) + " is " +
-                                  std::string(name(accumulator_of(g, product))) + ": " + why);
-  if (const std::string why = why_not_scaled(g.scaling); !why.empty())
-    throw std::invalid_argument(which + "grad.scaling: " + why);
-}
-
 void validate_backward(const Experiment& e) {
   const Backward& b = e.backward;
   if (!b.on) return;
   if (b.d_o == OutputGradient::file)
     validate_file("backward.d_o_file", "dO", b.d_o_file, e.problem.n, value_columns(e.problem));
   if (!b.d_lse_file.file.empty()) validate_file("backward.d_lse_file", "dL", b.d_lse_file, e.problem.n, 1);
-  validate_gradient(e, e.a, b.a);
-  validate_gradient(e, e.b, b.b);
+  if (const std::string why = why_no_gradients(e); !why.empty()) throw std::invalid_argument(why);
 }
 
 }  // namespace

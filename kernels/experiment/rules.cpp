@@ -88,7 +88,7 @@ Experiment with_backward(Experiment e) {
 }
 
 Experiment with_gradients_in_step(const Experiment& before, Experiment after) {
-  if (!after.backward.on) return after;
+  if (after.backward == Backward{}) return after;
   const auto follow = [&](const Method& was, const Method& is, const GradMethod& had, GradMethod& gradient) {
     if (gradient == had && had == usual_gradient(was, before.problem)) gradient = usual_gradient(is, after.problem);
   };

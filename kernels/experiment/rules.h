@@ -39,8 +39,8 @@ GradMethod usual_gradient(const Method& forward, const Problem& p);
 /// The backward pass is computed, too; where it was not before, a gradient that nobody has set becomes the usual one of its
 /// forward pass.
 Experiment with_backward(Experiment e);
-/// `after`, in which each gradient that was the usual one of its forward pass in `before` is the usual one again. For changes
-/// of a forward pass; without a backward pass nothing changes.
+/// `after`, in which each gradient that was the usual one of its forward pass in `before` is the usual one again, also while
+/// the backward pass is off. For changes of a forward pass; where there was no backward pass yet nothing changes.
 Experiment with_gradients_in_step(const Experiment& before, Experiment after);
 
 /// Every option as it is by default with this main format; algorithm, tiles and roundings stay.

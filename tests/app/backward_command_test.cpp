@@ -345,6 +345,7 @@ TEST(BackwardCommand, ASessionKeepsIt) {
   b.d_lse_file.file = "dlse.npy";
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
+  EXPECT_EQ(parse_session(short_session_text(session), remarks).experiment, session.experiment);  // of a link
   EXPECT_TRUE(remarks.empty());
   b.on = false;  // a choice stays for when it is on again
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);

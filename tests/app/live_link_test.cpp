@@ -159,15 +159,20 @@ TEST(LiveLink, TheFolderIsTheUsersAlone) {
 
 TEST(LinkUrl, IsReadBack) {
   const LinkMessage message{.files = {"/tmp/a b&c=%.npy", "/tmp/\xff\xc3\xa9.npy"},
-                            .settings = {{"mask", "window:7"}, {"scale", "0.5"}}};
+                            .settings = {{"mask", "window:7"}, {"scale", "0.5"}},
+                            .d_o = "/tmp/d o.safetensors:3"};
   const std::string url = link_url(message);
-  EXPECT_THAT(url, ::testing::StartsWith("attoscope:open?file=/tmp/a%20b%26c%3D%25.npy&file=/tmp/%FF%C3%A9.npy&mask=window:7"));
+  EXPECT_THAT(
+      url,
+      ::testing::StartsWith(
+          "attoscope:open?file=/tmp/a%20b%26c%3D%25.npy&file=/tmp/%FF%C3%A9.npy&do=/tmp/d%20o.safetensors:3&mask=window:7"));
   EXPECT_TRUE(parse_link_url(url) == message);
   for (const char* const broken :
        {"attoscope:open?", "attoscope:open?file=a.npy", "attoscope:open?file", "attoscope:open?file=/a%",
         "attoscope:open?file=/a%4", "attoscope:open?file=/a%4x", "attoscope:run?file=/a", "http:open?file=/a",
         "attoscope:open?file=/a&problem.n=5", "attoscope:open?file=/a%00b", "attoscope:open?mask=causal",
-        "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e"})
+        "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e", "attoscope:open?file=/a&do=b.npy",
+        "attoscope:open?do=/b.npy"})
     EXPECT_NE(sentence_of<std::runtime_error>([&] { parse_link_url(broken); }), "") << broken;
 }
 
@@ -254,6 +259,12 @@ TEST(OpenCommand, SendsWholePathsAndSettings) {
   EXPECT_EQ(attoscope({"open", "attoscope:open?file=o.npy"}).code, 2);
   EXPECT_EQ(attoscope({"open", "attoscope:open?file=/tmp/o.npy&mask=sideways"}).code, 2);
   EXPECT_EQ(attoscope({"open", scratch / "none.npy"}).code, 1);
+  EXPECT_EQ(attoscope({"open", file, "--do", scratch / "none.npy"}).code, 1);
+  EXPECT_EQ(attoscope({"open", file, "--do", "d_o.txt"}).code, 2);
+  EXPECT_EQ(attoscope({"open", file, "--do", file + ":2"}).code, 0);
+  const std::optional<LinkMessage> with_d_o = link.take();
+  ASSERT_TRUE(with_d_o);
+  EXPECT_EQ(with_d_o->d_o, message->files[0] + ":2");
   EXPECT_EQ(attoscope({"open", file, file}).code, 2);
   EXPECT_EQ(attoscope({"open", file, "--mask", "sideways"}).code, 2);
   EXPECT_FALSE(link.take());

@@ -185,6 +185,9 @@ TEST(BackwardAnswer, FollowsTheForwardPassWhileItIsTheUsualOne) {
   EXPECT_EQ(set(own, "a.policy", "eager").backward.a, own.backward.a);
   const Experiment off = default_experiment();
   EXPECT_EQ(set(off, "a.policy", "eager").backward, Backward{});
+  Experiment paused = usual;
+  paused.backward.on = false;
+  EXPECT_EQ(with_backward(set(paused, "a.policy", "eager")).backward.a, grad_method("grad_eager", 64, {}));
 }
 
 }  // namespace

@@ -73,6 +73,15 @@ class View(Case):
         self.assertEqual(sorted(command[2:]), ["--alibi=0", "--format=fp64", "--mask=window:2", "--scale=0.5", "--sink=none", "--softcap=0"])
         self.assertEqual(sorted(read_safetensors(file)[0]), ["k", "o", "q", "v"])
 
+    def test_the_gradient_of_the_output_is_opened(self):
+        self.stand_in()
+        behind = [[[1.0], [4.0]], [[2.0], [5.0]], [[3.0], [6.0]]]
+        file = attoscope.view(behind, behind, behind, do=[[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]], layout="nhd")
+        tensors, _ = read_safetensors(file)
+        self.assertEqual(sorted(tensors), ["do", "k", "q", "v"])
+        self.assertEqual(tensors["do"][1:], ([2, 3, 1], struct.pack("<6d", 1, 2, 3, 4, 5, 6)))
+        self.assertIn("do [1, 1]", self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, self.one, do=[[1.0]]))
+
     def test_the_next_view_takes_the_place_of_the_one_before(self):
         self.stand_in()
         first = attoscope.view(self.one, self.one, self.one)

@@ -168,7 +168,8 @@ std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
   const Result& r = *input.answer.result;
   return {{rows_text(r), 140, "Query rows in the picture and in the statistics.", is_first_answer(r)},
           {fmt::format("update {:6.1f} ms", r.timing.total), 120,
-           "Time of the last answer: inputs, golden value, a, b, deviations, trace."},
+           r.backward ? "Time of the last answer: inputs, golden value, a, b, deviations, trace, and the backward pass of each."
+                      : "Time of the last answer: inputs, golden value, a, b, deviations, trace."},
           {"digest a " + hex16(r.digests.a), 180,
            "Hash of the bits of a's output: the same on every machine for the same experiment."}};
 }

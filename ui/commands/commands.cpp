@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/grad_kernels.h"
+#include "kernels/experiment/gradient_limits.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
@@ -265,6 +267,7 @@ void add_lessons(const LearnInput& learn, std::vector<Command>& all) {
 /// Opens the text field for a path in the controls.
 void type_path(const Frame& t, PathPrompt Popups::* prompt) {
   t.session.view.workspace = Workspace::explore;
+  t.state.popups.forward_steps = false;  // where dO is
   (t.state.popups.*prompt).wanted_for = 3;
 }
 
@@ -278,9 +281,30 @@ void add_your_kernel(const Session& session, std::vector<Command>& all) {
   if (session.experiment.loaded.file.empty()) return;
   constexpr std::array<std::pair<LoadedPlace, const char*>, 3> places{
       {{LoadedPlace::a, "a"}, {LoadedPlace::b, "b"}, {LoadedPlace::nowhere, "off"}}};
-  for (const auto& [place, text] : places)
+  for (const auto& [place, text] : places) {
+    if (place != LoadedPlace::nowhere && session.experiment.backward.on) continue;  // an output has no backward pass
     all.push_back({std::string("your kernel: ") + text, "in the place of a, of b, or of neither; " + std::string(words), "",
                    [place = place](const Frame& t) { t.session.experiment = with_loaded(t.session.experiment, place); }, ""});
+  }
+}
+
+/// Commands for the backward pass while it is on.
+void add_backward(const Experiment& e, std::vector<Command>& all) {
+  if (!e.backward.on) return;
+  constexpr std::string_view words = "gradient, backward pass, .npy, .safetensors";
+  all.push_back({"dO: open a file …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::d_o); }, ""});
+  all.push_back({"dL: open a file …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::d_lse); }, ""});
+  for (const bool of_b : {false, true})
+    for (const GradKernel& k : grad_kernels()) {
+      const GradMethod named = grad_method(k.name, e.problem.d, e.problem.mask);
+      if (!why_no_gradient(e, of_b ? e.b : e.a, named).empty()) continue;
+      all.push_back({fmt::format("{}: {}", of_b ? "b" : "a", k.name),
+                     fmt::format("backward pass, whole kernel preset: {}, {}", k.what, k.source), "",
+                     [named, of_b](const Frame& t) {
+                       (of_b ? t.session.experiment.backward.b : t.session.experiment.backward.a) = named;
+                     },
+                     ""});
+    }
 }
 
 void add_presets(const ChoicesInput& choices, std::vector<Command>& all) {
@@ -379,6 +403,7 @@ std::vector<Command> found(std::string_view query, const std::vector<Command>& a
 void add_offers(const Frame& target, std::vector<Command>& all) {
   add_workspaces(all);
   add_your_kernel(target.session, all);
+  add_backward(target.session.experiment, all);
   add_presets(target.input.choices, all);
   add_heads(target.session, target.input, all);
   add_kept(target.session, target.input.sessions, all);

@@ -9,6 +9,7 @@
 #include "imgui_stdlib.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
@@ -187,7 +188,7 @@ void apply(const GalleryEntry& entry, const PanelInput& input, Session& session,
   if (entry.kind == Kind::kernel) {
     session.experiment = with_kernel(session.experiment, kernel_preset(entry.name));
   } else if (entry.kind == Kind::policy) {
-    session.experiment.a.precision = policy(entry.name).precision;
+    session.experiment = with_gradients_in_step(session.experiment, with_policy(session.experiment, policy(entry.name)));
   } else if (input.choices.probes) {
     const auto probe = std::ranges::find(*input.choices.probes, entry.name, &ProbeEntry::name);
     if (probe != input.choices.probes->end()) ask_probe(session, state, *probe);

@@ -98,6 +98,7 @@ template <TileEvent event, int by>
 void to_event(const Frame& t) {
   scrub_to_event(t.session.view, followed(t).recurrence(), event, by);
 }
+void turn_pass(const Frame& t) { t.requests.error = turn_backward(t.session.experiment); }
 void open_palette(const Frame& t) { t.state.popups.palette.asked = true; }
 void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
 void redo(const Frame& t) { t.state.history.redo(t.session); }
@@ -116,6 +117,7 @@ constexpr std::array table{
         [](const Frame& t) { t.state.popups.gallery.asked = true; }},
     Key{"0", "whole picture", ImGuiKey_0, [](const Frame& t) { picture_settings(t.session.view).zoom = {}; }, false,
         KeyScope::explore},
+    Key{"D", "forward pass alone, or dQ, dK and dV of the backward pass too", ImGuiKey_D, turn_pass, false, KeyScope::explore},
     Key{"M", "next kind of picture: output, rescale map, scores, heads", ImGuiKey_M,
         [](const Frame& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
     Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,

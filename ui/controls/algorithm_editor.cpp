@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/gradient_limits.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
@@ -21,7 +22,11 @@ std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& i
   if (a == Algorithm::hardware) return input.choices.no_hardware;
   if (a == Algorithm::loaded && e.loaded.file.empty())
     return "No output has been loaded: choose the .npy or .safetensors file that your kernel wrote first.";
-  return {};
+  if (!e.backward.on) return {};
+  Experiment tried = e;
+  tried.a.algorithm = a;
+  const std::string why = why_no_gradient(tried, tried.a, tried.backward.a);
+  return is_emulated(a) ? "" : "With the backward pass on: " + why + ".";
 }
 
 bool choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {

@@ -2,9 +2,11 @@
 #include "ui/controls/controls.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kernels/experiment/rules.h"
 #include "ui/frame/frame.h"
@@ -24,6 +26,47 @@ void explained_section(const char* title, std::string_view what, std::string_vie
   ImGui::SetCursorScreenPos(next);
 }
 
+constexpr float heading_button = 19;  ///< height of a switch in the line of a heading
+
+/// Draws a switch at the right end of the line of a heading, the last item.
+template <class Draw>
+void beside_heading(float width, const Draw& draw) {
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax(), next = ImGui::GetCursorScreenPos();
+  const float right = next.x + ImGui::GetContentRegionAvail().x, middle = std::floor((min.y + max.y) / 2);
+  ImGui::SetCursorScreenPos({right - width, middle - std::floor(px(heading_button) / 2)});
+  draw();
+  ImGui::SetCursorScreenPos(next);
+}
+
+/// The rounding steps of both methods; while the backward pass is on, those of one of the passes.
+void edit_roundings(const Frame& frame) {
+  Experiment& e = frame.session.experiment;
+  static constexpr std::array<Choice, 2> whose{{{"gradients", "The kernels and rounding steps of the backward pass."},
+                                                {"O", "The algorithms and rounding steps of the forward pass."}}};
+  bool& forward = frame.state.popups.forward_steps;
+  const auto choose = [&] {
+    if (e.backward.on)
+      beside_heading(px(112), [&] { segmented("steps of", whose, forward, {.width = px(112), .height = px(heading_button)}); });
+  };
+  if (e.backward.on && !forward) {
+    explained_section(
+        "BACKWARD PASS",
+        "a (orange) and b (blue) compute dQ, dK and dV in these ways; each is compared with golden, the truth in fp64.",
+        "dP = dO V^T\ndS = P (dP - delta)\ndQ = scale dS K, dK = scale dS^T Q, dV = P^T dO");
+    choose();
+    edit_gradients(e, frame.input, frame.state.popups, frame.requests, frame.state.typed_format);
+    return;
+  }
+  explained_section(
+      "WHERE ROUNDING HAPPENS",
+      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in "
+      "fp64. A preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest "
+      "in fp32.",
+      "error of a = a - golden");
+  choose();
+  edit_precision(e, frame.input, frame.state.typed_format);
+}
+
 /// Extra space between lines of a panel of this height: up to 4 px in a high one, -1 px where that lets all lines fit.
 float spare_spacing(float height) {
   constexpr float lines = 28, all_lines = 900, high = 960;
@@ -35,8 +78,10 @@ float spare_spacing(float height) {
 
 void draw_controls(const Frame& frame) {
   Experiment& e = frame.session.experiment;
+  const Experiment before = e;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + spare_spacing(ImGui::GetContentRegionAvail().y)});
   section("INPUT");
+  beside_heading(px(154), [&] { edit_pass(e, px(154), px(heading_button)); });
   edit_input(e.problem, frame.input, frame.state.popups.file, frame.requests);
   edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);
   explained_section("FORMAT D", "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
@@ -45,13 +90,8 @@ void draw_controls(const Frame& frame) {
   if (edit_format("main format", format)) e = with_format(e, format);
   section("SHAPE");
   edit_shape(frame.session, frame.input);
-  explained_section(
-      "WHERE ROUNDING HAPPENS",
-      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in "
-      "fp64. A preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest "
-      "in fp32.",
-      "error of a = a - golden");
-  edit_precision(e, frame.input, frame.state.typed_format);
+  edit_roundings(frame);
+  e = with_gradients_in_step(before, std::move(e));
   ImGui::PopStyleVar();
 }
 

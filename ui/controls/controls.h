@@ -10,6 +10,7 @@ namespace attoscope {
 
 struct CallJudgement;
 struct PathPrompt;
+struct Popups;
 struct ProbeEntry;
 
 /// The left panel.
@@ -29,6 +30,15 @@ bool edit_tiles_for_memory(Experiment& experiment, View& view, float width);
 
 /// The device; unavailable ones are greyed, with their reason.
 bool edit_device(std::string& device, const PanelInput& input, float width);
+
+/// The switch forward | backward, which is greyed with the reason where a method has no backward pass.
+bool edit_pass(Experiment& experiment, float width, float height);
+/// Turns the backward pass on, or off with the rest kept. Returns one sentence if a method has none; the experiment then stays.
+std::string turn_backward(Experiment& experiment);
+
+/// dO and dL, and of both methods the named backward pass, options, sums, scales and the matrix of its rounding steps.
+bool edit_gradients(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests,
+                    std::string& typed_format);
 
 /// Algorithms, presets and the matrix of rounding steps of both methods.
 bool edit_precision(Experiment& experiment, const PanelInput& input, std::string& typed_format);

@@ -62,28 +62,12 @@ void choose_tensors(Problem& problem, const std::string& file, int index, const 
   if (info != nullptr && info->shape.n > 0) problem = with_shape(problem, info->shape);
 }
 
-/// A text field for a path; the same as dropping a file on the window.
-void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests) {
-  if (!ImGui::BeginPopup("tensor file")) return;
-  const bool appearing = ImGui::IsWindowAppearing();
-  const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
-  if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours().secondary, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy");
-  const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
-  explain(
-      "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
-      "dimensions stand. Or several files with commas between, and behind them those of scales.",
-      "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7");
-  ImGui::SameLine();
-  const bool pressed = push_button("open");
-  explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
-  if ((pressed || entered) && !prompt.typed.empty()) {
-    requests.files.tensors = prompt.typed;
-    prompt.asked = true;
-  }
-  path_error(prompt, in, px(356));
-  ImGui::EndPopup();
-}
+constexpr PathTexts path_of_tensors{
+    "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy",
+    "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
+    "dimensions stand. Or several files with commas between, and behind them those of scales.",
+    "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7",
+    "Reads the file: its Q, K and V become the input, its sizes N and d."};
 
 bool input_combo(Problem& problem, const PanelInput& in, float width) {
   Input& input = problem.input;
@@ -303,7 +287,7 @@ bool edit_input(Problem& problem, const PanelInput& in, PathPrompt& prompt, Requ
   changed |= edit_detail(problem, in, room - gap - left);
   if (is_due(prompt)) ImGui::OpenPopup("tensor file");
   set_popup_place();
-  file_popup(in, prompt, requests);
+  if (path_popup("tensor file", prompt, in, path_of_tensors)) requests.files.tensors = prompt.typed;
   changed |= edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);
   changed |= edit_seed(problem, seed);

@@ -12,6 +12,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/gradient_target.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -30,6 +31,18 @@ constexpr std::array<Choice, 3> orders{{
     {"in order", "One term after the other, in the order of the keys."},
     {"pairwise", "Neighbours first, then pairs of pairs: the error grows with log2 of the number of terms."},
     {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
+}};
+
+constexpr std::array<Choice, 4> grad_orders{{
+    {"ascending", "From the first key tile to the last: a deterministic mode of FlashAttention-3."},
+    {"descending", "From the last key tile to the first."},
+    {"shuffled", "In an order that the seed draws for each query tile, as atomic additions may give any."},
+    {"buffers", "Tile t to buffer t mod the number of buffers, and then the buffers: FlashAttention-2's deterministic mode."},
+}};
+constexpr std::array<Choice, 3> scale_places{{
+    {"product", "On the finished dQ and dK (FlashAttention)."},
+    {"dS", "On dS before its cast (memory-efficient attention)."},
+    {"K", "With log2 e on K before the scores are made again (the Triton tutorial)."},
 }};
 
 /// True if the popup shows this setting of a method. Other editors show the algorithm, tiles, roundings, sums and scales.
@@ -63,6 +76,65 @@ bool edit_options(Method& m, const Format& main) {
   }
   ImGui::EndDisabled();
   explain("Resets every option of this method. Algorithm, tiles, sums, scales and roundings stay.");
+  return changed;
+}
+
+/// True if the popup shows this setting of a backward pass. Other editors show roundings, sums and scales.
+bool is_gradient_option(const std::string& path, const Setting& s, const GradMethod& g) {
+  if (s.label.empty() || path.find('.') != std::string::npos) return false;
+  if (s.key == "order_seed") return g.order == GradOrder::shuffled;
+  return s.key != "buffers" || g.order == GradOrder::buffers;
+}
+
+/// The settings that the popup shows.
+Settings gradient_options(GradMethod& g) {
+  Settings shown;
+  for_each(settings(g), "", [&](const std::string& path, const Setting& s) {
+    if (!is_gradient_option(path, s, g)) return;
+    shown.push_back(s);
+    shown.back().label = s.label.substr(0, s.label.find(" of gradients"));  // as the popup's title says
+  });
+  return shown;
+}
+
+/// `g` with the options of `usual`; its roundings, sums and scales stay.
+GradMethod with_options_of(GradMethod g, GradMethod usual) {
+  for (const Setting& s : settings(usual))
+    if (!s.label.empty()) set(*find(settings(g), s.key), text(s));
+  return g;
+}
+
+int gradient_options_changed(const GradTarget& t) {
+  GradMethod usual = usual_gradient(t.method(), t.e.problem), now = t.gradient();
+  const Settings usual_options = settings(usual), all = gradient_options(now);
+  return static_cast<int>(std::ranges::count_if(all, [&](const Setting& s) { return differs(s, usual_options); }));
+}
+
+bool edit_gradient_popup(const GradTarget& t) {
+  label(Face::section, colours().faint, "OPTIONS OF THE BACKWARD PASS");
+  GradMethod& g = t.gradient();
+  GradMethod usual = usual_gradient(t.method(), t.e.problem);
+  const Settings usual_options = settings(usual);
+  bool changed = false;
+  for (const Setting& s : gradient_options(g)) {
+    const auto why_not = [&](std::string_view value) {
+      GradMethod tried = g;
+      set(*find(settings(tried), s.key), value);
+      return t.why_not(tried);
+    };
+    std::span<const Choice> choices;
+    if (s.key == "order") choices = grad_orders;
+    if (s.key == "scale_at") choices = scale_places;
+    changed |= edit_setting(s, differs(s, usual_options), {.on = "last to first", .choices = choices, .why_not = why_not});
+  }
+  const GradMethod as_usual = with_options_of(g, usual);
+  ImGui::BeginDisabled(as_usual == g);
+  if (push_button("as it comes###defaults")) {
+    g = as_usual;
+    changed = true;
+  }
+  ImGui::EndDisabled();
+  explain("Sets every option as the usual backward pass of this forward pass has it. Sums, scales and roundings stay.");
   return changed;
 }
 
@@ -136,6 +208,15 @@ bool edit_method_options(Method& m, const Format& main, float width, float heigh
                       "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is "
                       "how many differ from the default.",
                       [&] { return edit_options(m, main); });
+}
+
+bool edit_gradient_options(const GradTarget& t, float width, float height) {
+  const int count = gradient_options_changed(t);
+  return popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
+                      "options of a backward pass", {width, height},
+                      "Tiles of the backward pass, the order in which dQ is added up, what delta is made of, and more. The "
+                      "number is how many differ from the usual backward pass of this forward pass.",
+                      [&] { return edit_gradient_popup(t); });
 }
 
 bool edit_problem_options(Problem& p, float width) {

@@ -1,10 +1,10 @@
 // Rounding of each intermediate, one choice a method.
-#include <algorithm>
 #include <array>
-#include <cmath>
+#include <functional>
 
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/matrix.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
@@ -93,100 +93,64 @@ bool flag_cell(const Column& c, const FlagRow& row, float height) {
   return pressed;
 }
 
-/// Moves the cursor to a column of the row that begins at `at`.
-void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y}); }
-
-bool edit_heads(const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input, std::string& typed) {
-  static constexpr std::array titles{"algorithm", "options", "preset", "sums", "scales"};
-  bool changed = false;
-  for (std::size_t line = 0; line < titles.size(); ++line) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const WithField f(Face::mono_small, 21);
-    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours().secondary, titles[line]);
-    for (const Column& c : columns) {
-      go_to(c, at);
-      ImGui::PushID(c.id);
-      changed |= line == 0   ? edit_algorithm(c.method, e, input, c.colour, c.width)
-                 : line == 1 ? edit_method_options(c.method, e.format, c.width, px(21))
-                 : line == 2 ? edit_preset(e, c.id[0] == 'b', c.colour, c.width)
-                 : line == 3 ? edit_sums(e, c.method, c.colour, c.width)
-                             : edit_scales(e, c.method, c.colour, c.width, typed);
+bool edit_heads(const MatrixPlace& place, const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input,
+                std::string& typed) {
+  const auto head = [&](const char* title, const std::function<bool(const Column&)>& edit) {
+    return matrix_head(place, title, [&](std::size_t i) {
+      ImGui::PushID(columns[i].id);
+      const bool changed = edit(columns[i]);
       ImGui::PopID();
-    }
-    ImGui::PopStyleVar();
-    ImGui::SetCursorScreenPos({at.x, at.y + px(23)});
-  }
-  return changed;
-}
-
-/// Name at the left of a row, with the row's tooltip.
-void row_name(const char* title, ImVec2 size, std::string_view what, const std::string& formula) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton((std::string("about ") + title).c_str(), size);
-  draw_text({at.x, at.y + (size.y - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, title);
-  explain(what, formula);
-}
-
-/// Text of a column that is not emulated: the GPU or the file rounds.
-void draw_not_emulated(const Column& c, ImVec2 at, float height) {
-  if (is_emulated(c.method.algorithm)) return;
-  const char* text = c.method.algorithm == Algorithm::hardware ? "the device's" : "the file's";
-  draw_text({c.left + c.width / 2, at.y + (height - px(2) - line_height(Face::small)) / 2}, Face::small, colours().faint, text,
-            0.5f);
+      return changed;
+    });
+  };
+  bool changed = head("algorithm", [&](const Column& c) { return edit_algorithm(c.method, e, input, c.colour, c.width); });
+  changed |= head("options",
+                  [&](const Column& c) { return edit_method_options(c.method, e.format, c.width, px(matrix_head_height)); });
+  changed |= head("preset", [&](const Column& c) { return edit_preset(e, c.id[0] == 'b', c.colour, c.width); });
+  changed |= head("sums", [&](const Column& c) { return edit_sums(e, c.method, c.colour, c.width); });
+  return head("scales", [&](const Column& c) { return edit_scales(e, c.method, c.colour, c.width, typed); }) || changed;
 }
 
 /// One row for each rounding step.
-bool edit_steps(const std::array<Column, 2>& columns, const Format& main, ImVec2 name_size, std::string& typed) {
+bool edit_steps(const MatrixPlace& place, const std::array<Column, 2>& columns, const Format& main, float height,
+                std::string& typed) {
   bool changed = false;
   for (const StepInfo& row : step_infos) {
-    const Step step = row.step;
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    row_name(row.name.data(), name_size, row.effect,
-             std::string(row.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(row.line));
-    for (const Column& c : columns) {
-      go_to(c, at);
-      if (has_step(c, step)) changed |= step_cell(c, step, main, name_size.y, typed);
-      if (step == Step::qk_step) draw_not_emulated(c, at, name_size.y);
-    }
-    ImGui::SetCursorScreenPos({at.x, at.y + name_size.y});
+    const std::string formula =
+        std::string(row.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(row.line);
+    changed |= matrix_row(place, {row.name, row.effect, formula}, height, [&](std::size_t i) {
+      const Column& c = columns[i];
+      if (row.step == Step::qk_step && !is_emulated(c.method.algorithm))
+        draw_no_cell(place, i, height, c.method.algorithm == Algorithm::hardware ? "the device's" : "the file's");
+      return has_step(c, row.step) && step_cell(c, row.step, main, height, typed);
+    });
   }
   return changed;
 }
 
-bool edit_flags(const std::array<Column, 2>& columns, ImVec2 name_size) {
+bool edit_flags(const MatrixPlace& place, const std::array<Column, 2>& columns, float height) {
   bool changed = false;
-  for (const FlagRow& row : flags) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    row_name(row.title, name_size, row.what, row.formula);
-    for (const Column& c : columns) {
-      go_to(c, at);
-      if (row.applies(c.method.algorithm)) changed |= flag_cell(c, row, name_size.y);
-    }
-    ImGui::SetCursorScreenPos({at.x, at.y + name_size.y});
-  }
+  for (const FlagRow& row : flags)
+    changed |= matrix_row(place, {row.title, row.what, row.formula}, height, [&](std::size_t i) {
+      return row.applies(columns[i].method.algorithm) && flag_cell(columns[i], row, height);
+    });
   return changed;
 }
 
 }  // namespace
 
 bool edit_precision(Experiment& e, const PanelInput& input, std::string& typed) {
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, gap = px(6);
-  const float names = std::clamp(room - 2 * px(96) - gap, px(84), px(92));  // width of "base_eager"
-  const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
+  const MatrixPlace place = matrix_place(px(84));
   const auto column = [&](const char* id, Method& m, Colour colour, float left) {
-    return Column{id,   m,     colour,
-                  left, width, is_emulated(m.algorithm) ? nearest_policy(m.precision, m.algorithm) : NearestPolicy{}};
+    return Column{id,   m,           colour,
+                  left, place.width, is_emulated(m.algorithm) ? nearest_policy(m.precision, m.algorithm) : NearestPolicy{}};
   };
-  const std::array<Column, 2> columns{column("a", e.a, colours().a, from.x + room - 2 * width - gap),
-                                      column("b", e.b, colours().b, from.x + room - width)};
-  bool changed = edit_heads(columns, e, input, typed);
-  const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
-  const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
-  const ImVec2 name_size{columns[0].left - from.x - gap, std::floor(std::clamp(rest / (step_count + 2), px(17), px(21)))};
-  changed |= edit_steps(columns, e.format, name_size, typed);
-  changed |= edit_flags(columns, name_size);
+  const std::array<Column, 2> columns{column("a", e.a, colours().a, place.left[0]),
+                                      column("b", e.b, colours().b, place.left[1])};
+  bool changed = edit_heads(place, columns, e, input, typed);
+  const float height = matrix_row_height(step_count + 2);
+  changed |= edit_steps(place, columns, e.format, height, typed);
+  changed |= edit_flags(place, columns, height);
   ImGui::Dummy({0, 0});
   return changed;
 }

@@ -1,18 +1,20 @@
-// Storage formats, scales and transforms of Q, K, V and P in a method.
+// Storage formats, scales and transforms of the tensors of both passes in a method.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/gradient_target.h"
+#include "ui/controls/storage.h"
 #include "ui/widgets/option_fields.h"
-#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -26,89 +28,10 @@ struct Target {
   std::string& typed;  ///< text of a format, in the popups of roundings
 };
 
-constexpr std::array all_tensors{ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P};
-std::string_view title(ScaledTensor t) { return scaled_tensor_names[static_cast<std::size_t>(t)]; }
-
-const Parameter& about(ScaledTensor t) { return parameter("scaling." + std::string(title(t))); }
-
-// --- usual choices ----------------------------------------------------------------------------------------------------
-
-constexpr Choice stored_off{"off", "Not scaled: the method's own rounding is all."};
-constexpr std::array<Choice, 13> usual_QK{{
-    stored_off,
-    {"int8/token", "8-bit integers, one scale for each row."},
-    {"int8/thread:32",
-     "8-bit integers, one scale for the rows of which a thread of an int8 mma holds numbers "
-     "(SageAttention 2)."},
-    {"int8/head", "8-bit integers, one scale for everything: one outlier makes all steps coarse."},
-    {"e4m3/head", "8-bit floats, one scale for everything, as most FP8 kernels have it."},
-    {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 rows (FlashAttention-3's block quantisation)."},
-    {"e4m3/channel", "8-bit floats, one scale for each column, so that a loud channel has its own."},
-    {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 numbers along d share a power of two that is never too small."},
-    {"e4m3/block:32/e8m0/floor", "MXFP8 by the text of OCP MX 1.0: the power of two is rounded down, so the largest saturate."},
-    {"e2m1/block:16/nvfp4", "NVFP4: 4-bit floats, 16 numbers along d share an e4m3 scale over one scale of the head."},
-    {"e2m1/block:32/e8m0/floor", "MXFP4 by the text of OCP MX 1.0: 4-bit floats, 32 numbers along d share a power of two."},
-    {"int8/token/to:main", "A cache in int8: read back as D before the product."},
-    {"int4/columns:32/to:main", "A cache in int4, a scale for 32 columns of a row: read back as D before the product."},
-}};
-constexpr std::array<Choice, 11> usual_V{{
-    stored_off,
-    {"e4m3/head", "8-bit floats, one scale for everything: it multiplies O at the end."},
-    {"e4m3/channel", "8-bit floats, one scale for each column: it multiplies O at the end (SageAttention 2)."},
-    {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 keys: it is in the operand."},
-    {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 keys of a column share a power of two that is never too small."},
-    {"e4m3/block:32/e8m0/floor", "MXFP8 by the text of OCP MX 1.0: the power of two is rounded down, so the largest saturate."},
-    {"e2m1/block:16/nvfp4", "NVFP4: 4-bit floats, 16 keys of a column share an e4m3 scale over one scale of the head."},
-    {"e2m1/block:32/e8m0/floor", "MXFP4 by the text of OCP MX 1.0: 4-bit floats, 32 keys of a column share a power of two."},
-    {"int8/channel", "8-bit integers, one scale for each column."},
-    {"int8/token/to:main", "A cache in int8: read back as D before the product."},
-    {"int4/columns:32/to:main", "A cache in int4, a scale for 32 columns of a row: read back as D before the product."},
-}};
-constexpr std::array<Choice, 8> usual_P{{
-    stored_off,
-    {"e4m3/x1", "P up to 1 as it is: weights below 2^-10 become 0."},
-    {"e4m3/x16", "P times 16 (cuDNN)."},
-    {"e4m3/x256/shift", "P times 256 by way of the exponent; l carries the factor too (FlashAttention-3)."},
-    {"e4m3/x448", "P times 448, the largest number of e4m3; O is divided by it (FlashInfer)."},
-    {"e4m3/block:32/e8m0/ceil", "MXFP8: 32 keys of a row share a power of two."},
-    {"e2m1/block:16/e4m3/x2688/shift", "NVFP4: P times 2688 = 448 · 6, then 16 keys of a row share an e4m3 scale."},
-    {"e2m1/block:16/e4m3/x2688/unrounded/shift",
-     "The same, but divided by the scale before it is rounded (SageAttention 3): a bias."},
-}};
-std::span<const Choice> usual(ScaledTensor t) {
-  if (t == ScaledTensor::P) return usual_P;
-  return t == ScaledTensor::V ? std::span<const Choice>(usual_V) : usual_QK;
-}
-
-// --- possible choices -------------------------------------------------------------------------------------------------
-
 /// One sentence why `chosen` is impossible, "K is ..."; "": possible, or no worse than now.
 std::string reason_against(const Target& t, const Method& chosen) {
   const std::string why = why_not_scaled(chosen, t.e.problem);
   return why.empty() || why == why_not_scaled(t.m, t.e.problem) ? "" : why + ".";
-}
-
-Method with_storage(Method m, ScaledTensor tensor, const Scaling& s) {
-  m.scaling[tensor] = s;
-  return m;
-}
-
-constexpr int usual_block(Granularity g, ScaledTensor t) {
-  if (g == Granularity::rows) return 128;
-  return g == Granularity::thread && t == ScaledTensor::K ? 64 : 32;
-}
-
-/// `s` with its other parts made consistent after one of them changed.
-Scaling tidied(Scaling s, ScaledTensor t) {
-  const bool of_P = t == ScaledTensor::P;
-  s.block = !has_block(s.granularity) ? 0 : s.block > 0 ? s.block : usual_block(s.granularity, t);
-  if (of_P && s.granularity == Granularity::head) s.rule = ScaleRule::fixed;
-  if (s.rule == ScaleRule::fixed && s.granularity != Granularity::head) s.rule = ScaleRule::amax;
-  if (s.rule == ScaleRule::amax && s.scale == ScaleFormat::e8m0_scale) s.rule = ScaleRule::ceil;
-  if (s.rule != ScaleRule::fixed && !(of_P && s.granularity == Granularity::block)) s.factor = 1;
-  if (s.element.kind != Element::Kind::integer) s.tie = Tie::even;
-  if (s.rule == ScaleRule::fixed || s.rule == ScaleRule::floor) s.most = 0;
-  return s;
 }
 
 bool take(const Target& t, Method chosen) {
@@ -117,251 +40,21 @@ bool take(const Target& t, Method chosen) {
   return true;
 }
 
-/// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the method.
-bool offer(const Target& t, std::string_view text, std::string_view what, const Method& chosen, bool is_set) {
-  const std::string reason = reason_against(t, chosen);
-  ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = ImGui::Selectable(std::string(text).c_str(), is_set);
-  ImGui::EndDisabled();
-  explain(reason.empty() ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
-  return pressed && take(t, chosen);
-}
-
-// --- the four tensors -------------------------------------------------------------------------------------------------
-
-/// Menu of one tensor's usual storage, and a button that opens its parts. True if the method changed.
-bool storage_line(const Target& t, ScaledTensor tensor, int& open_parts) {
-  const Scaling now = t.m.scaling[tensor];
-  const std::string text = scaling_text(now), id(title(tensor));
-  const float more = px(58), width = px(option_field_width) - more - px(6);
-  begin_option(id.c_str(), now.is_on());
-  bool changed = false;
-  {
-    const WithField f(Face::mono);
-    const bool open = begin_combo(("##" + id).c_str(), fitted(Face::mono, text, width - px(30)), width);
-    if (open) {
-      const Method& before = t.m;
-      for (const Choice& c : usual(tensor)) {
-        const Scaling s = parse_scaling(c.label);
-        changed |= offer(t, c.label, c.what, with_storage(before, tensor, s), s == now);
-      }
-      ImGui::EndCombo();
-    } else {
-      explain(fmt::format("{} Now {}.", about(tensor).sentence, text), about(tensor).formula);
-    }
+/// The tensors of the forward pass.
+std::vector<StorageField> fields_of(const Target& t) {
+  std::vector<StorageField> fields;
+  for (const ScaledTensor tensor : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P}) {
+    const std::string_view title = scaled_tensor_names[static_cast<std::size_t>(tensor)];
+    const Parameter& about = parameter("scaling." + std::string(title));
+    const auto why_not = [&t, tensor](const Scaling& s) {
+      Method chosen = t.m;
+      chosen.scaling[tensor] = s;
+      return reason_against(t, chosen);
+    };
+    fields.push_back({title, tensor, t.m.scaling[tensor], about.sentence, about.formula, usual_storage(tensor), why_not,
+                      t.e.format, t.typed});
   }
-  ImGui::SameLine(0, px(6));
-  const bool shown = open_parts == static_cast<int>(tensor);
-  ImGui::BeginDisabled(!now.is_on());
-  if (push_button(("parts###parts of " + id).c_str(), shown && now.is_on(), {more, px(control_height)}))
-    open_parts = shown ? -1 : static_cast<int>(tensor);
-  ImGui::EndDisabled();
-  explain(fmt::format("Element, granularity, scale and rounding of {}, each for itself.", id));
-  return changed;
-}
-
-// --- parts of one tensor's storage ------------------------------------------------------------------------------------
-
-/// Storage of one tensor, edited part by part.
-struct Parts {
-  const Target& t;
-  ScaledTensor tensor;
-  const Scaling& now() const { return t.m.scaling[tensor]; }
-  Method with(const Scaling& s) const { return with_storage(t.m, tensor, tidied(s, tensor)); }
-};
-
-/// A choice: set(s, i) applies the i-th. True if the method changed.
-template <class Set>
-bool choose_part(const Parts& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
-                 bool differs, Set set) {
-  begin_option(title, differs);
-  const WithField f(Face::mono);
-  const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now().element);
-  if (!begin_combo((std::string("##") + title).c_str(), now, px(option_field_width))) {
-    explain(what, chosen < choices.size() ? choices[chosen].what : std::string_view());
-    return false;
-  }
-  bool changed = false;
-  for (std::size_t i = 0; i < choices.size() && !changed; ++i) {
-    Scaling s = p.now();
-    set(s, i);
-    changed = offer(p.t, choices[i].label, choices[i].what, p.with(s), i == chosen);
-  }
-  ImGui::EndCombo();
-  return changed;
-}
-
-constexpr std::array<Choice, named_elements.size()> elements{{
-    {"int8", "Integers -127 .. 127, evenly spaced."},
-    {"int4", "Integers -7 .. 7, evenly spaced."},
-    {"e4m3", "8 bits, 3 of them of the significand; largest 448."},
-    {"e5m2", "8 bits, 2 of them of the significand; largest 57344."},
-    {"e3m2", "6 bits of OCP MX; largest 28."},
-    {"e2m3", "6 bits of OCP MX; largest 7.5."},
-    {"e2m1", "4 bits of OCP MX and NVFP4: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives."},
-}};
-
-bool choose_element(const Parts& p) {
-  const auto at = std::ranges::find(named_elements, p.now().element, &NamedElement::element);
-  return choose_part(p, "element", "The format of one number, beside its scale.", elements,
-                     static_cast<std::size_t>(at - named_elements.begin()), false,
-                     [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
-}
-
-constexpr std::array<Choice, granularity_names.size()> granularities{{
-    {"head", "One scale for the whole head."},
-    {"rows", "One scale for so many rows."},
-    {"token", "One scale for each row."},
-    {"thread", "One scale for the rows of which one thread of an int8 mma holds numbers."},
-    {"channel", "One scale for each column."},
-    {"columns", "One scale for so many columns of a row."},
-    {"block", "One scale for so many numbers along the contraction: along d for Q and K, along the keys for V and P."},
-    {"tensor", "One scale for all heads of the file's layer, as kernels with one scale a tensor have; with one head: head."},
-}};
-
-/// Number of rows, columns or elements that share a scale.
-bool edit_block(const Parts& p) {
-  if (!has_block(p.now().granularity)) return false;
-  begin_option("of", false);
-  int block = p.now().block;
-  bool changed = false;
-  if (p.tensor == ScaledTensor::P) {
-    static constexpr std::array<Choice, 3> blocks{{{"16", "16 keys."}, {"32", "32 keys."}, {"64", "64 keys."}}};
-    int chosen = block == 16 ? 0 : block == 32 ? 1 : block == 64 ? 2 : -1;
-    changed = segmented("of", blocks, chosen, px(option_field_width));
-    if (changed) block = 16 << chosen;
-  } else {
-    changed = whole_field("##of", block, 1, max_tile);
-    explain("The number of rows, columns or numbers that share a scale.");
-  }
-  if (!changed) return false;
-  Scaling s = p.now();
-  s.block = block;
-  return take(p.t, p.with(s));
-}
-
-bool choose_granularity(const Parts& p) {
-  const bool changed = choose_part(p, "granularity", "The numbers that share a scale.", granularities,
-                                   static_cast<std::size_t>(p.now().granularity), false, [](Scaling& s, std::size_t i) {
-                                     if (static_cast<std::size_t>(s.granularity) == i) return;
-                                     s.granularity = static_cast<Granularity>(i);
-                                     s.block = 0;
-                                   });
-  return edit_block(p) || changed;
-}
-
-constexpr std::array<Choice, scale_format_names.size()> scale_formats{{
-    {"fp32", "32 bits: as good as exact."},
-    {"e8m0", "8 bits, a power of two: MX."},
-    {"e4m3", "8 bits, 3 of them of the significand."},
-    {"nvfp4", "e4m3 over one fp32 scale of the head, which brings the scales into e4m3's range: NVFP4."},
-}};
-constexpr std::array<Choice, scale_rule_names.size()> rules{{
-    {"amax", "The largest magnitude over the largest element: it becomes that."},
-    {"floor", "The power of two below: the largest saturate (OCP MX 1.0)."},
-    {"ceil", "The power of two above: nothing saturates (NVIDIA)."},
-    {"fixed", "1 over the factor, whatever the numbers are; of a head alone."},
-}};
-constexpr std::array<Choice, quotient_names.size()> quotients{{
-    {"divided", "x / s, by the scale as it is stored."},
-    {"reciprocal", "x * (1 / s): two roundings."},
-    {"ratio", "x * (largest element / largest magnitude): two roundings, and not those of the stored scale."},
-    {"unrounded", "x over the scale before that was rounded to its format: a bias (SageAttention 3)."},
-}};
-
-bool choose_scale(const Parts& p) {
-  const Scaling& s = p.now();
-  bool changed = choose_part(p, "scale", "The format of a scale.", scale_formats, static_cast<std::size_t>(s.scale), false,
-                             [](Scaling& x, std::size_t i) {
-                               x.scale = static_cast<ScaleFormat>(i);
-                               if (x.rule == ScaleRule::ceil && i != 1) x.rule = ScaleRule::amax;
-                             });
-  if (!(p.tensor == ScaledTensor::P && s.granularity == Granularity::head))
-    changed |= choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
-                           [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
-  if (s.rule != ScaleRule::fixed)
-    changed |= choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients,
-                           static_cast<std::size_t>(s.quotient), s.quotient != Quotient::divided,
-                           [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
-  return changed;
-}
-
-/// A number of the scale, kept within the range that its text can hold.
-bool edit_number(const Parts& p, const char* name, double Scaling::* number, double off, std::string_view what) {
-  Scaling s = p.now();
-  begin_option(name, s.*number != off);
-  const RealRange range{.min = off > 0 ? 1e-30 : 0, .max = 1e30};
-  const bool changed = real_field((std::string("##") + name).c_str(), s.*number, range, 0);
-  explain(what);
-  return changed && (s.*number == off || s.*number >= 1e-30) && take(p.t, p.with(s));
-}
-
-bool edit_numbers(const Parts& p) {
-  const Scaling& s = p.now();
-  const bool of_P = p.tensor == ScaledTensor::P;
-  bool changed = false;
-  if (s.rule == ScaleRule::fixed || (of_P && s.granularity == Granularity::block))
-    changed |= edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
-  if (!of_P && (s.rule == ScaleRule::amax || s.rule == ScaleRule::ceil))
-    changed |=
-        edit_number(p, "scaled to", &Scaling::most, 0,
-                    "The number that the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
-  if (!of_P && s.rule == ScaleRule::amax)
-    changed |= edit_number(p, "plus", &Scaling::added, 0, "Added to every scale, against division by 0 (SageAttention).");
-  return changed;
-}
-
-/// A flag of the storage.
-bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std::string_view what,
-               void (*set)(Scaling&, bool)) {
-  begin_option(name, on);
-  const bool pressed = toggle(label, on, px(option_field_width));
-  Scaling s = p.now();
-  set(s, on);
-  const Method chosen = p.with(s);
-  const std::string reason = reason_against(p.t, chosen);
-  explain(reason.empty() || pressed ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
-  return pressed && reason.empty() && take(p.t, chosen);
-}
-
-/// A rounding, as one cell at the right.
-bool edit_rounded(const Target& t, const char* name, Rounding& r, std::string_view what) {
-  begin_option(name, !(r == exact));
-  RoundingCell cell{name, colours().accent, ImGui::GetCursorScreenPos().x, px(option_field_width), px(control_height)};
-  cell.what = std::string(what) + " ";
-  return edit_rounding(r, cell, t.e.format, t.typed);
-}
-
-bool edit_rounding_parts(const Parts& p) {
-  const Scaling& s = p.now();
-  bool changed = false;
-  if (s.element.kind == Element::Kind::integer)
-    changed |= edit_flag(p, "ties", "away from zero", s.tie == Tie::away,
-                         "x.5 becomes the integer further from 0, as kernels do by adding 0.5, instead of the even one.",
-                         [](Scaling& x, bool on) { x.tie = on ? Tie::away : Tie::even; });
-  if (p.tensor == ScaledTensor::P)
-    return edit_flag(p, "in the exponent", "shift", s.shifts,
-                     "The factor is added to the exponent, so that e and l carry it too, and O needs no division by it.",
-                     [](Scaling& x, bool on) { x.shifts = on; }) ||
-           changed;
-  changed |= edit_flag(p, "read back", "in the operand", s.in_operand,
-                       "Elements are multiplied by their scales before the product, as a cache is, instead of after it.",
-                       [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
-  if (!s.in_operand) return changed;
-  Scaling after = p.now();
-  return (edit_rounded(p.t, "read back as", after.operand, "The rounding of element times scale before the product.") &&
-          take(p.t, p.with(after))) ||
-         changed;
-}
-
-bool edit_parts(const Parts& p) {
-  label(Face::section, colours().faint, fmt::format("{} STORED AS {}", title(p.tensor), scaling_text(p.now())));
-  bool changed = choose_element(p);
-  changed |= choose_granularity(p);
-  changed |= choose_scale(p);
-  changed |= edit_numbers(p);
-  changed |= edit_rounding_parts(p);
-  return changed;
+  return fields;
 }
 
 // --- transforms -------------------------------------------------------------------------------------------------------
@@ -396,21 +89,14 @@ bool edit_transforms(const Target& t) {
   changed |= edit_smooth_Q(t);
   changed |= edit_transform(t, parameter("scaling.smooth_V"), &Scalings::smooth_V, "smooth V");
   Method chosen = t.m;
-  if (edit_rounded(t, "rounded to", chosen.scaling.smoothed, parameter("scaling.smoothed").sentence))
+  if (edit_rounded("rounded to", chosen.scaling.smoothed, parameter("scaling.smoothed").sentence, t.e.format, t.typed))
     changed |= reason_against(t, chosen).empty() && take(t, chosen);
   return changed;
 }
 
 bool edit_popup(const Target& t) {
-  int* const open_parts = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("parts"), -1);
-  if (ImGui::IsWindowAppearing()) *open_parts = -1;
   label(Face::section, colours().faint, std::string("SCALES OF ").append(name(t.m.algorithm)));
-  bool changed = false;
-  for (const ScaledTensor tensor : all_tensors) changed |= storage_line(t, tensor, *open_parts);
-  if (*open_parts >= 0) {
-    const Parts parts{t, all_tensors[static_cast<std::size_t>(*open_parts)]};
-    if (parts.now().is_on()) changed |= edit_parts(parts);
-  }
+  bool changed = edit_storage(fields_of(t));
   changed |= edit_transforms(t);
   ImGui::BeginDisabled(!t.m.scaling.any());
   if (push_button("no scales")) {
@@ -422,29 +108,19 @@ bool edit_popup(const Target& t) {
   return changed;
 }
 
-// --- the closed field -------------------------------------------------------------------------------------------------
-
 /// Text of the closed field: "off", "QK int8 P e4m3", "K int4 +1" (one transform).
-std::string preview_of(const Scalings& s) {
-  std::string text, last;
-  for (const ScaledTensor t : all_tensors) {
-    if (!s[t].is_on()) continue;
-    const std::string element = name(s[t].element);
-    if (element == last)
-      text.insert(text.size() - last.size() - 1, title(t));
-    else
-      text += fmt::format("{}{} {}", text.empty() ? "" : " ", title(t), element);
-    last = element;
-  }
+std::string preview_of(const Target& t) {
+  const Scalings& s = t.m.scaling;
+  std::string text = storage_preview(fields_of(t));
   const int transforms = s.hadamard + s.smooth_K + (s.smooth_Q > 0) + s.smooth_V;
   if (transforms > 0) text += fmt::format("{}+{}", text.empty() ? "" : " ", transforms);
   return text.empty() ? "off" : text;
 }
 
 /// One line for each tensor and each transform.
-std::string storage_text(const Scalings& s) {
-  std::string text;
-  for (const ScaledTensor t : all_tensors) text += fmt::format("{} {}\n", title(t), scaling_text(s[t]));
+std::string scalings_text(const Target& t) {
+  const Scalings& s = t.m.scaling;
+  std::string text = storage_text(fields_of(t));
   if (s.hadamard) text += "Q and K rotated\n";
   if (s.smooth_K) text += "K minus its mean\n";
   if (s.smooth_Q > 0) text += fmt::format("Q minus the mean of {} rows\n", s.smooth_Q);
@@ -453,29 +129,90 @@ std::string storage_text(const Scalings& s) {
   return text;
 }
 
+/// A combo of scales whose popup `edit` fills; `explain_closed` draws its tooltip. True if something changed.
+bool scales_combo(const std::string& preview, Colour colour, float width, const std::function<bool()>& edit,
+                  const std::function<void()>& explain_closed) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});
+  const bool open = begin_combo("##scales", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
+  ImGui::PopStyleColor();
+  const bool changed = open && edit();
+  if (open) ImGui::EndCombo();
+  if (!open) explain_closed();
+  return changed;
+}
+
+// --- tensors of the backward pass -------------------------------------------------------------------------------------
+
+constexpr std::array<Choice, 5> usual_P_of_dV{{
+    {"off", "Not scaled: the method's own rounding is all."},
+    {"e4m3/head/x256", "P times 256, which the product is divided by (cuDNN)."},
+    {"e4m3/head", "8-bit floats, one scale for a tile."},
+    {"int8/head", "8-bit integers, one scale for a tile (SageBwd)."},
+    {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 queries of a key share a power of two that is never too small."},
+}};
+
+/// The tensors of a backward pass, which its settings list.
+std::vector<StorageField> gradient_fields(const GradTarget& t, std::string& typed) {
+  std::vector<StorageField> fields;
+  for_each(settings(t.gradient()), "", [&](const std::string& path, const Setting& s) {
+    auto* const* const now = std::get_if<Scaling*>(&s.value);
+    if (now == nullptr) return;
+    const ScaledTensor like = s.key == "P" || s.key == "dS_of_dK" ? ScaledTensor::V : ScaledTensor::Q;
+    const std::span<const Choice> usual = s.key == "P" ? std::span<const Choice>(usual_P_of_dV) : usual_storage(like);
+    const auto why_not = [&t, path](const Scaling& chosen) {
+      GradMethod tried = t.gradient();
+      const Settings all = settings(tried);
+      *std::get<Scaling*>(find(all, path)->value) = chosen;
+      return t.why_not(tried);
+    };
+    fields.push_back({s.key, like, **now, s.sentence, s.formula, usual, why_not, t.e.format, typed});
+  });
+  return fields;
+}
+
 }  // namespace
 
 bool edit_scales(const Experiment& e, Method& m, Colour colour, float width, std::string& typed) {
   const bool emulated = is_emulated(m.algorithm);
+  const Target t{e, m, typed};
   const std::string reason = why_not_scaled(m, e.problem);
   ImGui::BeginDisabled(!emulated);
-  ImGui::PushStyleColor(ImGuiCol_Text, !reason.empty() ? colours().bad : m.scaling.any() ? colour : colours().faint);
-  const float room = width - ImGui::GetFrameHeight() - px(5);
-  const std::string preview = emulated ? fitted(Face::mono_small, preview_of(m.scaling), room) : std::string("its own");
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});
-  const bool open = begin_combo("##scales", preview, width);
-  ImGui::PopStyleColor();
-  const bool changed = open && edit_popup({e, m, typed});
-  if (open) ImGui::EndCombo();
+  const bool changed = scales_combo(
+      emulated ? preview_of(t) : "its own",
+      !reason.empty()   ? colours().bad
+      : m.scaling.any() ? colour
+                        : colours().faint,
+      width, [&] { return edit_popup(t); },
+      [&] {
+        if (!emulated) return;
+        explain(reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms before."
+                               : reason + ".",
+                scalings_text(t));
+      });
   ImGui::EndDisabled();
-  if (open) return changed;
-  if (!emulated)
-    explain("This method is not emulated: it stores in its own way.");
-  else
-    explain(
-        reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms before." : reason + ".",
-        storage_text(m.scaling));
-  return false;
+  if (!emulated) explain("This method is not emulated: it stores in its own way.");
+  return changed;
+}
+
+bool edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::string& typed) {
+  GradScalings& s = t.gradient().scaling;
+  const std::vector<StorageField> fields = gradient_fields(t, typed);
+  const std::string preview = storage_preview(fields);
+  const auto edit = [&] {
+    label(Face::section, colours().faint, "SCALES OF THE BACKWARD PASS");
+    const bool changed = edit_storage(fields);
+    ImGui::BeginDisabled(s == GradScalings{});
+    const bool none = push_button("no scales");
+    ImGui::EndDisabled();
+    explain("Stores nothing of the backward pass with scales.");
+    if (none) s = {};
+    return changed || none;
+  };
+  return scales_combo(preview.empty() ? "off" : preview, preview.empty() ? colours().faint : colour, width, edit, [&] {
+    explain("The formats and scales in which dO, P and dS are stored; Q, K and V are stored as in the forward pass.",
+            storage_text(fields));
+  });
 }
 
 }  // namespace attoscope

@@ -1,13 +1,21 @@
-// Accumulators of q.k and P.V, and the flush interval of P.V.
+// Accumulators of the products of both passes, and the flush interval of P.V.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/gradient_target.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 
@@ -15,60 +23,57 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array both_products{AttentionProduct::qk, AttentionProduct::pv};
-constexpr std::array<std::string_view, 2> product_titles{"q·k", "P·V"};
-std::string_view title(AttentionProduct p) { return product_titles[static_cast<std::size_t>(p)]; }
+/// The products of a pass: what adds each up, and what may. `why_not`: one sentence without a full stop; "": this accumulator
+/// may add the product up. `rule`: that of tensor cores which may.
+struct Sums {
+  std::vector<std::string_view> titles;
+  std::vector<Accumulator*> now;
+  std::function<std::string(std::size_t product, Accumulator)> why_not;
+  std::function<std::optional<TensorCoreRule>(std::size_t product, Accumulator)> rule;
+  std::string_view steps;  ///< that round a chain of fma
+};
 
-/// Products that the list sets.
-constexpr std::array<Choice, 3> targets{{
-    {"both", "The list sets what adds up q.k and what adds up P.V."},
-    {"q·k", "The list sets what adds up q.k."},
-    {"P·V", "The list sets what adds up P.V."},
-}};
-/// Products of a target: both, or one.
-std::span<const AttentionProduct> products_of(int target) {
-  const std::span<const AttentionProduct> all = both_products;
-  return target == 0 ? all : all.subspan(static_cast<std::size_t>(target - 1), 1);
+/// Products that the list sets: all, or one.
+std::vector<std::size_t> products_of(const Sums& sums, int target) {
+  if (target > 0) return {static_cast<std::size_t>(target - 1)};
+  std::vector<std::size_t> all(sums.titles.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
 }
 
-Method with_accumulator(Method m, std::span<const AttentionProduct> products, Accumulator accumulator) {
-  for (const AttentionProduct p : products) (p == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) = accumulator;
-  return m;
-}
-
-bool has_accumulator(const Method& m, std::span<const AttentionProduct> products, Accumulator accumulator) {
-  return std::ranges::all_of(products, [&](AttentionProduct p) { return accumulator_of(m, p) == accumulator; });
+bool has_accumulator(const Sums& sums, std::span<const std::size_t> products, Accumulator accumulator) {
+  return std::ranges::all_of(products, [&](std::size_t p) { return *sums.now[p] == accumulator; });
 }
 
 /// One sentence why these products cannot have the accumulator, with the product's name if there are two; "": they can.
-std::string reason_against(const Experiment& e, const Method& m, std::span<const AttentionProduct> products,
-                           Accumulator accumulator) {
-  for (const AttentionProduct p : products)
-    if (const std::string why = why_no_accumulator(e, m, p, accumulator); !why.empty())
-      return products.size() == 1 ? why + "." : fmt::format("{}: {}.", title(p), why);
+std::string reason_against(const Sums& sums, std::span<const std::size_t> products, Accumulator accumulator) {
+  for (const std::size_t p : products)
+    if (const std::string why = sums.why_not(p, accumulator); !why.empty())
+      return products.size() == 1 ? why + "." : fmt::format("{}: {}.", sums.titles[p], why);
   return "";
 }
 
-/// Tensor-core rule of a product, if tensor cores compute it.
-std::optional<TensorCoreRule> rule_of(const Experiment& e, const Method& m, AttentionProduct p) {
-  if (!why_no_accumulator(e, m, p, accumulator_of(m, p)).empty()) return {};
-  return tensor_core_rule_of(e, m, p);
+/// Reason why the products cannot be added up as they are.
+std::string reason_against_now(const Sums& sums) {
+  std::string text;
+  for (const std::size_t p : products_of(sums, 0)) text += reason_against(sums, {&p, 1}, *sums.now[p]);
+  return text;
 }
 
 /// "q·k: blocks of 16, 25 bits, towards zero to fp32; recorded", one line for each product on tensor cores.
-std::string rules_text(const Experiment& e, const Method& m, std::span<const AttentionProduct> products) {
+std::string rules_text(const Sums& sums, std::span<const std::size_t> products, std::optional<Accumulator> a = {}) {
   std::string text;
-  for (const AttentionProduct p : products)
-    if (const auto rule = rule_of(e, m, p))
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", title(p), rule_text(*rule));
+  for (const std::size_t p : products)
+    if (const auto rule = sums.rule(p, a.value_or(*sums.now[p])))
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", sums.titles[p], rule_text(*rule));
   return text;
 }
 
 /// Weakest evidence of the products' rules, "model, not recorded"; "" if all are recorded.
-std::string evidence_text(const Experiment& e, const Method& m, std::span<const AttentionProduct> products) {
+std::string evidence_text(const Sums& sums, std::span<const std::size_t> products, Accumulator a) {
   SumEvidence least = SumEvidence::recorded;
-  for (const AttentionProduct p : products)
-    if (const auto rule = rule_of(e, m, p)) least = std::max(least, rule->evidence);
+  for (const std::size_t p : products)
+    if (const auto rule = sums.rule(p, a)) least = std::max(least, rule->evidence);
   if (least == SumEvidence::recorded) return "";
   if (least == SumEvidence::model) return "model, not recorded";
   return least == SumEvidence::recorded_to_32 ? "recorded for K up to 32" : "recorded for c = 0";
@@ -82,8 +87,8 @@ std::string_view meaning_of(Accumulator a) {
   return what.substr(0, what.find(':'));
 }
 
-std::string explanation(Accumulator a) {
-  if (a == Accumulator::fma) return "One chain of fma in the working type, rounded as qk_step and pv_step say.";
+std::string explanation(Accumulator a, const Sums& sums) {
+  if (a == Accumulator::fma) return fmt::format("One chain of fma in the working type, rounded as {} say.", sums.steps);
   if (a == Accumulator::f64)
     return "A chain of fma in fp64: nearly exact. It is rounded to fp32 at the end of q.k, and in P.V after every 64 keys of a "
            "tile.";
@@ -91,40 +96,34 @@ std::string explanation(Accumulator a) {
                      tensor_core_texts[static_cast<std::size_t>(gpu_of(a))].what, sums_of(a) == SumType::f16 ? "fp16" : "fp32");
 }
 
-/// Method that is edited, in its experiment.
-struct Target {
-  const Experiment& e;
-  Method& m;
-  std::span<const AttentionProduct> products;
-};
+using Products = std::span<const std::size_t>;
 
 /// A button of one accumulator. True if it was chosen.
-bool choose_accumulator(const Target& t, Accumulator a, const char* text, ImVec2 size) {
-  const std::string reason = reason_against(t.e, t.m, t.products, a);
+bool choose_accumulator(const Sums& sums, Products products, Accumulator a, const char* text, ImVec2 size) {
+  const std::string reason = reason_against(sums, products, a);
+  const bool is_set = has_accumulator(sums, products, a);
   ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = ImGui::Selectable(text, has_accumulator(t.m, t.products, a), 0, size);
+  const bool pressed = ImGui::Selectable(text, is_set, 0, size);
   ImGui::EndDisabled();
-  const Method chosen = with_accumulator(t.m, t.products, a);
-  const std::string what = explanation(a);
-  explain(reason.empty() ? what : what + " Not here: " + reason, reason.empty() ? rules_text(t.e, chosen, t.products) : "");
-  if (!pressed || chosen == t.m) return false;
-  t.m = chosen;
+  const std::string what = explanation(a, sums);
+  explain(reason.empty() ? what : what + " Not here: " + reason, reason.empty() ? rules_text(sums, products, a) : "");
+  if (!pressed || is_set) return false;
+  for (const std::size_t p : products) *sums.now[p] = a;
   return true;
 }
 
 /// A line of the list: accumulator, description, evidence of its rule, and its variant with fp16 sums.
-bool accumulator_line(const Target& t, Accumulator a, float width) {
+bool accumulator_line(const Sums& sums, Products products, Accumulator a, float width) {
   const float f16 = is_tensor_core(a) ? px(44) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  bool changed = choose_accumulator(t, a, std::string(name(a)).c_str(), {width - f16, 0});
+  bool changed = choose_accumulator(sums, products, a, std::string(name(a)).c_str(), {width - f16, 0});
   const float right = at.x + width - f16 - px(10);
   draw_text({at.x + px(64), at.y}, Face::small, colours().secondary, meaning_of(a));
-  draw_text({right, at.y}, Face::small, colours().moved, evidence_text(t.e, with_accumulator(t.m, t.products, a), t.products),
-            1);
+  draw_text({right, at.y}, Face::small, colours().moved, evidence_text(sums, products, a), 1);
   if (!is_tensor_core(a)) return changed;
   const auto in_fp16 = static_cast<Accumulator>(static_cast<std::size_t>(a) + tensor_core_texts.size());
   ImGui::SameLine(0, 0);
-  changed |= choose_accumulator(t, in_fp16, fmt::format("f16###{}", name(in_fp16)).c_str(), {f16, 0});
+  changed |= choose_accumulator(sums, products, in_fp16, fmt::format("f16###{}", name(in_fp16)).c_str(), {f16, 0});
   return changed;
 }
 
@@ -148,51 +147,101 @@ bool edit_flush(Method& m) {
   return changed;
 }
 
-bool edit_popup(const Experiment& e, Method& m) {
+/// The products that the list sets, as buttons.
+void choose_products(const Sums& sums, int& target, float width) {
+  std::vector<std::string> texts;
+  std::vector<Choice> targets{{sums.titles.size() == 2 ? "both" : "all", "The list sets what adds up each product."}};
+  for (const std::string_view title : sums.titles) texts.push_back(fmt::format("The list sets what adds up {}.", title));
+  for (std::size_t i = 0; i < texts.size(); ++i) targets.push_back({sums.titles[i], texts[i]});
+  segmented("sums of", targets, target, width);
+}
+
+bool edit_popup(const Sums& sums) {
   const float width = px(option_name_width + 300);
   int* const target = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("target"), 0);
   if (ImGui::IsWindowAppearing()) *target = 0;
-  segmented("sums of", targets, *target, width);
-  const Target t{e, m, products_of(*target)};
+  choose_products(sums, *target, width);
+  const std::vector<std::size_t> products = products_of(sums, *target);
   bool changed = false;
-  {
-    const WithFace f(Face::mono);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(Accumulator::v100_f16); ++i)
-      changed |= accumulator_line(t, static_cast<Accumulator>(i), width);
-  }
-  return edit_flush(m) || changed;
+  const WithFace f(Face::mono);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Accumulator::v100_f16); ++i)
+    changed |= accumulator_line(sums, products, static_cast<Accumulator>(i), width);
+  return changed;
 }
 
-/// Text of the closed field: "h100", "h100, fma" (q.k, P.V), "h100 flush 4".
-std::string preview_of(const Method& m) {
-  std::string text(name(m.accumulator.qk));
-  if (m.accumulator.pv != m.accumulator.qk) text.append(", ").append(name(m.accumulator.pv));
-  if (m.flush != flush_of_policy && matters(parameter("flush"), m)) text += fmt::format(" flush {}", m.flush);
+/// Text of the closed field: "h100", "h100, fma" (q.k, P.V).
+std::string preview_of(const Sums& sums) {
+  std::string text(name(*sums.now.front()));
+  if (!has_accumulator(sums, products_of(sums, 0), *sums.now.front()))
+    for (std::size_t p = 1; p < sums.now.size(); ++p) text.append(", ").append(name(*sums.now[p]));
   return text;
+}
+
+/// A combo of the sums; `more`: drawn under the list. `about`: the tooltip of the closed field.
+bool sums_combo(const Sums& sums, const std::string& preview, std::string_view about, Colour colour, float width,
+                const std::function<bool()>& more = {}) {
+  const std::string reason = reason_against_now(sums);
+  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
+  const bool open = begin_combo("##sums", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
+  ImGui::PopStyleColor();
+  if (!open) {
+    explain(reason.empty() ? fmt::format("{} Now {}.", about, preview) : reason, rules_text(sums, products_of(sums, 0)));
+    return false;
+  }
+  bool changed = edit_popup(sums);
+  if (more) changed |= more();
+  ImGui::EndCombo();
+  return changed;
 }
 
 }  // namespace
 
 bool edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
-  const std::string reason = reason_against(e, m, {both_products.data(), 1}, m.accumulator.qk) +
-                             reason_against(e, m, {both_products.data() + 1, 1}, m.accumulator.pv);
-  ImGui::BeginDisabled(!is_emulated(m.algorithm));
-  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
-  const float room = width - ImGui::GetFrameHeight() - px(5);
-  const bool open = begin_combo(
-      "##sums", is_emulated(m.algorithm) ? fitted(Face::mono_small, preview_of(m), room) : std::string("its own"), width);
-  ImGui::PopStyleColor();
-  const bool changed = open && edit_popup(e, m);
-  if (open) ImGui::EndCombo();
-  ImGui::EndDisabled();
-  if (open) return changed;
-  const Parameter& about = parameter("accumulator");
-  if (!is_emulated(m.algorithm))
+  if (!is_emulated(m.algorithm)) {
+    ImGui::BeginDisabled();
+    begin_combo("##sums", "its own", width);
+    ImGui::EndDisabled();
     explain("This method is not emulated: it adds up in its own way.");
-  else
-    explain(reason.empty() ? fmt::format("{} Now {}.", about.sentence, preview_of(m)) : reason,
-            rules_text(e, m, both_products));
-  return false;
+    return false;
+  }
+  const auto why_not = [&](std::size_t p, Accumulator a) {
+    return why_no_accumulator(e, m, static_cast<AttentionProduct>(p), a);
+  };
+  const auto rule = [&](std::size_t p, Accumulator a) -> std::optional<TensorCoreRule> {
+    if (!why_not(p, a).empty()) return {};
+    Method tried = m;
+    tried.accumulator = {a, a};
+    return tensor_core_rule_of(e, tried, static_cast<AttentionProduct>(p));
+  };
+  const Sums sums{{"q·k", "P·V"}, {&m.accumulator.qk, &m.accumulator.pv}, why_not, rule, "qk_step and pv_step"};
+  std::string preview = preview_of(sums);
+  if (m.flush != flush_of_policy && matters(parameter("flush"), m)) preview += fmt::format(" flush {}", m.flush);
+  return sums_combo(sums, preview, parameter("accumulator").sentence, colour, width, [&] { return edit_flush(m); });
+}
+
+bool edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
+  GradMethod& g = t.gradient();
+  GradAccumulators& a = g.accumulator;
+  const auto with = [&](Accumulator x) {
+    GradMethod tried = g;
+    tried.accumulator = {x, x, x, x};
+    return tried;
+  };
+  const auto why_not = [&](std::size_t p, Accumulator x) {
+    return why_no_accumulator(t.e, t.method(), with(x), static_cast<GradProduct>(p));
+  };
+  const auto rule = [&](std::size_t p, Accumulator x) -> std::optional<TensorCoreRule> {
+    if (!why_not(p, x).empty()) return {};
+    return tensor_core_rule_of(t.e, t.method(), with(x), static_cast<GradProduct>(p));
+  };
+  const Sums sums{{grad_product_names.begin(), grad_product_names.end()},
+                  {&a.dP, &a.dV, &a.dK, &a.dQ},
+                  why_not,
+                  rule,
+                  "dp_step, dv_step, dk_step and dq_step"};
+  return sums_combo(sums, preview_of(sums),
+                    "Each product of the backward pass is a chain of fma, or is added up as tensor cores do it.", colour,
+                    width);
 }
 
 }  // namespace attoscope

@@ -47,24 +47,9 @@ void content_lines(const std::string& typed, const PanelInput& in, Requests& req
     label(Face::small, colours().secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
 }
 
-void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
-  if (!ImGui::BeginPopup("kernel file")) return;
-  const bool appearing = ImGui::IsWindowAppearing();
-  const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
-  if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours().secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
-  const bool entered = path_field("##kernel path", "", prompt, px(300), appearing || outcome.just_failed);
-  explain("The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
-          "O = softmax(scale Q K^T) V");
-  ImGui::SameLine();
-  if ((push_button("open") || entered) && !prompt.typed.empty()) {
-    ask_for(prompt.typed, e, requests);
-    prompt.asked = true;
-  }
-  path_error(prompt, in, px(356));
-  content_lines(prompt.typed, in, requests);
-  ImGui::EndPopup();
-}
+constexpr PathTexts path_of_output{"FILE.npy or FILE.safetensors, :INDEX for another head than 0",
+                                   "The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
+                                   "O = softmax(scale Q K^T) V", "Reads the file: it is compared with the truth."};
 
 /// Choice of the output's head, for a file with several.
 bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
@@ -178,7 +163,8 @@ bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Reques
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
   set_popup_place();
-  path_popup(e, in, prompt, requests);
+  if (path_popup("kernel file", prompt, in, path_of_output, [&] { content_lines(prompt.typed, in, requests); }))
+    ask_for(prompt.typed, e, requests);
   if (right == 0) return false;
   bool changed = false;
   if (heads > 0) {
@@ -187,7 +173,9 @@ bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Reques
   }
   ImGui::SameLine(0, px(8));
   int place = static_cast<int>(loaded_place(e));
+  ImGui::BeginDisabled(e.backward.on);  // an output has no backward pass
   changed |= segmented("kernel as", places, place, right);
+  ImGui::EndDisabled();
   if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
   ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
   return changed;

@@ -46,10 +46,12 @@ struct SideRequests : SideList<SideAsked> {
 
 /// Files to be opened or saved.
 struct FileRequests {
-  std::string tensors;       ///< spec of a tensor file to load, or empty
-  std::string kernel;        ///< spec of a kernel's output to load, or empty
-  bool kernel_as_b = false;  ///< in the place of b instead of a
-  std::string look;          ///< a spec that is being typed, to list its contents
+  std::string tensors;              ///< spec of a tensor file to load, or empty
+  std::string kernel;               ///< spec of a kernel's output to load, or empty
+  bool kernel_as_b = false;         ///< in the place of b instead of a
+  std::string gradient;             ///< spec of a dO to load, or empty
+  bool gradient_is_of_lse = false;  ///< of a dL instead
+  std::string look;                 ///< a spec that is being typed, to list its contents
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< update `SessionFiles::recent`
 };

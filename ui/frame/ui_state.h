@@ -280,7 +280,9 @@ struct Popups {
   PaletteState palette;
   GalleryState gallery;
   SessionMenuState session_menu;
-  PathPrompt file, kernel;  ///< of Q, K, V; of a kernel's output
+  PathPrompt file, kernel;     ///< of Q, K, V; of a kernel's output
+  PathPrompt d_o, d_lse;       ///< of the gradients that come into the backward pass
+  bool forward_steps = false;  ///< the controls show the forward pass's steps while the backward pass is on
   bool help = false;
 };
 

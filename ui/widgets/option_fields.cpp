@@ -1,6 +1,7 @@
 #include "ui/widgets/option_fields.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
@@ -47,6 +48,40 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
   return true;
 }
 
+namespace {
+
+/// A value of an enumeration as buttons where they fit and all are possible, else as a list. True if it changed.
+bool named_field(const Setting& s, const NamedValue& value, const SettingLook& look) {
+  std::vector<Choice> choices(look.choices.begin(), look.choices.end());
+  if (choices.empty())
+    for (const std::string_view name : value.names) choices.push_back({name, {}});
+  float texts = 0;
+  for (const Choice& c : choices) texts += text_width(Face::label, c.label) + px(8);
+  const std::string key(s.key);
+  int chosen = *value.value;
+  bool changed = false;
+  if (!look.why_not && texts <= px(option_field_width)) {
+    changed = segmented(key.c_str(), choices, chosen, px(option_field_width));
+  } else if (const WithField f(Face::mono);
+             begin_combo(("##" + key).c_str(), std::string(choices[*value.value].label), px(option_field_width))) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      const std::string reason = look.why_not ? look.why_not(value.names[i]) : std::string();
+      ImGui::BeginDisabled(!reason.empty());
+      const bool pressed = ImGui::Selectable(std::string(choices[i].label).c_str(), i == *value.value);
+      ImGui::EndDisabled();
+      explain(std::string(choices[i].what.empty() ? s.sentence : choices[i].what) +
+              (reason.empty() ? "" : " Not here: " + reason));
+      changed |= pressed && static_cast<int>(i) != chosen;
+      if (pressed) chosen = static_cast<int>(i);
+    }
+    ImGui::EndCombo();
+  }
+  *value.value = static_cast<std::uint8_t>(chosen);
+  return changed;
+}
+
+}  // namespace
+
 bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   const std::string key(s.key), id = "##" + key;
   bool changed = false;
@@ -57,11 +92,7 @@ bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) changed = seed_field(id.c_str(), **x);
   if (auto* const* x = std::get_if<double*>(&s.value)) changed = real_field(id.c_str(), **x, s.range, look.step);
   if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, **x, px(option_field_width));
-  if (const auto* x = std::get_if<NamedValue>(&s.value)) {
-    int chosen = *x->value;
-    changed = segmented(key.c_str(), look.choices, chosen, px(option_field_width));
-    *x->value = static_cast<std::uint8_t>(chosen);
-  }
+  if (const auto* x = std::get_if<NamedValue>(&s.value)) changed = named_field(s, *x, look);
   ImGui::EndGroup();
   explain(s.sentence, s.formula);
   return changed;
@@ -99,6 +130,26 @@ bool path_field(const char* id, const char* hint, PathPrompt& prompt, float widt
 void path_error(const PathPrompt& prompt, const PanelInput& input, float width) {
   if (!prompt.failed || input.messages.error.empty()) return;
   wrapped(Face::small, colours().bad, input.messages.error, width);
+}
+
+bool path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts,
+                const std::function<void()>& below) {
+  if (!ImGui::BeginPopup(id)) return false;
+  const bool appearing = ImGui::IsWindowAppearing();
+  const PromptOutcome outcome = prompt_outcome(prompt, input, input.messages.load_failed);
+  if (outcome.done) ImGui::CloseCurrentPopup();
+  label(Face::small, colours().secondary, texts.above);
+  const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
+  explain(texts.what, texts.formula);
+  ImGui::SameLine();
+  const bool pressed = push_button("open");
+  explain(texts.button);
+  const bool opens = (pressed || entered) && !prompt.typed.empty();
+  if (opens) prompt.asked = true;
+  path_error(prompt, input, px(356));
+  if (below) below();
+  ImGui::EndPopup();
+  return opens;
 }
 
 }  // namespace attoscope

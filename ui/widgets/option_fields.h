@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "kernels/experiment/setting.h"
 #include "ui/widgets/widgets.h"
@@ -22,7 +25,9 @@ bool seed_field(const char* id, std::uint64_t& value, float width = option_field
 struct SettingLook {
   double step = 0;                    ///< of the buttons beside a real number; 0: none
   const char* on = "";                ///< text of a switch
-  std::span<const Choice> choices{};  ///< of an enumeration
+  std::span<const Choice> choices{};  ///< of an enumeration; empty: its names
+  /// One sentence why an enumeration cannot have the value of this name; "": it can.
+  std::function<std::string(std::string_view name)> why_not{};
 };
 /// Name of a setting, its control by its kind, and its tooltip. True if it changed.
 bool edit_setting(const Setting& s, bool differs, const SettingLook& look = {});
@@ -38,6 +43,15 @@ struct PromptOutcome {
 };
 /// Updates the prompt, before its field is drawn; `failed`: the file could not be opened.
 PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed);
+
+/// Texts of a popup that asks for a path: the line above its field, the field's tooltip, and the button's.
+struct PathTexts {
+  const char* above;
+  std::string_view what, formula, button;
+};
+/// The popup `id`, if it is open. True once the path that was typed is to be opened; `below`: drawn under the field.
+bool path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts,
+                const std::function<void()>& below = {});
 
 /// True once, after the prompt's panel came to the front: open the popup then.
 bool is_due(PathPrompt& prompt);

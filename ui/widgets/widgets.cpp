@@ -257,9 +257,9 @@ bool quiet_button(const char* text, float width) {
   return pressed;
 }
 
-bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width) {
-  if (width == 0) width = ImGui::GetContentRegionAvail().x;
-  const ImVec2 from = ImGui::GetCursorScreenPos(), size{width, px(control_height)};
+bool segmented(const char* id, std::span<const Choice> choices, int& chosen, const SegmentedLook& look) {
+  const float width = look.width == 0 ? ImGui::GetContentRegionAvail().x : look.width;
+  const ImVec2 from = ImGui::GetCursorScreenPos(), size{width, look.height == 0 ? px(control_height) : look.height};
   ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + size.x, from.y + size.y}, colours().raised, px(3));
   ImGui::PushID(id);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ImGui::GetStyle().ItemSpacing.y});
@@ -270,10 +270,11 @@ bool segmented(const char* id, std::span<const Choice> choices, int& chosen, flo
     if (i > 0) ImGui::SameLine();
     const float left = std::floor(shares[static_cast<std::size_t>(i)]),
                 right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
-    if (push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y}) && i != chosen) {
-      chosen = i;
-      changed = true;
-    }
+    ImGui::BeginDisabled(i == look.disabled);
+    const bool pressed = push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y});
+    ImGui::EndDisabled();
+    changed |= pressed && i != chosen;
+    if (pressed) chosen = i;
     if (!choice.what.empty()) explain(choice.what);
   }
   ImGui::PopStyleVar();

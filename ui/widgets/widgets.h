@@ -85,16 +85,29 @@ int controls_drawn();
 struct Choice {
   std::string_view label, what;
 };
+/// Size of a row of buttons, in pixels, and the one that cannot be pressed, or -1. width 0: the available width.
+struct SegmentedLook {
+  float width = 0, height = 0;  ///< height 0: that of controls
+  int disabled = -1;
+};
 /// A row of buttons of which one (or none, -1) is pressed; `width` 0: the available width.
-bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width = 0);
+bool segmented(const char* id, std::span<const Choice> choices, int& chosen, const SegmentedLook& look);
+inline bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width = 0) {
+  return segmented(id, choices, chosen, SegmentedLook{.width = width});
+}
 /// The same of an enumeration whose values are the choices, or of false and true.
 template <class E>
   requires std::is_enum_v<E> || std::same_as<E, bool>
-bool segmented(const char* id, std::span<const Choice> choices, E& value, float width = 0) {
+bool segmented(const char* id, std::span<const Choice> choices, E& value, const SegmentedLook& look) {
   int chosen = static_cast<int>(value);
-  const bool pressed = segmented(id, choices, chosen, width);
+  const bool pressed = segmented(id, choices, chosen, look);
   if (pressed) value = static_cast<E>(chosen);
   return pressed;
+}
+template <class E>
+  requires std::is_enum_v<E> || std::same_as<E, bool>
+bool segmented(const char* id, std::span<const Choice> choices, E& value, float width = 0) {
+  return segmented(id, choices, value, SegmentedLook{.width = width});
 }
 /// A push button, lit while `on`.
 bool push_button(const char* label, bool on = false, ImVec2 size = {0, 0});

@@ -143,9 +143,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> None:
-    """Raises BadTensor where these (some of q, k, v, o) cannot belong to one attention; `heads_last`: heads stand after tokens.
+    """Raises BadTensor where these (some of q, k, v, o, do) cannot belong to one attention; `heads_last`: heads stand after tokens.
 
-    O may have its heads before or after its tokens, whatever the others have.
+    O and dO may have their heads before or after its tokens, whatever the others have.
     """
     for name, tensor in tensors.items():
         if not 2 <= len(tensor.shape) <= 4 or 0 in tensor.shape:
@@ -157,10 +157,11 @@ def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> 
             raise BadTensor(f"{names[0]} has shape {list(shapes[names[0]])} and {name} {list(shapes[name])}, expected the same number of axes")
     columns, rows = slice(-1, None), slice(0, -1)
     for one, other, part, what in (("q", "k", columns, "the same d"), ("k", "v", rows, "as many heads and tokens"),
-                                   ("q", "o", rows, "as many heads and tokens"), ("v", "o", columns, "as many columns")):
+                                   ("q", "o", rows, "as many heads and tokens"), ("v", "o", columns, "as many columns"),
+                                   ("q", "do", rows, "as many heads and tokens"), ("v", "do", columns, "as many columns")):
         if one not in shapes or other not in shapes or shapes[one][part] == shapes[other][part]:
             continue
-        if other != "o" or part == columns or swapped(shapes["q"])[part] != shapes["o"][part]:
+        if other not in ("o", "do") or part == columns or swapped(shapes["q"])[part] != shapes[other][part]:
             raise BadTensor(f"{one} has shape {list(shapes[one])} and {other} {list(shapes[other])}, expected {what}")
     if {"q", "k"} <= set(names) and len(shapes["q"]) > 2:
         heads, keys = shapes["q"][head_axis], shapes["k"][head_axis]

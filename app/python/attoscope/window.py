@@ -11,6 +11,7 @@ from .tensors import Tensor, check_attention, save_safetensors, tensor_of
 from .words import PROBLEM, heads_last, in_words
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
+_OUTPUTS = {"o", "do"}
 
 
 @in_one_frame
@@ -20,6 +21,7 @@ def view(
     v: Any,
     o: Any = None,
     *,
+    do: Any = None,
     mask: Any = None,
     scale: Any = None,
     softcap: Any = None,
@@ -31,6 +33,7 @@ def view(
     name: str = "view",
 ) -> str:
     """Shows these tensors in the running window, or starts one, and returns at once; with `o`, the window shows the verdict on it.
+    With `do`, the gradient of the output, it shows the backward pass, and `o` is loaded, but not compared.
 
     The options are those of `judge`. The tensors go into a file of this name in the user's runtime directory ($XDG_RUNTIME_DIR, else
     the cache directory), whose path is returned: the next view of the same name takes its place, and the window shows the newest.
@@ -38,13 +41,14 @@ def view(
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink where no window takes them.
     """
     given = locals()
-    tensors = {key: tensor_of(given[key], key) for key in "qkvo" if given[key] is not None}
+    tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do") if given[key] is not None}
     words = in_words({key: given[key] for key in PROBLEM}, tensors)
     check_attention(tensors, heads_last(words["layout"]))
     if heads_last(words["layout"]):
-        tensors = {key: _heads_first(t) if key != "o" or t.shape[:-1] == tensors["q"].shape[:-1] else t for key, t in tensors.items()}
-    if "o" in tensors and tensors["o"].shape[:-1] != tensors["q"].shape[:-1]:
-        tensors["o"] = _heads_first(tensors["o"])
+        tensors = {key: _heads_first(t) if key not in _OUTPUTS or t.shape[:-1] == tensors["q"].shape[:-1] else t for key, t in tensors.items()}
+    for key in _OUTPUTS & set(tensors):
+        if tensors[key].shape[:-1] != tensors["q"].shape[:-1]:
+            tensors[key] = _heads_first(tensors[key])
     tensors.update({key: _for_every_head(tensors[key], tensors["q"]) for key in "kv"})
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")

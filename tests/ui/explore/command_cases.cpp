@@ -211,7 +211,7 @@ CASE(palette, file_of_an_output_by_typing) {
   hand.changes(
       "it is asked for in Explore", [&] { ask(hand, "your kernel"); },
       [](Session& s) { s.view.workspace = Workspace::explore; });
-  hand.check(hand.exists("//$FOCUSED/##kernel path"), "its path can be typed");
+  hand.check(hand.exists("//$FOCUSED/##path"), "its path can be typed");
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
   hand.leaves("Q, K, V", [&] { ask(hand, "open Q, K, V"); });

@@ -125,7 +125,7 @@ CASE(kernel, output_by_typed_path) {
   const auto open = [&](const std::string& text) {
     close_popups(hand);
     hand.choose(kernel, "open a file ...");
-    hand.fill("//$FOCUSED/##kernel path", text);
+    hand.fill("//$FOCUSED/##path", text);
     hand.settle();
   };
   hand.changes("a typed output", [&] { open(file); }, [&](Session& s) { use(s, hand.experiment().loaded); });
@@ -448,7 +448,7 @@ CASE(kernel, failed_load) {
   hand.check(verdict(hand).rounded(), "right");
   const PathPrompt& prompt = hand.stage.state->popups.kernel;
   hand.choose(kernel, "open a file ...");
-  hand.fill("//$FOCUSED/##kernel path", folder / "absent.npy");
+  hand.fill("//$FOCUSED/##path", folder / "absent.npy");
   hand.frames(3);
   hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "it failed");
   hand.check(ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the path stays");

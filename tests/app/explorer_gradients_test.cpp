@@ -1,0 +1,132 @@
+// dO and dL of files in the window: beside Q, K and V, dropped alone, of another head, rewritten, refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/explore/explorer.h"
+#include "app/tensors/kernel_output.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/eventually.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TemporaryDirectory;
+
+constexpr int n = 6, d = 4;
+
+class ExplorerGradients : public ::testing::Test {
+ protected:
+  PanelInput settled() {
+    EXPECT_TRUE(testing::eventually([&] {
+      explorer_.update(session_);
+      return !explorer_.computing();
+    }));
+    explorer_.update(session_);
+    return explorer_.panel_input();
+  }
+  PanelInput drop(const std::vector<std::string>& files, const GradientSpecs& gradients = {}) {
+    explorer_.open_dropped(session_, files, false, gradients);
+    return settled();
+  }
+  /// heads x rows x columns numbers that are head + 1 times `value`, or rows x columns.
+  std::string npy(const std::string& name, int heads, int rows, int columns, float value) const {
+    std::vector<float> all;
+    for (int h = 0; h < heads; ++h)
+      all.insert(all.end(), static_cast<std::size_t>(rows * columns), value * static_cast<float>(h + 1));
+    const std::string shape = "(" + std::to_string(heads) + ", " + std::to_string(rows) + ", " + std::to_string(columns) + ")";
+    return scratch_.write(name, testing::npy(testing::npy_header("<f4", shape), testing::raw(all)));
+  }
+  std::vector<std::string> inputs(int heads = 1) const {
+    return {npy("q.npy", heads, n, d, 0.5F), npy("k.npy", heads, n, d, 0.25F), npy("v.npy", heads, n, d, 1)};
+  }
+  std::vector<std::string> with(std::vector<std::string> files, const std::string& more) const {
+    files.push_back(more);
+    return files;
+  }
+  const Backward& backward() const { return session_.experiment.backward; }
+  static double d_o_of(const PanelInput& input) { return input.answer.result->backward->incoming->d_o.front(); }
+
+  TemporaryDirectory scratch_;
+  Session session_;
+  Explorer explorer_{Start{}, [] {}};
+};
+
+TEST_F(ExplorerGradients, AreFoundByTheirNames) {
+  const std::string d_o = npy("grad_out.npy", 1, n, d, 1), d_lse = npy("dlse.npy", 1, n, 1, 1), o = npy("o.npy", 1, n, d, 1);
+  EXPECT_EQ(gradients_in(d_o).d_o, d_o);
+  EXPECT_EQ(gradients_in(d_lse).d_lse, d_lse);
+  EXPECT_FALSE(gradients_in(o).any());
+  EXPECT_THROW(gradients_in(scratch_ / "none.npy"), std::runtime_error);
+}
+
+TEST_F(ExplorerGradients, AreDroppedBesideQKAndV) {
+  const PanelInput answered = drop(with(inputs(), npy("do.npy", 1, n, d, 3)));
+  ASSERT_TRUE(answered.answer.result) << answered.messages.error;
+  EXPECT_TRUE(backward().on);
+  EXPECT_EQ(backward().a, usual_gradient(session_.experiment.a, session_.experiment.problem));
+  EXPECT_EQ(d_o_of(answered), 3);
+  EXPECT_THAT(answered.messages.notice, HasSubstr("do.npy"));
+}
+
+/// Whatever a file is called, if it is given as dO; an output beside it is loaded and not compared.
+TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
+  const std::string given = npy("numbers.npy", 1, n, d, 5), o = npy("o.npy", 1, n, d, 1);
+  const PanelInput answered = drop(with(inputs(), o), {given, ""});
+  ASSERT_TRUE(answered.answer.result) << answered.messages.error;
+  EXPECT_EQ(d_o_of(answered), 5);
+  EXPECT_EQ(session_.experiment.loaded.file, o);
+  EXPECT_EQ(loaded_place(session_.experiment), LoadedPlace::nowhere);
+}
+
+TEST_F(ExplorerGradients, AreAmongTheTensorsOfAFile) {
+  const std::string numbers(static_cast<std::size_t>(2 * 3 * 4), '\0');
+  const std::string header =
+      "{" + testing::entry("q", "F32", "[2,3]", 0, 24) + "," + testing::entry("k", "F32", "[2,3]", 24, 48) + "," +
+      testing::entry("v", "F32", "[2,3]", 48, 72) + "," + testing::entry("o", "F32", "[2,3]", 72, 96) + "," +
+      testing::entry("do", "F32", "[2,3]", 96, 120) + "," + testing::entry("dlse", "F32", "[2]", 120, 128) + "," +
+      testing::entry("dq", "F32", "[2,3]", 128, 152) + "}";
+  const std::string file = scratch_.write("call.safetensors", testing::safetensors(header, 152));
+  const PanelInput answered = drop({file});
+  ASSERT_TRUE(answered.answer.result) << answered.messages.error;
+  EXPECT_EQ(backward().d_o_file.file, file);
+  EXPECT_EQ(backward().d_lse_file.file, file);
+  EXPECT_EQ(answered.answer.result->backward->incoming->d_lse.size(), 2U);
+}
+
+TEST_F(ExplorerGradients, FollowTheHeadOfQ) {
+  drop(with(inputs(2), npy("do.npy", 2, n, d, 3)));
+  session_.experiment.problem = with_head(session_.experiment.problem, 1);
+  const PanelInput answered = settled();
+  EXPECT_EQ(backward().d_o_file.index, 1);
+  EXPECT_EQ(d_o_of(answered), 6);
+}
+
+TEST_F(ExplorerGradients, ThatDoNotFitAreRefused) {
+  drop(inputs());
+  const Session before = session_;
+  const PanelInput told = drop({npy("do.npy", 1, n + 1, d, 1)});
+  EXPECT_TRUE(session_ == before);
+  EXPECT_THAT(told.messages.error, HasSubstr("do.npy"));
+  EXPECT_THAT(told.messages.error, HasSubstr("expected"));
+  const PanelInput missing = drop(inputs(), {scratch_ / "none.npy", ""});
+  EXPECT_TRUE(session_ == before);
+  EXPECT_THAT(missing.messages.error, HasSubstr("none.npy"));
+}
+
+/// A session that names files which are gone says so, once, and its other settings stay.
+TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
+  session_.experiment.problem.n = n, session_.experiment.problem.d = d;
+  session_.experiment = with_backward(session_.experiment);
+  session_.experiment.backward.d_o = OutputGradient::file;
+  session_.experiment.backward.d_o_file.file = scratch_ / "do.npy";
+  EXPECT_THAT(settled().messages.error, HasSubstr("do.npy"));
+  npy("do.npy", 1, n, d, 2);
+  session_.experiment.problem.seed = 2;
+  EXPECT_EQ(d_o_of(settled()), 2);
+}
+
+}  // namespace
+}  // namespace attoscope

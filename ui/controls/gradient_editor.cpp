@@ -1,0 +1,284 @@
+// The backward pass: the switch, dO and dL, named kernels, and the rounding of each of its steps, one choice a method.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/grad_kernels.h"
+#include "kernels/experiment/gradient_limits.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/settings.h"
+#include "ui/controls/controls.h"
+#include "ui/controls/gradient_target.h"
+#include "ui/controls/matrix.h"
+#include "ui/widgets/option_fields.h"
+#include "ui/widgets/rounding_cell.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+// --- gradients that come in -------------------------------------------------------------------------------------------
+
+/// dO, or dL, and what it can be beside a file.
+struct Incoming {
+  const char* title;
+  KernelOutput& file;
+  std::span<const Choice> others;
+  std::size_t chosen;  ///< of `others`; their number: the file
+  PathPrompt& prompt;
+  PathTexts texts;
+};
+
+constexpr std::array<Choice, 2> d_o_choices{{
+    {"normal", "N(0, 1) from the seed, in a stream of its own."},
+    {"ones", "All ones: the gradient of the sum of all elements of O."},
+}};
+constexpr std::array<Choice, 1> d_lse_choices{{{"0", "The log-sum-exp has no gradient, as usual."}}};
+
+/// A list with `others`, the file that is loaded, and one that opens another. Returns what is chosen.
+std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
+  const bool has_file = !x.file.file.empty();
+  const std::size_t of_file = x.others.size();
+  const std::string file = shown_file(x.file.file), now = x.chosen == of_file ? file : std::string(x.others[x.chosen].label);
+  std::size_t chosen = x.chosen;
+  ImGui::PushID(x.title);
+  const float name = text_width(Face::label, x.title) + px(6);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(matrix_head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, x.title);
+  ImGui::SetCursorScreenPos({at.x + name, at.y});
+  const WithField f(Face::label, matrix_head_height);
+  if (begin_combo("##incoming", fitted(Face::label, now, width - name - px(36)), width - name)) {
+    for (std::size_t i = 0; i < of_file; ++i) {
+      if (ImGui::Selectable(std::string(x.others[i].label).c_str(), i == x.chosen)) chosen = i;
+      explain(x.others[i].what);
+    }
+    if (has_file && ImGui::Selectable((file + "###loaded").c_str(), x.chosen == of_file)) chosen = of_file;
+    opens = ImGui::Selectable("open a file ...");
+    explain("A .npy or .safetensors file. Dropping it onto the window does the same.");
+    ImGui::EndCombo();
+  } else {
+    explain(x.texts.what, x.chosen == of_file ? x.file.file : x.texts.formula);
+  }
+  ImGui::PopID();
+  return chosen;
+}
+
+/// The list and the popup that asks for a path.
+std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, Requests& requests, bool of_lse) {
+  const std::string popup = std::string(x.title) + " file";
+  bool opens = false;
+  const std::size_t chosen = incoming_combo(x, width, opens);
+  if (opens || is_due(x.prompt)) ImGui::OpenPopup(popup.c_str());
+  set_popup_place();
+  if (path_popup(popup.c_str(), x.prompt, in, x.texts)) {
+    requests.files.gradient = x.prompt.typed;
+    requests.files.gradient_is_of_lse = of_lse;
+  }
+  return chosen;
+}
+
+bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& requests) {
+  constexpr const char* above = "FILE.npy or FILE.safetensors, :INDEX for another head than that of Q";
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) / 2);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const Incoming of_o{
+      "dO",        b.d_o_file,
+      d_o_choices, static_cast<std::size_t>(b.d_o),
+      popups.d_o,  {above, parameter("do").sentence, "n x d_v, rounded by a's input step", "Reads the file: dO becomes its."}};
+  const Incoming of_lse{"dL",
+                        b.d_lse_file,
+                        d_lse_choices,
+                        b.d_lse_file.file.empty() ? 0u : 1u,
+                        popups.d_lse,
+                        {above, "The gradient of the log-sum-exp of each query, which delta loses.",
+                         "delta_i = sum_c dO_ic O_ic - dL_i", "Reads the file: dL becomes its."}};
+  const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests, false));
+  ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
+  const bool drops = edit_incoming(of_lse, room - gap - left, in, requests, true) == 0 && of_lse.chosen != 0;
+  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
+  const bool changed = std::exchange(b.d_o, d_o) != d_o;
+  if (drops) b.d_lse_file = {};
+  return changed || drops;
+}
+
+// --- named kernels ----------------------------------------------------------------------------------------------------
+
+/// The named backward pass whose roundings are nearest, and the number of steps that differ.
+struct NearestGradient {
+  std::string_view name;
+  GradPrecision precision;
+  int changed = grad_step_count + 1;
+  bool is_whole = false;  ///< everything else is as in the named one, too
+};
+NearestGradient nearest_gradient(const GradTarget& t) {
+  const GradMethod& g = t.gradient();
+  const Problem& p = t.e.problem;
+  NearestGradient best;
+  for (const GradKernel& k : grad_kernels()) {
+    const GradMethod named = grad_method(k.name, p.d, p.mask);
+    int changed = 0;
+    for (const GradStepInfo& s : grad_step_infos) changed += !(named.precision[s.step] == g.precision[s.step]);
+    const bool is_whole = named == g;
+    if (is_whole || (changed < best.changed && !best.is_whole)) best = {k.name, named.precision, changed, is_whole};
+    if (is_whole) break;
+  }
+  return best;
+}
+
+/// The backward pass of a or b as a column of the matrix.
+struct GradColumn {
+  GradTarget target;
+  const char* id;  ///< also its name
+  Colour colour;
+  NearestGradient nearest;
+};
+
+bool choose_kernel(const GradColumn& c) {
+  const GradTarget& t = c.target;
+  bool changed = false;
+  for (const GradKernel& k : grad_kernels()) {
+    const GradMethod named = grad_method(k.name, t.e.problem.d, t.e.problem.mask);
+    const std::string reason = t.why_not(named);
+    ImGui::BeginDisabled(!reason.empty());
+    const bool pressed = ImGui::Selectable(std::string(k.name).c_str(), named == t.gradient());
+    ImGui::EndDisabled();
+    explain(fmt::format("{}.{}", k.what, reason.empty() ? "" : " Not here: " + reason), k.source);
+    if (!pressed || named == t.gradient()) continue;
+    t.gradient() = named;
+    changed = true;
+  }
+  return changed;
+}
+
+bool kernel_combo(const GradColumn& c, float width) {
+  constexpr std::size_t prefix = std::string_view("grad_").size();
+  const NearestGradient& n = c.nearest;
+  const std::string preview = n.is_whole ? std::string(n.name.substr(prefix)) : "custom";
+  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
+  const bool open = begin_combo("##kernel", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
+  ImGui::PopStyleColor();
+  if (open) {
+    const bool changed = choose_kernel(c);
+    ImGui::EndCombo();
+    return changed;
+  }
+  if (n.is_whole)
+    explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
+  else
+    explain(fmt::format("No named backward pass is like this one. {} has the nearest roundings.", n.name),
+            n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
+  return false;
+}
+
+// --- steps ------------------------------------------------------------------------------------------------------------
+
+/// Reason why a step has no effect; "": it has one.
+std::string idle_reason(const GradTarget& t, GradStep step) {
+  if (step == GradStep::scaled_K && t.gradient().scale_at != ScaleAt::K) return "Without effect unless the scale is on K. ";
+  const bool again = step == GradStep::lse || step == GradStep::probability;
+  return again && normalises_P(t.method().algorithm) ? "Without effect where P is e/l, as the forward pass has it. " : "";
+}
+
+/// One sentence why the step cannot be rounded: tensor cores round their sums by themselves; "": it can.
+std::string why_not_rounded(const GradTarget& t, GradStep step) {
+  if (t.gradient().precision[step] != exact) return "";
+  GradMethod tried = t.gradient();
+  tried.precision[step] = to_main;
+  return step == GradStep::dp_step || step == GradStep::dv_step || step == GradStep::dk_step || step == GradStep::dq_step
+             ? t.why_not(tried)
+             : "";
+}
+
+bool step_cell(const GradColumn& c, GradStep step, const MatrixPlace& place, std::size_t column, float height,
+               std::string& typed) {
+  const GradTarget& t = c.target;
+  RoundingCell cell{name(step), c.colour, place.left[column], place.width, height, c.nearest.name, c.nearest.precision[step]};
+  const std::string idle = idle_reason(t, step), reason = why_not_rounded(t, step);
+  cell.idle = !idle.empty();
+  cell.what = fmt::format("{} of {}: {}. {}{}", name(step), c.id, info(step).what, idle,
+                          reason.empty() ? "" : "Not here: " + reason + " ");
+  ImGui::BeginDisabled(!reason.empty());
+  const bool changed = edit_rounding(t.gradient().precision[step], cell, t.e.format, typed);
+  ImGui::EndDisabled();
+  return changed;
+}
+
+/// Draws an item of a column; false where the method has no backward pass.
+bool in_column(const GradColumn& c, const std::function<bool()>& draw) {
+  ImGui::PushID(c.id);
+  ImGui::PushID("grad");
+  const bool changed = is_emulated(c.target.method().algorithm) && draw();
+  ImGui::PopID();
+  ImGui::PopID();
+  return changed;
+}
+
+}  // namespace
+
+std::string GradTarget::why_not(const GradMethod& chosen) const {
+  const std::string why = why_no_gradient(e, method(), chosen);
+  return why.empty() || why == why_no_gradient(e, method(), gradient()) ? "" : why + ".";
+}
+
+std::string turn_backward(Experiment& e) {
+  Experiment turned = e;
+  turned.backward.on = false;
+  if (!e.backward.on) {
+    turned = with_backward(std::move(turned));
+    if (const std::string why = why_no_gradients(turned); !why.empty()) return why + ".";
+  }
+  e = std::move(turned);
+  return "";
+}
+
+bool edit_pass(Experiment& e, float width, float height) {
+  Experiment turned = e;
+  const std::string reason = e.backward.on ? "" : turn_backward(turned);
+  const std::string what =
+      std::string(parameter("backward").sentence) + " Key D." + (reason.empty() ? "" : " Not here: " + reason);
+  const std::array<Choice, 2> passes{
+      {{"forward", "Computes O alone. What was set for the backward pass is kept. Key D."}, {"backward", what}}};
+  bool on = e.backward.on;
+  if (!segmented("pass", passes, on, {.width = width, .height = height, .disabled = reason.empty() ? -1 : 1})) return false;
+  turn_backward(e);
+  return true;
+}
+
+bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requests& requests, std::string& typed) {
+  bool changed = edit_incoming(e.backward, input, popups, requests);
+  const MatrixPlace place = matrix_place(px(88));  // width of "probability"
+  const auto column = [&](const char* id, bool of_b, Colour colour) {
+    const GradTarget target{e, of_b};
+    return GradColumn{target, id, colour, nearest_gradient(target)};
+  };
+  const std::array<GradColumn, 2> columns{column("a", false, colours().a), column("b", true, colours().b)};
+  const auto head = [&](const char* title, const std::function<bool(const GradColumn&)>& edit) {
+    return matrix_head(place, title, [&](std::size_t i) { return in_column(columns[i], [&] { return edit(columns[i]); }); });
+  };
+  changed |= head("kernel", [&](const GradColumn& c) { return kernel_combo(c, place.width); });
+  changed |= head("options",
+                  [&](const GradColumn& c) { return edit_gradient_options(c.target, place.width, px(matrix_head_height)); });
+  changed |= head("sums", [&](const GradColumn& c) { return edit_gradient_sums(c.target, c.colour, place.width); });
+  changed |= head("scales", [&](const GradColumn& c) { return edit_gradient_scales(c.target, c.colour, place.width, typed); });
+  const float height = matrix_row_height(grad_step_count);
+  for (const GradStepInfo& row : grad_step_infos)
+    changed |= matrix_row(place, {row.name, row.what, ""}, height, [&](std::size_t i) {
+      const GradColumn& c = columns[i];
+      const bool none = !is_emulated(c.target.method().algorithm);
+      if (none && row.step == GradStep::lse) draw_no_cell(place, i, height, "none");
+      return in_column(c, [&] { return step_cell(c, row.step, place, i, height, typed); });
+    });
+  ImGui::Dummy({0, 0});
+  return changed;
+}
+
+}  // namespace attoscope

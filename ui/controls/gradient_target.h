@@ -1,0 +1,29 @@
+/// A backward pass that is edited.
+#pragma once
+
+#include <string>
+
+#include "kernels/experiment/experiment.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+/// The backward pass of a, or of b.
+struct GradTarget {
+  Experiment& e;
+  bool of_b;
+
+  const Method& method() const { return of_b ? e.b : e.a; }
+  GradMethod& gradient() const { return of_b ? e.backward.b : e.backward.a; }
+  /// One sentence why it cannot be `chosen`; "": it can, or it is no better now.
+  std::string why_not(const GradMethod& chosen) const;
+};
+
+/// Accumulators of its products.
+bool edit_gradient_sums(const GradTarget& target, Colour colour, float width);
+/// Storage and scales of dO, P and dS. `typed`: text of a format in the popups of roundings.
+bool edit_gradient_scales(const GradTarget& target, Colour colour, float width, std::string& typed);
+/// A button with a popup: tiles, orders and rules, all that is no rounding, sum or storage.
+bool edit_gradient_options(const GradTarget& target, float width, float height);
+
+}  // namespace attoscope

@@ -1,0 +1,65 @@
+#include "ui/controls/matrix.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Moves the cursor to a column of the row that begins at `at`.
+void go_to(const MatrixPlace& place, std::size_t column, ImVec2 at) { ImGui::SetCursorScreenPos({place.left[column], at.y}); }
+
+}  // namespace
+
+MatrixPlace matrix_place(float least_names) {
+  const float left = ImGui::GetCursorScreenPos().x, room = ImGui::GetContentRegionAvail().x, gap = px(6);
+  const float names = std::clamp(room - 2 * px(96) - gap, least_names, px(92));  // width of "base_eager"
+  const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
+  const float first = left + room - 2 * width - gap;
+  return {{first, left + room - width}, width, first - left - gap};
+}
+
+float matrix_row_height(int rows) {
+  const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
+  const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
+  return std::floor(std::clamp(rest / static_cast<float>(rows), px(17), px(21)));
+}
+
+bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const WithField f(Face::mono_small, matrix_head_height);
+  ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
+  draw_text({at.x, at.y + (px(matrix_head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
+  bool changed = false;
+  for (const std::size_t column : {0, 1}) {
+    go_to(place, column, at);
+    changed |= draw(column);
+  }
+  ImGui::PopStyleVar();
+  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
+  return changed;
+}
+
+bool matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton(("about " + std::string(row.name)).c_str(), {place.names, height});
+  draw_text({at.x, at.y + (height - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, row.name);
+  explain(row.what, row.formula);
+  bool changed = false;
+  for (const std::size_t column : {0, 1}) {
+    go_to(place, column, at);
+    changed |= draw(column);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+  return changed;
+}
+
+void draw_no_cell(const MatrixPlace& place, std::size_t column, float height, std::string_view text) {
+  const float y = ImGui::GetCursorScreenPos().y + (height - px(2) - line_height(Face::small)) / 2;
+  draw_text({place.left[column] + place.width / 2, y}, Face::small, colours().faint, text, 0.5f);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,43 @@
+/// The matrix of the controls: a name at the left of each row, a column of a and one of b at the right.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "imgui.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+inline constexpr float matrix_head_height = 21;  ///< of combos and buttons above the cells, at UI scale 1
+
+/// Places of the columns, in pixels.
+struct MatrixPlace {
+  std::array<float, 2> left{};  ///< of a and of b
+  float width = 0;              ///< of a column
+  float names = 0;              ///< of the names at the left
+};
+/// The places in the room at the cursor, with at least this width for the names.
+MatrixPlace matrix_place(float least_names);
+/// The height of each of `rows` rows that fill the panel below the cursor.
+float matrix_row_height(int rows);
+
+/// Draws the control of a (0) or b (1) at the cursor; true if it changed something.
+using DrawColumn = std::function<bool(std::size_t column)>;
+
+/// A line of combos and buttons with its title. True if one of them changed something.
+bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw);
+
+/// A row of cells: its name, and the name's tooltip.
+struct MatrixRow {
+  std::string_view name, what;
+  std::string formula;
+};
+bool matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw);
+
+/// Text in a column of a row that has no cell there.
+void draw_no_cell(const MatrixPlace& place, std::size_t column, float height, std::string_view text);
+
+}  // namespace attoscope

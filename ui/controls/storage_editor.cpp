@@ -1,0 +1,369 @@
+// Storage of one tensor in elements with scales.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/experiment/method.h"
+#include "ui/controls/storage.h"
+#include "ui/widgets/option_fields.h"
+#include "ui/widgets/rounding_cell.h"
+
+namespace attoscope {
+
+namespace {
+
+// --- usual choices ----------------------------------------------------------------------------------------------------
+
+constexpr Choice stored_off{"off", "Not scaled: the method's own rounding is all."};
+constexpr std::array<Choice, 13> usual_QK{{
+    stored_off,
+    {"int8/token", "8-bit integers, one scale for each row."},
+    {"int8/thread:32",
+     "8-bit integers, one scale for the rows of which a thread of an int8 mma holds numbers "
+     "(SageAttention 2)."},
+    {"int8/head", "8-bit integers, one scale for everything: one outlier makes all steps coarse."},
+    {"e4m3/head", "8-bit floats, one scale for everything, as most FP8 kernels have it."},
+    {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 rows (FlashAttention-3's block quantisation)."},
+    {"e4m3/channel", "8-bit floats, one scale for each column, so that a loud channel has its own."},
+    {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 numbers along d share a power of two that is never too small."},
+    {"e4m3/block:32/e8m0/floor", "MXFP8 by the text of OCP MX 1.0: the power of two is rounded down, so the largest saturate."},
+    {"e2m1/block:16/nvfp4", "NVFP4: 4-bit floats, 16 numbers along d share an e4m3 scale over one scale of the head."},
+    {"e2m1/block:32/e8m0/floor", "MXFP4 by the text of OCP MX 1.0: 4-bit floats, 32 numbers along d share a power of two."},
+    {"int8/token/to:main", "A cache in int8: read back as D before the product."},
+    {"int4/columns:32/to:main", "A cache in int4, a scale for 32 columns of a row: read back as D before the product."},
+}};
+constexpr std::array<Choice, 11> usual_V{{
+    stored_off,
+    {"e4m3/head", "8-bit floats, one scale for everything: it multiplies O at the end."},
+    {"e4m3/channel", "8-bit floats, one scale for each column: it multiplies O at the end (SageAttention 2)."},
+    {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 keys: it is in the operand."},
+    {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 keys of a column share a power of two that is never too small."},
+    {"e4m3/block:32/e8m0/floor", "MXFP8 by the text of OCP MX 1.0: the power of two is rounded down, so the largest saturate."},
+    {"e2m1/block:16/nvfp4", "NVFP4: 4-bit floats, 16 keys of a column share an e4m3 scale over one scale of the head."},
+    {"e2m1/block:32/e8m0/floor", "MXFP4 by the text of OCP MX 1.0: 4-bit floats, 32 keys of a column share a power of two."},
+    {"int8/channel", "8-bit integers, one scale for each column."},
+    {"int8/token/to:main", "A cache in int8: read back as D before the product."},
+    {"int4/columns:32/to:main", "A cache in int4, a scale for 32 columns of a row: read back as D before the product."},
+}};
+constexpr std::array<Choice, 8> usual_P{{
+    stored_off,
+    {"e4m3/x1", "P up to 1 as it is: weights below 2^-10 become 0."},
+    {"e4m3/x16", "P times 16 (cuDNN)."},
+    {"e4m3/x256/shift", "P times 256 by way of the exponent; l carries the factor too (FlashAttention-3)."},
+    {"e4m3/x448", "P times 448, the largest number of e4m3; O is divided by it (FlashInfer)."},
+    {"e4m3/block:32/e8m0/ceil", "MXFP8: 32 keys of a row share a power of two."},
+    {"e2m1/block:16/e4m3/x2688/shift", "NVFP4: P times 2688 = 448 · 6, then 16 keys of a row share an e4m3 scale."},
+    {"e2m1/block:16/e4m3/x2688/unrounded/shift",
+     "The same, but divided by the scale before it is rounded (SageAttention 3): a bias."},
+}};
+
+// --- possible choices -------------------------------------------------------------------------------------------------
+
+constexpr int usual_block(Granularity g, ScaledTensor t) {
+  if (g == Granularity::rows) return 128;
+  return g == Granularity::thread && t == ScaledTensor::K ? 64 : 32;
+}
+
+/// `s` with its other parts made consistent after one of them changed.
+Scaling tidied(Scaling s, ScaledTensor t) {
+  const bool of_P = t == ScaledTensor::P;
+  s.block = !has_block(s.granularity) ? 0 : s.block > 0 ? s.block : usual_block(s.granularity, t);
+  if (of_P && s.granularity == Granularity::head) s.rule = ScaleRule::fixed;
+  if (s.rule == ScaleRule::fixed && s.granularity != Granularity::head) s.rule = ScaleRule::amax;
+  if (s.rule == ScaleRule::amax && s.scale == ScaleFormat::e8m0_scale) s.rule = ScaleRule::ceil;
+  if (s.rule != ScaleRule::fixed && !(of_P && s.granularity == Granularity::block)) s.factor = 1;
+  if (s.element.kind != Element::Kind::integer) s.tie = Tie::even;
+  if (s.rule == ScaleRule::fixed || s.rule == ScaleRule::floor) s.most = 0;
+  return s;
+}
+
+bool take(const StorageField& f, const Scaling& chosen) {
+  if (chosen == f.now) return false;
+  f.now = chosen;
+  return true;
+}
+
+/// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the storage.
+bool offer(const StorageField& f, std::string_view text, std::string_view what, const Scaling& chosen, bool is_set) {
+  const std::string reason = f.why_not(chosen);
+  ImGui::BeginDisabled(!reason.empty());
+  const bool pressed = ImGui::Selectable(std::string(text).c_str(), is_set);
+  ImGui::EndDisabled();
+  explain(reason.empty() ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
+  return pressed && take(f, chosen);
+}
+
+/// Menu of one tensor's usual storage, and a button that opens its parts. True if the storage changed.
+bool storage_line(const StorageField& f, bool is_open, bool& toggles) {
+  const std::string text = scaling_text(f.now), id(f.title);
+  const float more = px(58), width = px(option_field_width) - more - px(6);
+  begin_option(id.c_str(), f.now.is_on());
+  bool changed = false;
+  {
+    const WithField field(Face::mono);
+    if (begin_combo(("##" + id).c_str(), fitted(Face::mono, text, width - px(30)), width)) {
+      const Scaling now = f.now;
+      for (const Choice& c : f.usual) {
+        const Scaling s = parse_scaling(c.label);
+        changed |= offer(f, c.label, c.what, s, s == now);
+      }
+      ImGui::EndCombo();
+    } else {
+      explain(fmt::format("{} Now {}.", f.what, text), f.formula);
+    }
+  }
+  ImGui::SameLine(0, px(6));
+  ImGui::BeginDisabled(!f.now.is_on());
+  toggles = push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)});
+  ImGui::EndDisabled();
+  explain(fmt::format("Element, granularity, scale and rounding of {}, each for itself.", id));
+  return changed;
+}
+
+// --- parts of one tensor's storage ------------------------------------------------------------------------------------
+
+/// Storage of one tensor, edited part by part.
+struct Parts {
+  const StorageField& f;
+  const Scaling& now() const { return f.now; }
+  Scaling with(const Scaling& s) const { return tidied(s, f.like); }
+};
+
+/// A choice: set(s, i) applies the i-th. True if the method changed.
+template <class Set>
+bool choose_part(const Parts& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
+                 bool differs, Set set) {
+  begin_option(title, differs);
+  const WithField f(Face::mono);
+  const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now().element);
+  if (!begin_combo((std::string("##") + title).c_str(), now, px(option_field_width))) {
+    explain(what, chosen < choices.size() ? choices[chosen].what : std::string_view());
+    return false;
+  }
+  bool changed = false;
+  for (std::size_t i = 0; i < choices.size() && !changed; ++i) {
+    Scaling s = p.now();
+    set(s, i);
+    changed = offer(p.f, choices[i].label, choices[i].what, p.with(s), i == chosen);
+  }
+  ImGui::EndCombo();
+  return changed;
+}
+
+constexpr std::array<Choice, named_elements.size()> elements{{
+    {"int8", "Integers -127 .. 127, evenly spaced."},
+    {"int4", "Integers -7 .. 7, evenly spaced."},
+    {"e4m3", "8 bits, 3 of them of the significand; largest 448."},
+    {"e5m2", "8 bits, 2 of them of the significand; largest 57344."},
+    {"e3m2", "6 bits of OCP MX; largest 28."},
+    {"e2m3", "6 bits of OCP MX; largest 7.5."},
+    {"e2m1", "4 bits of OCP MX and NVFP4: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives."},
+}};
+
+bool choose_element(const Parts& p) {
+  const auto at = std::ranges::find(named_elements, p.now().element, &NamedElement::element);
+  return choose_part(p, "element", "The format of one number, beside its scale.", elements,
+                     static_cast<std::size_t>(at - named_elements.begin()), false,
+                     [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
+}
+
+constexpr std::array<Choice, granularity_names.size()> granularities{{
+    {"head", "One scale for the whole head."},
+    {"rows", "One scale for so many rows."},
+    {"token", "One scale for each row."},
+    {"thread", "One scale for the rows of which one thread of an int8 mma holds numbers."},
+    {"channel", "One scale for each column."},
+    {"columns", "One scale for so many columns of a row."},
+    {"block", "One scale for so many numbers along the contraction: along d for Q and K, along the keys for V and P."},
+    {"tensor", "One scale for all heads of the file's layer, as kernels with one scale a tensor have; with one head: head."},
+}};
+
+/// Number of rows, columns or elements that share a scale.
+bool edit_block(const Parts& p) {
+  if (!has_block(p.now().granularity)) return false;
+  begin_option("of", false);
+  int block = p.now().block;
+  bool changed = false;
+  if (p.f.like == ScaledTensor::P) {
+    static constexpr std::array<Choice, 3> blocks{{{"16", "16 keys."}, {"32", "32 keys."}, {"64", "64 keys."}}};
+    int chosen = block == 16 ? 0 : block == 32 ? 1 : block == 64 ? 2 : -1;
+    changed = segmented("of", blocks, chosen, px(option_field_width));
+    if (changed) block = 16 << chosen;
+  } else {
+    changed = whole_field("##of", block, 1, max_tile);
+    explain("The number of rows, columns or numbers that share a scale.");
+  }
+  if (!changed) return false;
+  Scaling s = p.now();
+  s.block = block;
+  return take(p.f, p.with(s));
+}
+
+bool choose_granularity(const Parts& p) {
+  const bool changed = choose_part(p, "granularity", "The numbers that share a scale.", granularities,
+                                   static_cast<std::size_t>(p.now().granularity), false, [](Scaling& s, std::size_t i) {
+                                     if (static_cast<std::size_t>(s.granularity) == i) return;
+                                     s.granularity = static_cast<Granularity>(i);
+                                     s.block = 0;
+                                   });
+  return edit_block(p) || changed;
+}
+
+constexpr std::array<Choice, scale_format_names.size()> scale_formats{{
+    {"fp32", "32 bits: as good as exact."},
+    {"e8m0", "8 bits, a power of two: MX."},
+    {"e4m3", "8 bits, 3 of them of the significand."},
+    {"nvfp4", "e4m3 over one fp32 scale of the head, which brings the scales into e4m3's range: NVFP4."},
+}};
+constexpr std::array<Choice, scale_rule_names.size()> rules{{
+    {"amax", "The largest magnitude over the largest element: it becomes that."},
+    {"floor", "The power of two below: the largest saturate (OCP MX 1.0)."},
+    {"ceil", "The power of two above: nothing saturates (NVIDIA)."},
+    {"fixed", "1 over the factor, whatever the numbers are; of a head alone."},
+}};
+constexpr std::array<Choice, quotient_names.size()> quotients{{
+    {"divided", "x / s, by the scale as it is stored."},
+    {"reciprocal", "x * (1 / s): two roundings."},
+    {"ratio", "x * (largest element / largest magnitude): two roundings, and not those of the stored scale."},
+    {"unrounded", "x over the scale before that was rounded to its format: a bias (SageAttention 3)."},
+}};
+
+bool choose_scale(const Parts& p) {
+  const Scaling& s = p.now();
+  bool changed = choose_part(p, "scale", "The format of a scale.", scale_formats, static_cast<std::size_t>(s.scale), false,
+                             [](Scaling& x, std::size_t i) {
+                               x.scale = static_cast<ScaleFormat>(i);
+                               if (x.rule == ScaleRule::ceil && i != 1) x.rule = ScaleRule::amax;
+                             });
+  if (!(p.f.like == ScaledTensor::P && s.granularity == Granularity::head))
+    changed |= choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
+                           [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
+  if (s.rule != ScaleRule::fixed)
+    changed |= choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients,
+                           static_cast<std::size_t>(s.quotient), s.quotient != Quotient::divided,
+                           [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
+  return changed;
+}
+
+/// A number of the scale, kept within the range that its text can hold.
+bool edit_number(const Parts& p, const char* name, double Scaling::* number, double off, std::string_view what) {
+  Scaling s = p.now();
+  begin_option(name, s.*number != off);
+  const RealRange range{.min = off > 0 ? 1e-30 : 0, .max = 1e30};
+  const bool changed = real_field((std::string("##") + name).c_str(), s.*number, range, 0);
+  explain(what);
+  return changed && (s.*number == off || s.*number >= 1e-30) && take(p.f, p.with(s));
+}
+
+bool edit_numbers(const Parts& p) {
+  const Scaling& s = p.now();
+  const bool of_P = p.f.like == ScaledTensor::P;
+  bool changed = false;
+  if (s.rule == ScaleRule::fixed || (of_P && s.granularity == Granularity::block))
+    changed |= edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
+  if (!of_P && (s.rule == ScaleRule::amax || s.rule == ScaleRule::ceil))
+    changed |=
+        edit_number(p, "scaled to", &Scaling::most, 0,
+                    "The number that the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
+  if (!of_P && s.rule == ScaleRule::amax)
+    changed |= edit_number(p, "plus", &Scaling::added, 0, "Added to every scale, against division by 0 (SageAttention).");
+  return changed;
+}
+
+/// A flag of the storage.
+bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std::string_view what,
+               void (*set)(Scaling&, bool)) {
+  begin_option(name, on);
+  const bool pressed = toggle(label, on, px(option_field_width));
+  Scaling s = p.now();
+  set(s, on);
+  const Scaling chosen = p.with(s);
+  const std::string reason = p.f.why_not(chosen);
+  explain(reason.empty() || pressed ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
+  return pressed && reason.empty() && take(p.f, chosen);
+}
+
+bool edit_rounding_parts(const Parts& p) {
+  const Scaling& s = p.now();
+  bool changed = false;
+  if (s.element.kind == Element::Kind::integer)
+    changed |= edit_flag(p, "ties", "away from zero", s.tie == Tie::away,
+                         "x.5 becomes the integer further from 0, as kernels do by adding 0.5, instead of the even one.",
+                         [](Scaling& x, bool on) { x.tie = on ? Tie::away : Tie::even; });
+  if (p.f.like == ScaledTensor::P)
+    return edit_flag(p, "in the exponent", "shift", s.shifts,
+                     "The factor is added to the exponent, so that e and l carry it too, and O needs no division by it.",
+                     [](Scaling& x, bool on) { x.shifts = on; }) ||
+           changed;
+  changed |= edit_flag(p, "read back", "in the operand", s.in_operand,
+                       "Elements are multiplied by their scales before the product, as a cache is, instead of after it.",
+                       [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
+  if (!s.in_operand) return changed;
+  Scaling after = p.now();
+  return (edit_rounded("read back as", after.operand, "The rounding of element times scale before the product.", p.f.main,
+                       p.f.typed) &&
+          take(p.f, p.with(after))) ||
+         changed;
+}
+
+bool edit_parts(const Parts& p) {
+  label(Face::section, colours().faint, fmt::format("{} STORED AS {}", p.f.title, scaling_text(p.now())));
+  bool changed = choose_element(p);
+  changed |= choose_granularity(p);
+  changed |= choose_scale(p);
+  changed |= edit_numbers(p);
+  changed |= edit_rounding_parts(p);
+  return changed;
+}
+
+}  // namespace
+
+std::span<const Choice> usual_storage(ScaledTensor t) {
+  if (t == ScaledTensor::P) return usual_P;
+  return t == ScaledTensor::V ? std::span<const Choice>(usual_V) : usual_QK;
+}
+
+bool edit_storage(std::span<const StorageField> fields) {
+  int* const open_parts = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("parts"), -1);
+  if (ImGui::IsWindowAppearing()) *open_parts = -1;
+  bool changed = false;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const int number = static_cast<int>(i);
+    bool toggles = false;
+    changed |= storage_line(fields[i], *open_parts == number, toggles);
+    if (toggles) *open_parts = *open_parts == number ? -1 : number;
+  }
+  if (*open_parts < 0) return changed;
+  const Parts parts{fields[static_cast<std::size_t>(*open_parts)]};
+  return (parts.now().is_on() && edit_parts(parts)) || changed;
+}
+
+bool edit_rounded(const char* name, Rounding& r, std::string_view what, const Format& main, std::string& typed) {
+  begin_option(name, !(r == exact));
+  RoundingCell cell{name, colours().accent, ImGui::GetCursorScreenPos().x, px(option_field_width), px(control_height)};
+  cell.what = std::string(what) + " ";
+  return edit_rounding(r, cell, main, typed);
+}
+
+std::string storage_preview(std::span<const StorageField> fields) {
+  std::string text, last;
+  for (const StorageField& f : fields) {
+    if (!f.now.is_on()) continue;
+    const std::string element = name(f.now.element);
+    if (element == last)
+      text.insert(text.size() - last.size() - 1, f.title);
+    else
+      text += fmt::format("{}{} {}", text.empty() ? "" : " ", f.title, element);
+    last = element;
+  }
+  return text;
+}
+
+std::string storage_text(std::span<const StorageField> fields) {
+  std::string text;
+  for (const StorageField& f : fields) text += fmt::format("{} {}\n", f.title, scaling_text(f.now));
+  return text;
+}
+
+}  // namespace attoscope
