@@ -262,7 +262,7 @@ TEST(BackwardTraffic, IsWhatAWalkOverEveryElementTouches) {
     m.block_k = dice.between(1, 80);
     m.order = static_cast<GradOrder>(dice.between(0, 3));
     m.buffers = dice.between(1, 4);
-    GradSizes size{2, 4, 4, 4, 4, 4, 4};  // what does not round is fp32
+    GradSizes size{2, 4, 4, 4, 4, 4, 4};  // numbers that are not rounded are fp32
     const auto rounded = [&](GradStep step, double& bytes, const Rounding& to, double of) {
       if (dice.one_in(2)) m.precision[step] = to, bytes = of;
     };
