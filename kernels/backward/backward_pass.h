@@ -144,7 +144,16 @@ struct RowsAndKeys {
   std::function<void(const ToldPanel<T>&)> told{};  ///< takes each panel in place of these; dP and the lost are there, too
 };
 
-/// One backward pass: the forward pass, then panels of rows. kernels/backward/partial_backward.cpp runs parts of one.
+/// Checks as the whole does; rows of the forward pass do not count.
+struct ForwardSign final : StopSign {
+  explicit ForwardSign(const StopSign& all) : whole(all) { isa = all.isa; }
+  void check() const override { whole.check(); }
+  void worked(double ms) const override { whole.worked(ms); }
+  const StopSign& whole;
+};
+
+/// One backward pass: the forward pass, then panels of rows, which count as they are done.
+/// kernels/backward/partial_backward.cpp runs parts of one.
 template <class T>
 class BackwardPass {
  public:
@@ -219,7 +228,11 @@ class BackwardPass {
       task.first_rows = blocks.first_rows() + cut[i - 1];
       task.block_count = cut[i] - cut[i - 1];
       rows_of_panel(pass, blocks, cut[i - 1], task, panel, g);
-      if (pass.has_sums) each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
+      if (!pass.has_sums) continue;
+      each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
+      std::size_t rows = 0;
+      for (int block = cut[i - 1]; block < cut[i]; ++block) rows += at(blocks[block].count);
+      stop_.did(rows);
     }
     if (pass.has_sums)
       each_piece(task,
@@ -243,7 +256,7 @@ class BackwardPass {
 
  private:
   void run_forward(const Job<T>& forward) {
-    output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_);
+    output_ = run(forward, numbers(problem_.n), nullptr, ForwardSign(stop_), &states_);
     forward_ = {&output_, &states_};
   }
 
