@@ -169,9 +169,7 @@ void place_window(HeatState& state, const GradientWindow& window) {
 }  // namespace
 
 bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field) {
-  ShownTensor shown;
-  shown.result = result;
-  return refresh_values(state, shown, field);
+  return refresh_values(state, ShownTensor{.result = result}, field);
 }
 
 bool refresh_values(HeatState& state, const ShownTensor& shown, Field field) {
