@@ -10,10 +10,10 @@
 
 namespace attoscope {
 
-Reader npy_reader(), safetensors_reader(), npz_reader(), torch_reader();  // each in the file of its format
+Reader npy_reader(), safetensors_reader(), npz_reader(), torch_reader(), gguf_reader();  // each in the file of its format
 
 const std::vector<Reader>& readers() {
-  static const std::vector<Reader> all{npy_reader(), safetensors_reader(), npz_reader(), torch_reader()};
+  static const std::vector<Reader> all{npy_reader(), safetensors_reader(), npz_reader(), torch_reader(), gguf_reader()};
   return all;
 }
 

@@ -12,6 +12,17 @@
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
+
+double from_f16(std::uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const auto fraction = static_cast<double>(bits & 1023);
+  double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  if (exponent == 31) {
+    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  }
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
 namespace {
 
 constexpr std::size_t chunk_elements = std::size_t{1} << 17;
@@ -26,16 +37,6 @@ std::uint64_t bits_at(const char* bytes, int count, bool big_endian) {
     bits = bits << 8 | byte;
   }
   return bits;
-}
-
-double from_f16(std::uint32_t bits) {
-  const int exponent = static_cast<int>(bits >> 10 & 31);
-  const auto fraction = static_cast<double>(bits & 1023);
-  double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-  if (exponent == 31) {
-    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
 /// OCP's e4m3: no infinities, NaN only in the last code.

@@ -186,6 +186,10 @@ std::vector<std::string> torch_files() {
   return seeds;
 }
 
+void load_gguf_files(std::string_view bytes) { read_calls(file().holding(bytes, "x.gguf")); }
+
+std::vector<std::string> gguf_files() { return {read_file("tests/data/gguf_files/types.gguf", 1 << 20)}; }
+
 void load_folders(std::string_view bytes) {
   const TemporaryDirectory folder;
   std::filesystem::create_directory(folder / "call");

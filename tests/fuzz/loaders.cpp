@@ -20,6 +20,7 @@ constexpr std::array<Loader, 17> table{{
     {"judged_calls", checked<load_judged_calls>, judged_calls},
     {"archives", checked<load_archives>, archives},
     {"torch_files", checked<load_torch_files>, torch_files},
+    {"gguf_files", checked<load_gguf_files>, gguf_files},
     {"folders", checked<load_folders>, folders},
     {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
     {"sessions", checked<load_sessions>, session_texts},
