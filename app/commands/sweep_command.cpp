@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 struct SweepArguments {
   ExperimentOptions base{};  ///< the experiment that is varied
   std::vector<std::string> vary{};
-  std::string seeds = "1", measure = "a.mean_abs", threads = "0", device = "cpu";
+  std::string seeds = "1", over = "seed", measure = "a.mean_abs", threads = "0", device = "cpu";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
   std::string figure;                      ///< FILE.pdf, .svg or .png with its data, script and JSON; or .zip
   std::string spread = "std";              ///< reach of the figure's bars: std or min-max
@@ -81,6 +81,14 @@ Sweep sweep_of(const SweepArguments& x) {
           .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
           .measure = parse_measure(x.measure)};
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
+  s.over = of_option("--over", [&] { return parse_repeats(x.over); });
+  if (s.over.kind != SweepOver::seed) {
+    if (s.seeds != 1) refuse("--seeds", x.seeds, "1 beside --over " + x.over);
+    s.seeds = repetitions(s.over, s.base);
+  } else if (s.seeds > 1) {
+    if (const std::string none = why_no_seeds(s); !none.empty())
+      refuse("--seeds", x.seeds, "1, or --over head, layer or window:K: " + none);
+  }
   point_count(s);
   return s;
 }
@@ -264,6 +272,7 @@ void declare(OptionList& c, SweepArguments& x) {
   for (const AxisKey& key : axis_keys()) axes += std::string(key.key) + ", ";
   c.add("--vary", x.vary, axes + "a.NAME or b.NAME");
   c.add("--seeds", x.seeds, "how many, from --seed on");
+  c.add("--over", x.over, "what the spread of a file's tensors is over: head, layer or window:K (tokens), in place of seeds");
   c.add("--measure", x.measure,
         "a. b. a_minus_b. or ratio. (of gradients then dq. dk. or dv.) and a deviation, perhaps /golden; rescales, ...");
   c.add("--shard", x.shard, "K/N: only every N-th point, from the K-th on");

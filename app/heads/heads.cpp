@@ -8,7 +8,7 @@
 
 #include "app/heads/kept_heads.h"
 #include "app/judge/judgement.h"
-#include "app/tensors/kernel_output.h"
+#include "app/tensors/file_heads.h"
 #include "app/threads/each_head.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
@@ -103,17 +103,7 @@ std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer
 }
 
 Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& files, int head) {
-  Experiment e = question.base;
-  Problem& p = e.problem;
-  p.input = files.input(head);
-  const Tensors& t = *p.input.tensors;
-  p = question.whole ? with_shape(p, t.shape()) : fitted(p, t.shape());
-  p.traced_row = std::min(p.traced_row, p.n - 1);
-  if (has_loaded(e)) {
-    e.loaded = with_head(e.loaded, head);
-    load_kernel_output(e.loaded, p.n, value_columns(p));
-  }
-  return e;
+  return on_head(question.base, files, head, question.whole);
 }
 
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,

@@ -42,6 +42,7 @@ FigurePanel lines(const Sweep& sweep, const Measure& measure, std::span<const Sw
   FigurePanel panel;
   panel.x = x_of(sweep.axes[0]);
   panel.y.label = title_of(measure);
+  if (sweep.over.kind != SweepOver::seed) panel.y.label += ", over " + count_text(sweep.over, sweep.seeds);
   const bool has_names = !panel.x.categories.empty();
   const std::vector<std::string> whole{""};
   const std::vector<std::string>& names = sweep.axes.size() == 2 ? sweep.axes[1].values : whole;

@@ -173,6 +173,38 @@ std::string title_of(const Measure& measure) {
          (p.over_golden ? " / RMS of golden" + (tensor.empty() ? "" : " " + tensor) : "");
 }
 
+namespace {
+
+/// True if a method, or its backward pass, rounds at random.
+template <class M>
+bool is_stochastic(const M& m) {
+  return std::ranges::any_of(m.precision.steps,
+                             [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
+}
+
+/// True if the seed changes results.
+bool depends_on_seed(const Experiment& e) {
+  const Backward& b = e.backward;
+  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b) ||
+         (b.on && (b.d_o == OutputGradient::normal || is_stochastic(b.a) || is_stochastic(b.b)));
+}
+
+}  // namespace
+
+std::string why_no_seeds(const Sweep& s) {
+  const auto with = [&](const Axis& axis, const std::string& value) {
+    Experiment e = s.base;
+    vary(e, axis.key, value);
+    return e;
+  };
+  const auto some_depend = [&](const Axis& axis) {
+    return std::ranges::any_of(axis.values, [&](const std::string& value) { return depends_on_seed(with(axis, value)); });
+  };
+  const bool has_seeds = s.axes.empty() ? depends_on_seed(s.base) : std::ranges::any_of(s.axes, some_depend);
+  if (has_seeds) return "";
+  return "Q, K and V come from a file and nothing is drawn: seeds change nothing, heads, layers and windows of tokens do.";
+}
+
 std::size_t point_count(const Sweep& s) {
   if (s.axes.empty() || s.axes.size() > 2)
     throw std::invalid_argument("a sweep varies " + std::to_string(s.axes.size()) + " parameters, expected one or two");
@@ -213,10 +245,12 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   Experiment e = s.base;
   const auto set = [&](std::size_t i) { vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(p.at[i])]); };
   const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
+  const bool of_seeds = s.over.kind == SweepOver::seed;
+  if (!of_seeds) repeat(e, s.over, p.seed);
   if (second_first) set(1);
   set(0);
   if (s.axes.size() == 2 && !second_first) set(1);
-  e.problem.seed += static_cast<std::uint64_t>(p.seed);
+  if (of_seeds) e.problem.seed += static_cast<std::uint64_t>(p.seed);
   load_tensors(e.problem.input);
   validate(e);
   return e;

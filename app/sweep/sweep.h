@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/sweep/axis.h"
+#include "app/sweep/repeats.h"
 #include "kernels/experiment/measures.h"
 
 namespace attoscope {
@@ -153,11 +154,13 @@ bool is_of_backward(const Measure& measure);
 /// "mean |error| of a", for axes and captions.
 std::string title_of(const Measure& measure);
 
-/// Every combination of the axes' values, each with seeds base.problem.seed, +1, ...
+/// Every combination of the axes' values, each with seeds base.problem.seed, +1, ..., or with heads, layers or windows of
+/// tokens.
 struct Sweep {
   Experiment base;
   std::vector<Axis> axes;  ///< one or two
-  int seeds = 1;
+  int seeds = 1;           ///< number of repetitions
+  Repeats over{};
   Measure measure{"a.mean_abs"};
 
   friend bool operator==(const Sweep&, const Sweep&) = default;
@@ -170,8 +173,11 @@ inline constexpr std::size_t max_points = 1000000;
 /// Indices of a point in its sweep.
 struct PointPlace {
   std::array<int, 2> at{};  ///< index of each axis' value
-  int seed = 0;             ///< 0 .. seeds - 1
+  int seed = 0;             ///< the repetition, 0 .. seeds - 1
 };
+
+/// One sentence why seeds change nothing at all points; empty if they change some.
+std::string why_no_seeds(const Sweep& sweep);
 
 /// Number of points. Throws std::invalid_argument with one sentence if the sweep is invalid or has too many.
 std::size_t point_count(const Sweep& sweep);

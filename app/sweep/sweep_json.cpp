@@ -14,20 +14,26 @@ constexpr std::string_view schema = "attoscope.sweep/1";
 Json sweep_json(const Sweep& sweep) {
   Json vary = Json::array();
   for (const Axis& axis : sweep.axes) vary.push_back(axis_text(axis));
-  return {{"schema", schema},     {"version", ATTOSCOPE_VERSION},  {"vary", vary},
-          {"seeds", sweep.seeds}, {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
+  Json json{{"schema", schema},     {"version", ATTOSCOPE_VERSION},  {"vary", vary},
+            {"seeds", sweep.seeds}, {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
+  if (sweep.over.kind != SweepOver::seed) json["over"] = text(sweep.over);
+  return json;
 }
 
 Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   const nlohmann::json json = parse_json(text, 8);
   check_schema(json, schema);
   Sweep sweep;
-  read_settings(
-      json, "",
-      {{"seeds", &sweep.seeds, {1, max_seeds}}, {"measure", &sweep.measure.name}, {"experiment", settings(sweep.base)}},
-      remarks, {"schema", "version", "vary", "style"});
+  std::string over = "seed";
+  read_settings(json, "",
+                {{"seeds", &sweep.seeds, {1, max_seeds}},
+                 {"over", &over},
+                 {"measure", &sweep.measure.name},
+                 {"experiment", settings(sweep.base)}},
+                remarks, {"schema", "version", "vary", "style"});
   try {
     sweep.measure = parse_measure(sweep.measure.name);
+    sweep.over = parse_repeats(over);
     for (const nlohmann::json& axis : json.at("vary")) sweep.axes.push_back(parse_axis(axis.get<std::string>()));
     point_count(sweep);
   } catch (const nlohmann::json::exception&) {

@@ -123,6 +123,7 @@ std::shared_ptr<const SweepTable> SweepLedger::table(const Measure& measure, con
   table->quantity = quantity_of(measure);
   table->has_rival = rival.has_value();
   table->seeds = sweep_.seeds;
+  table->repeats = count_text(sweep_.over, sweep_.seeds);
   const std::lock_guard lock(mutex_);
   if (measure_ != measure || rival_ != rival) {
     changed_.clear();

@@ -54,34 +54,6 @@ Axis axis_of(const VariedParameter& varied, const Experiment& base) {
   return axis;
 }
 
-/// True if a method, or its backward pass, rounds at random.
-template <class M>
-bool is_stochastic(const M& m) {
-  return std::ranges::any_of(m.precision.steps,
-                             [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
-}
-
-/// True if the seed changes results.
-bool depends_on_seed(const Experiment& e) {
-  const Backward& b = e.backward;
-  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b) ||
-         (b.on && (b.d_o == OutputGradient::normal || is_stochastic(b.a) || is_stochastic(b.b)));
-}
-
-/// Reason why seeds change nothing at all points of the sweep; empty if they change some.
-std::string why_no_seeds(const Sweep& s) {
-  const auto with = [&](const Axis& axis, const std::string& value) {
-    Experiment e = s.base;
-    vary(e, axis.key, value);
-    return e;
-  };
-  const auto some_depend = [&](const Axis& axis) {
-    return std::ranges::any_of(axis.values, [&](const std::string& value) { return depends_on_seed(with(axis, value)); });
-  };
-  const bool has_seeds = s.axes.empty() ? depends_on_seed(s.base) : std::ranges::any_of(s.axes, some_depend);
-  return has_seeds ? "" : "Q, K and V come from a file and nothing is rounded at random: there are no seeds to vary.";
-}
-
 /// The base with the axes' first values, and without the traced row unless it matters to summaries.
 Experiment settled_base(const Sweep& s) {
   Experiment e = s.base;
@@ -157,6 +129,11 @@ PlannedSweep planned(const SweepPlan& plan, const Experiment& base) {
     if (has_rival(plan)) p.rival = parse_measure(measure_name(plan, SweepSubject::b));
     if (well) p.about.no_seeds = why_no_seeds(sweep);
     if (!p.about.no_seeds.empty()) sweep.seeds = 1;
+    if (base.problem.input.kind == InputKind::tensors && plan.over != SweepOver::seed) {
+      sweep.over = {plan.over, plan.over == SweepOver::window ? plan.window : 0};
+      sweep.seeds = repetitions(sweep.over, base);
+    }
+    p.about.repeats = count_text(sweep.over, sweep.seeds), p.about.count = sweep.seeds;
     if (well) p.about.points = point_count(sweep);
   } catch (const std::exception& error) {
     p.about.wrong = error.what();
@@ -167,7 +144,7 @@ PlannedSweep planned(const SweepPlan& plan, const Experiment& base) {
 }
 
 bool same_points(const Sweep& x, const Sweep& y) {
-  return x.axes == y.axes && x.seeds == y.seeds && settled_base(x) == settled_base(y);
+  return x.axes == y.axes && x.seeds == y.seeds && x.over == y.over && settled_base(x) == settled_base(y);
 }
 
 SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {

@@ -46,7 +46,7 @@ bool read(const std::string& text, std::uint64_t& digest) {
 std::vector<std::string> points_head(const Sweep& sweep) {
   std::vector<std::string> head{"point"};
   for (const Axis& axis : sweep.axes) head.push_back(axis.key);
-  head.emplace_back("seed");
+  head.emplace_back(name(sweep.over.kind));
   const PointSummary s = empty_summary(has_backward(sweep));
   visit_summary(s, [&](const std::string& name, auto) { head.push_back(name); });
   head.emplace_back("error");
@@ -58,7 +58,8 @@ std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answe
   std::vector<std::string> line{std::to_string(answer.index)};
   for (std::size_t i = 0; i < sweep.axes.size(); ++i)
     line.push_back(sweep.axes[i].values[static_cast<std::size_t>(place.at[i])]);
-  line.push_back(std::to_string(sweep.base.problem.seed + static_cast<std::uint64_t>(place.seed)));
+  const std::uint64_t first = sweep.over.kind == SweepOver::seed ? sweep.base.problem.seed : 0;
+  line.push_back(std::to_string(first + static_cast<std::uint64_t>(place.seed)));
   const PointSummary s = answer.summary.value_or(empty_summary(has_backward(sweep)));
   const bool known = answer.summary.has_value();
   visit_summary(s, [&](const std::string&, auto x) { line.push_back(known ? number_text(x) : ""); });
@@ -111,7 +112,7 @@ Table table_of_rows(const Sweep& sweep, const Measure& measure, std::span<const 
   add("std", "std", &SweepRow::std);
   add("min", "min", &SweepRow::min);
   add("max", "max", &SweepRow::max);
-  columns.push_back(table_column<SweepRow>({.key = "seeds"}, &SweepRow::count));
+  columns.push_back(table_column<SweepRow>({.key = std::string(name(sweep.over.kind)) + "s"}, &SweepRow::count));
   return table_of(columns, rows);
 }
 

@@ -37,14 +37,6 @@ std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
   return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double), seed);
 }
 
-std::uint64_t digest_of(const Tensors& t) {
-  const auto sizes = [](int rows, int columns) {
-    return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
-  };
-  const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
-  return hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
-}
-
 /// Access to all heads of a layer, which opens the files again on each call; null if there is one head.
 std::shared_ptr<const AllHeads> all_heads_of(const TensorSpec& files, std::size_t place, const CallFiles::Layer& layer) {
   if (layer.q.count() == 1) return nullptr;
@@ -110,6 +102,14 @@ CallPart usual_tensor(const std::string& path, std::size_t part) {
 }
 
 }  // namespace
+
+std::uint64_t digest_of(const Tensors& t) {
+  const auto sizes = [](int rows, int columns) {
+    return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
+  };
+  const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
+  return hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
+}
 
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()) {
   const TensorSet set = open_tensor_set(files.files());

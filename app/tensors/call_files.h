@@ -17,6 +17,9 @@
 
 namespace attoscope {
 
+/// Digest of the bits of Q, K and V, and of their sizes.
+std::uint64_t digest_of(const Tensors& tensors);
+
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.
 struct CallSources {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <stop_token>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "tests/app/own_cache.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
@@ -187,6 +189,78 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   EXPECT_THAT(resumed.out, HasSubstr("800 points, " + std::to_string(800 - kept) + " of them computed now: "));
   const Outcome fresh = attoscope(with(command, {"--no-cache"}));
   EXPECT_EQ(resumed.out.substr(0, resumed.out.find("points")), fresh.out.substr(0, fresh.out.find("points")));
+}
+
+/// A file of two layers of three heads, 40 tokens each, and its heads' errors as `run` gives them.
+class SweepOverFiles : public ::testing::Test {
+ protected:
+  static constexpr int layers = 2, heads = 3, n = 40, d = 8;
+  static std::string tensor(int layer, const char* name, int begin) {
+    return entry("layers." + std::to_string(layer) + "." + name, "F32", "[3,40,8]", begin, begin + heads * n * d * 4);
+  }
+  SweepOverFiles() {
+    std::string header, data;
+    std::mt19937 dice(3);
+    std::normal_distribution<float> normal;
+    for (int layer = 0; layer < layers; ++layer)
+      for (const char* const name : {"q", "k", "v"}) {
+        header += (header.empty() ? "{" : ",") + tensor(layer, name, static_cast<int>(data.size()));
+        for (int i = 0; i < heads * n * d; ++i) {
+          const float x = normal(dice);
+          data.append(reinterpret_cast<const char*>(&x), 4);
+        }
+      }
+    header += "}";
+    file = scratch.write("two.safetensors", little_endian(header.size(), 8) + header + data);
+  }
+  nlohmann::json sweep(const std::vector<std::string>& more) {
+    const Outcome o =
+        attoscope(with({"sweep", "--input", file, "--vary", "block_k=8,16", "--no-cache", "--quiet", "--json", "-"}, more));
+    EXPECT_EQ(o.code, 0) << o.err;
+    return nlohmann::json::parse(o.out);
+  }
+  double run(const std::string& input, const std::vector<std::string>& more = {}) {
+    const Outcome o = attoscope(with({"run", "--input", input, "--block-k", "8", "--quiet", "--json", "-"}, more));
+    EXPECT_EQ(o.code, 0) << o.err;
+    return nlohmann::json::parse(o.out)["a"]["mean_abs"];
+  }
+  double mean(const std::vector<std::string>& inputs) {
+    double sum = 0;
+    for (const std::string& input : inputs) sum += run(input);
+    return sum / static_cast<double>(inputs.size());
+  }
+
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  std::string file;
+};
+
+TEST_F(SweepOverFiles, HeadsLayersAndWindowsAreThoseOfRun) {
+  nlohmann::json x = sweep({"--over", "head"});
+  EXPECT_EQ(x["over"], "head");
+  EXPECT_EQ(x["rows"][0]["seeds"], 6);
+  const auto head = [&](int i) { return file + ":" + std::to_string(i); };
+  EXPECT_DOUBLE_EQ(x["rows"][0]["mean"], mean({head(0), head(1), head(2), head(3), head(4), head(5)}));
+  x = sweep({"--over", "layer", "--input", head(1)});
+  EXPECT_EQ(x["rows"][0]["seeds"], 2);
+  EXPECT_DOUBLE_EQ(x["rows"][0]["mean"], mean({head(1), head(4)}));
+  x = sweep({"--over", "window:16"});  // tokens 32 to 39 are in no window
+  EXPECT_EQ(x["rows"][0]["seeds"], 12);
+  const double first = run(file + ":0", {"--n", "16"});
+  EXPECT_LE(x["rows"][0]["min"], first);
+  EXPECT_GE(x["rows"][0]["max"], first);
+  EXPECT_DOUBLE_EQ(sweep({"--over", "window:40"})["rows"][0]["mean"], sweep({"--over", "head"})["rows"][0]["mean"]);
+}
+
+TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
+  const std::vector<std::string> base{"sweep", "--input", file, "--vary", "block_k=8,16", "--no-cache"};
+  expect_refused(with(base, {"--seeds", "3"}), 2, "--seeds is '3', expected 1, or --over head, layer or window:K");
+  expect_refused(with(base, {"--over", "head", "--seeds", "3"}), 2, "--seeds is '3', expected 1 beside --over head");
+  expect_refused(with(base, {"--over", "heads"}), 2, "over is 'heads', expected seed, head, layer or window:K");
+  expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
+  expect_refused({"sweep", "--vary", "block_k=8,16", "--over", "head"}, 2, "--over head needs Q, K and V from a file");
+  const Outcome drawn = attoscope(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ struct SweepTable {
   std::string of;                 ///< "a", "b", "a_minus_b", "ratio"; empty: independent of the methods
   bool has_rival = false;         ///< cells hold the same quantity of b
   int seeds = 1;
+  std::string repeats;           ///< "3 seeds", "9 heads"
   std::vector<SweepCell> cells;  ///< all combinations of the axes' values, the last axis fastest
   std::vector<std::string> errors;
 
@@ -68,6 +69,8 @@ struct SweepProgress {
   double seconds_left = -1;                 ///< negative: unknown
   std::array<std::string, 2> wrong_values;  ///< one sentence on an error in each parameter's values; empty: valid
   std::string wrong;                        ///< one sentence on an error in the plan
+  std::string repeats;                      ///< "3 seeds", "9 heads", of the plan
+  int count = 1;                            ///< of them
   std::string no_seeds;  ///< one sentence why seeds change nothing and each combination has one answer; or empty
   std::array<std::vector<std::string>, 2> values;  ///< values that the plan's texts stand for
   std::string remark;                              ///< one sentence on what could not be saved

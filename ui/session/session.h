@@ -91,10 +91,17 @@ inline constexpr std::array<std::string_view, 3> sweep_relation_names{"absolute"
 enum class SeedSpread : std::uint8_t { std, min_max };
 inline constexpr std::array<std::string_view, 2> seed_spread_names{"std", "min_max"};
 
+/// What the answers of one combination differ in: drawn numbers, or parts of a file.
+enum class SweepOver : std::uint8_t { seed, head, layer, window };
+inline constexpr std::array<std::string_view, 4> sweep_over_names{"seed", "head", "layer", "window"};
+constexpr std::string_view name(SweepOver over) { return sweep_over_names[static_cast<std::size_t>(over)]; }
+
 /// A sweep of the session's experiment.
 struct SweepPlan {
   VariedParameter first{"block_k", "16:1024:x2"}, second{};
   int seeds = 3;
+  SweepOver over = SweepOver::seed;  ///< in place of seeds, where Q, K and V come from a file
+  int window = 256;                  ///< tokens
   std::string measure = "mean_abs";
   SweepSubject subject = SweepSubject::a;
   SweepRelation relation = SweepRelation::absolute;

@@ -132,6 +132,8 @@ static Settings settings(SweepPlan& plan) {
   return {{"first", settings(plan.first)},
           {"second", settings(plan.second)},
           {"seeds", &plan.seeds, {1, most_plan_seeds}},
+          {"over", named(plan.over, sweep_over_names)},
+          {"window", &plan.window, {1, max_n}},
           {"measure", &plan.measure},
           {"subject", named(plan.subject, sweep_subject_names)},
           {"relation", named(plan.relation, sweep_relation_names)},

@@ -32,7 +32,7 @@ std::vector<NoteLine> note(const SweepScene& s, const SweepPlace& place, const S
   }
   if (t.has_rival && c.count > 0) lines.push_back({colours().b, "b    " + in_digits(c.rival)});
   if (c.error >= 0) lines.push_back({colours().bad, t.errors[static_cast<std::size_t>(c.error)]});
-  lines.push_back({colours().faint, fmt::format("{} of {} seeds", c.count, t.seeds) +
+  lines.push_back({colours().faint, fmt::format("{} of {}", c.count, t.repeats) +
                                         (c.count > 0 && s.opens ? "; a click opens it in Explore" : "")});
   return lines;
 }

@@ -34,6 +34,12 @@ constexpr std::array<Choice, 2> spreads{{
     {"std", "Bars reach one standard deviation over the seeds (n − 1); on a log axis never below the least seed."},
     {"min–max", "Bars reach from the least to the largest seed."},
 }};
+constexpr std::array<Choice, 4> repeats{{
+    {"seeds", "Every combination is computed with several seeds, where something is drawn."},
+    {"heads", "Every head of the file."},
+    {"layers", "The head at this place of every layer."},
+    {"windows", "Windows of this many tokens, of every head of the file."},
+}};
 constexpr std::array<Choice, 2> shapes{{
     {"lines", "A line over the first parameter for each value of the second; values with names are bars or dots."},
     {"heat map", "The first parameter across, the second upwards, the mean as a colour."},
@@ -119,15 +125,14 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
   ImGui::PopID();
 }
 
-/// "7 × 6 values, 3 seeds: 126 points"; without seeds "7 × 6 values: 42 points".
-std::string count_text(const SweepProgress& p, int asked_seeds) {
+/// "7 × 6 values, 3 seeds: 126 points"; of one answer for each combination "7 × 6 values: 42 points".
+std::string count_text(const SweepProgress& p) {
   if (p.values[0].empty()) return "";
-  const int seeds = p.no_seeds.empty() ? asked_seeds : 1;
   std::string text = std::to_string(p.values[0].size());
-  std::size_t points = p.values[0].size() * static_cast<std::size_t>(seeds);
+  std::size_t points = p.values[0].size() * static_cast<std::size_t>(p.count);
   if (!p.values[1].empty()) text += " × " + std::to_string(p.values[1].size()), points *= p.values[1].size();
   text += text == "1" ? " value" : " values";
-  if (p.no_seeds.empty()) text += ", " + std::to_string(seeds) + (seeds == 1 ? " seed" : " seeds");
+  if (p.no_seeds.empty() || p.count > 1) text += ", " + p.repeats;
   return text + ": " + std::to_string(points) + (points == 1 ? " point" : " points");
 }
 
@@ -176,7 +181,7 @@ void edit_measure(const SweepScene& s, float width) {
 
 void edit_drawing(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
-  ImGui::BeginDisabled(plan.seeds == 1 || !s.sweep().progress.no_seeds.empty());
+  ImGui::BeginDisabled(s.sweep().progress.count == 1);
   segmented("spread", spreads, plan.spread, width);
   ImGui::EndDisabled();
   const float half = (width - px(8)) / 2;
@@ -204,8 +209,15 @@ void edit_second(const SweepScene& s, float width) {
   edit_varied(s, 1, plan.second, width);
 }
 
-/// Number of seeds, or the reason why seeds change nothing.
-void edit_seeds(const SweepScene& s, float width) {
+/// The parts of a file that are repeated, or the number of seeds, or the reason why seeds change nothing.
+void edit_repeats(const SweepScene& s, float width) {
+  SweepPlan& plan = s.plan();
+  if (s.session.experiment.problem.input.kind == InputKind::tensors) {
+    segmented("over", repeats, plan.over, width);
+    if (plan.over == SweepOver::window)
+      slider({.name = "window", .from = 16, .to = 4096, .least = 1, .most = max_n, .powers = true}, plan.window);
+    if (plan.over != SweepOver::seed) return;
+  }
   const std::string& none = s.sweep().progress.no_seeds;
   ImGui::BeginDisabled(!none.empty());
   slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.plan().seeds);
@@ -266,10 +278,10 @@ void draw_sweep_plan(const SweepScene& s) {
   section("VARY");
   edit_varied(s, 0, plan.first, width);
   edit_second(s, width);
-  section("OVER SEEDS");
-  edit_seeds(s, width);
+  section("OVER");
+  edit_repeats(s, width);
   complain(s.sweep().progress.wrong, width);
-  label(Face::mono_small, colours().secondary, count_text(s.sweep().progress, plan.seeds));
+  label(Face::mono_small, colours().secondary, count_text(s.sweep().progress));
   section("MEASURE");
   edit_measure(s, width);
   section("DRAW");

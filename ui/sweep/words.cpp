@@ -91,8 +91,7 @@ std::string sentence(const SweepTable& t, bool captured, const SweepPlan& plan, 
   const std::string ends =
       e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
   if (t.seeds == 1) return t.measure + (captured ? ", captured input" : ", one seed") + ends;
-  return t.measure + fmt::format(": mean of {} seeds, ", t.seeds) + (all ? "least and largest" : "± one standard deviation") +
-         ends;
+  return t.measure + fmt::format(": mean of {}, ", t.repeats) + (all ? "least and largest" : "± one standard deviation") + ends;
 }
 
 bool varies(const SweepPlan& plan, std::initializer_list<std::string_view> keys) {

@@ -1,0 +1,94 @@
+#include "app/sweep/repeats.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "app/tensors/file_heads.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
+
+namespace attoscope {
+namespace {
+
+int windows_of(const CallFiles::Layer& layer, int tokens) {
+  if (layer.q.n == layer.k.n) return layer.q.n / tokens;
+  throw std::invalid_argument("--over window needs as many keys as queries, " +
+                              (layer.name.empty() ? std::string("the file") : layer.name) + " has " +
+                              std::to_string(layer.k.n) + " and " + std::to_string(layer.q.n));
+}
+
+void check(const Repeats& repeats, const Experiment& e) {
+  const std::string over = "--over " + text(repeats);
+  if (e.problem.input.kind != InputKind::tensors)
+    throw std::invalid_argument(over + " needs Q, K and V from a file, expected --input FILE");
+  if (repeats.kind == SweepOver::window && has_loaded(e))
+    throw std::invalid_argument(over + " cuts Q, K and V, not a kernel's output, expected another method than loaded");
+  if (e.backward.on && e.backward.d_o == OutputGradient::file)
+    throw std::invalid_argument(over + " needs a dO that is drawn, expected --do normal or ones");
+}
+
+/// The head of repetition i, and its window.
+std::pair<int, int> place_of(const Repeats& repeats, const CallFiles& files, int head, int i) {
+  if (repeats.kind == SweepOver::head) return {i, 0};
+  if (repeats.kind == SweepOver::layer) {
+    const CallFiles::Layer& layer = files.layers().at(static_cast<std::size_t>(i));
+    const int at = head - files.layer_of(head).first;
+    if (at < layer.q.count()) return {layer.first + at, 0};
+    throw std::invalid_argument("--over layer: " + layer.name + " has " + std::to_string(layer.q.count()) +
+                                " heads, expected more than " + std::to_string(at));
+  }
+  for (const CallFiles::Layer& layer : files.layers()) {
+    const int windows = windows_of(layer, repeats.tokens), all = windows * layer.q.count();
+    if (i < all) return {layer.first + i / windows, i % windows};
+    i -= all;
+  }
+  throw std::invalid_argument("--over window: the file has fewer windows than the sweep");
+}
+
+}  // namespace
+
+Repeats parse_repeats(std::string_view text) {
+  const std::string_view kind = text.substr(0, text.find(':'));
+  const auto found = std::ranges::find(sweep_over_names, kind);
+  Repeats r{static_cast<SweepOver>(found - sweep_over_names.begin())};
+  const auto tokens = kind.size() == text.size() ? std::nullopt : to_number<int>(text.substr(kind.size() + 1));
+  const bool has_tokens = r.kind == SweepOver::window;
+  if (found == sweep_over_names.end() || has_tokens != (tokens && *tokens > 0) || (!has_tokens && kind.size() != text.size()))
+    throw std::invalid_argument("over is " + in_quotes(text) + ", expected " + std::string(repeats_texts));
+  r.tokens = tokens.value_or(0);
+  return r;
+}
+
+std::string text(const Repeats& r) {
+  return std::string(name(r.kind)) + (r.kind == SweepOver::window ? ":" + std::to_string(r.tokens) : "");
+}
+
+std::string count_text(const Repeats& r, int count) {
+  return std::to_string(count) + " " + std::string(name(r.kind)) + (count == 1 ? "" : "s") +
+         (r.kind == SweepOver::window ? " of " + std::to_string(r.tokens) + " tokens" : "");
+}
+
+int repetitions(const Repeats& repeats, const Experiment& base) {
+  check(repeats, base);
+  const CallFiles files(base.problem.input.file);
+  if (repeats.kind == SweepOver::head) return files.heads();
+  if (repeats.kind == SweepOver::layer) return static_cast<int>(files.layers().size());
+  int count = 0;
+  for (const CallFiles::Layer& layer : files.layers()) count += windows_of(layer, repeats.tokens) * layer.q.count();
+  if (count > 0) return count;
+  throw std::invalid_argument("--over " + text(repeats) + ": no head of the file has so many tokens");
+}
+
+void repeat(Experiment& e, const Repeats& repeats, int i) {
+  check(repeats, e);
+  const CallFiles files(e.problem.input.file);
+  const Tensors* const read = e.problem.input.tensors.get();
+  const bool whole = repeats.kind == SweepOver::window || (read != nullptr && read->n == e.problem.n);
+  const auto [head, window] = place_of(repeats, files, e.problem.input.index, i);
+  e = on_head(std::move(e), files, head, whole);
+  if (repeats.kind == SweepOver::window) e = on_tokens(std::move(e), window * repeats.tokens, repeats.tokens);
+}
+
+}  // namespace attoscope

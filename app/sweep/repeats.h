@@ -1,0 +1,33 @@
+/// What the answers of one combination of a sweep differ in: seeds, or heads, layers or windows of tokens of a file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/session/session.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+struct Repeats {
+  SweepOver kind = SweepOver::seed;
+  int tokens = 0;  ///< of a window
+
+  friend bool operator==(const Repeats&, const Repeats&) = default;
+};
+inline constexpr std::string_view repeats_texts = "seed, head, layer or window:K (windows of K tokens)";
+
+/// "seed", "head", "layer" or "window:64". Throws std::invalid_argument with one sentence.
+Repeats parse_repeats(std::string_view text);
+std::string text(const Repeats& repeats);
+/// "1 seed", "9 heads", "4 windows of 64 tokens"
+std::string count_text(const Repeats& repeats, int count);
+
+/// Number of repetitions that the file of the experiment's input has: all heads of all layers; the layers, in each of which
+/// the head has the same place; the whole windows of all heads. Throws std::invalid_argument, or as CallFiles, with one
+/// sentence. Not for seeds.
+int repetitions(const Repeats& repeats, const Experiment& base);
+/// Makes the experiment its repetition `i`, tensors included. Throws as `repetitions`.
+void repeat(Experiment& e, const Repeats& repeats, int i);
+
+}  // namespace attoscope
