@@ -56,7 +56,7 @@ Repeats parse_repeats(std::string_view text) {
   const auto tokens = kind.size() == text.size() ? std::nullopt : to_number<int>(text.substr(kind.size() + 1));
   const bool has_tokens = r.kind == SweepOver::window;
   if (found == sweep_over_names.end() || has_tokens != (tokens && *tokens > 0) || (!has_tokens && kind.size() != text.size()))
-    throw std::invalid_argument("over is " + in_quotes(text) + ", expected " + std::string(repeats_texts));
+    throw std::invalid_argument(in_quotes(text) + " is unknown, expected " + std::string(repeats_texts));
   r.tokens = tokens.value_or(0);
   return r;
 }

@@ -256,7 +256,7 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   const std::vector<std::string> base{"sweep", "--input", file, "--vary", "block_k=8,16", "--no-cache"};
   expect_refused(with(base, {"--seeds", "3"}), 2, "--seeds is '3', expected 1, or --over head, layer or window:K");
   expect_refused(with(base, {"--over", "head", "--seeds", "3"}), 2, "--seeds is '3', expected 1 beside --over head");
-  expect_refused(with(base, {"--over", "heads"}), 2, "over is 'heads', expected seed, head, layer or window:K");
+  expect_refused(with(base, {"--over", "heads"}), 2, "'heads' is unknown, expected seed, head, layer or window:K");
   expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
   expect_refused({"sweep", "--vary", "block_k=8,16", "--over", "head"}, 2, "--over head needs Q, K and V from a file");
   const Outcome drawn = attoscope(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
