@@ -213,14 +213,14 @@ class SweepOverFiles : public ::testing::Test {
     header += "}";
     file = scratch.write("two.safetensors", little_endian(header.size(), 8) + header + data);
   }
-  nlohmann::json sweep(const std::vector<std::string>& more) {
+  nlohmann::json sweep(const std::string& input, const std::vector<std::string>& more) {
     const Outcome o =
-        attoscope(with({"sweep", "--input", file, "--vary", "block_k=8,16", "--no-cache", "--quiet", "--json", "-"}, more));
+        attoscope(with({"sweep", "--input", input, "--vary", "block_k=8,16", "--no-cache", "--quiet", "--json", "-"}, more));
     EXPECT_EQ(o.code, 0) << o.err;
     return nlohmann::json::parse(o.out);
   }
   double run(const std::string& input, const std::vector<std::string>& more = {}) {
-    const Outcome o = attoscope(with({"run", "--input", input, "--block-k", "8", "--quiet", "--json", "-"}, more));
+    const Outcome o = attoscope(with({"run", "--input", input, "--block-k", "8", "--json", "-"}, more));
     EXPECT_EQ(o.code, 0) << o.err;
     return nlohmann::json::parse(o.out)["a"]["mean_abs"];
   }
@@ -236,20 +236,20 @@ class SweepOverFiles : public ::testing::Test {
 };
 
 TEST_F(SweepOverFiles, HeadsLayersAndWindowsAreThoseOfRun) {
-  nlohmann::json x = sweep({"--over", "head"});
+  nlohmann::json x = sweep(file, {"--over", "head"});
   EXPECT_EQ(x["over"], "head");
   EXPECT_EQ(x["rows"][0]["seeds"], 6);
   const auto head = [&](int i) { return file + ":" + std::to_string(i); };
   EXPECT_DOUBLE_EQ(x["rows"][0]["mean"], mean({head(0), head(1), head(2), head(3), head(4), head(5)}));
-  x = sweep({"--over", "layer", "--input", head(1)});
+  x = sweep(head(1), {"--over", "layer"});
   EXPECT_EQ(x["rows"][0]["seeds"], 2);
   EXPECT_DOUBLE_EQ(x["rows"][0]["mean"], mean({head(1), head(4)}));
-  x = sweep({"--over", "window:16"});  // tokens 32 to 39 are in no window
+  x = sweep(file, {"--over", "window:16"});  // tokens 32 to 39 are in no window
   EXPECT_EQ(x["rows"][0]["seeds"], 12);
   const double first = run(file + ":0", {"--n", "16"});
   EXPECT_LE(x["rows"][0]["min"], first);
   EXPECT_GE(x["rows"][0]["max"], first);
-  EXPECT_DOUBLE_EQ(sweep({"--over", "window:40"})["rows"][0]["mean"], sweep({"--over", "head"})["rows"][0]["mean"]);
+  EXPECT_DOUBLE_EQ(sweep(file, {"--over", "window:40"})["rows"][0]["mean"], sweep(file, {"--over", "head"})["rows"][0]["mean"]);
 }
 
 TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {

@@ -371,13 +371,20 @@ CASE(sweep, captured_input) {
   hand.open(s);
   hand.frames(3);
   hand.check(hand.disabled(plan_panel + "##seeds"), "the number of seeds cannot be changed");
-  hand.check(hand.stage.panel_input().sweep.progress.no_seeds.find("no seeds to vary") != std::string::npos, "it is said why");
+  hand.check(hand.stage.panel_input().sweep.progress.no_seeds.find("seeds change nothing") != std::string::npos,
+             "it is said why");
   run_all(hand);
   const SweepView view = hand.stage.panel_input().sweep;
   hand.check(view.progress.points == 3 && view.table->seeds == 1, "three points");
   hand.check(
       sweep_words(view, hand.session().sweep, extremes(*view.table)).sentence.find("captured input") != std::string::npos,
       "the picture says so, too");
+  hand.changes("heads", [&] { hand.click(plan_panel + "over/heads"); }, [](Session& x) { x.sweep.over = SweepOver::head; });
+  hand.check(hand.stage.panel_input().sweep.progress.repeats.ends_with(" heads"), "all heads are repeated");
+  hand.each({{plan_panel + "over/layers", [](Session& x) { x.sweep.over = SweepOver::layer; }},
+             {plan_panel + "over/windows", [](Session& x) { x.sweep.over = SweepOver::window; }}});
+  hand.changes("tokens", [&] { hand.type(plan_panel + "##window", "64"); }, [](Session& x) { x.sweep.window = 64; });
+  hand.check(hand.stage.panel_input().sweep.progress.repeats.ends_with(" windows of 64 tokens"), "windows of all heads");
   s.experiment.problem.input.kind = InputKind::normal;
   hand.open(s);
   hand.frames(3);
