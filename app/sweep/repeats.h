@@ -1,4 +1,4 @@
-/// What the answers of one combination of a sweep differ in: seeds, or heads, layers or windows of tokens of a file.
+/// Repetitions of the combinations of a sweep: seeds, or heads, layers or windows of tokens of a file.
 #pragma once
 
 #include <string>

@@ -91,7 +91,7 @@ inline constexpr std::array<std::string_view, 3> sweep_relation_names{"absolute"
 enum class SeedSpread : std::uint8_t { std, min_max };
 inline constexpr std::array<std::string_view, 2> seed_spread_names{"std", "min_max"};
 
-/// What the answers of one combination differ in: drawn numbers, or parts of a file.
+/// Repetitions of one combination: drawn numbers, or parts of a file.
 enum class SweepOver : std::uint8_t { seed, head, layer, window };
 inline constexpr std::array<std::string_view, 4> sweep_over_names{"seed", "head", "layer", "window"};
 constexpr std::string_view name(SweepOver over) { return sweep_over_names[static_cast<std::size_t>(over)]; }
