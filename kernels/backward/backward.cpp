@@ -25,6 +25,9 @@ GradientLanes<T> lanes_of(std::string_view isa, bool precise) {
   if (name == "avx2") code = avx2::gradient_code();
   if (name == "avx512") code = avx512::gradient_code();
 #endif
+#ifdef ATTOSCOPE_HAVE_SIMT
+  if (name == "simt" && !precise) code = simt::gradient_code();
+#endif
   if constexpr (std::is_same_v<T, float>) {
     return code.single;
   } else {
