@@ -118,8 +118,8 @@ template <class T>
 class BackwardPass {
  public:
   BackwardPass(const Problem& problem, const GradMethod& grad, const Format& main, StoredRows<T> rows, const OutputGradients& d,
-               const StopSign& stop)
-      : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop) {}
+               const StopSign& stop, GradientDevice* device)
+      : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop), device_(device) {}
 
   /// A method's; `input` is the format of Q, K, V and dO.
   Gradients of_method(const Job<T>& forward, const Format& input, const ForwardAnswer<T>& known) {
@@ -141,6 +141,7 @@ class BackwardPass {
   /// Golden's: m and l are found beside P where all rows and keys are wanted; in double-double where `precise`.
   Gradients of_golden(const Job<T>& forward, bool precise) {
     lanes_ = lanes_of<T>(stop_.isa, precise);
+    if (precise) device_ = nullptr;
     const bool finds_state = !precise && has_all();
     if (!precise && !finds_state) run_forward(forward);
     set_rule(forward);
@@ -154,7 +155,11 @@ class BackwardPass {
     return computed_rows(problem_).size() == at(problem_.n) && computed_keys(problem_).size() == at(key_count(problem_));
   }
   void run_forward(const Job<T>& forward) {
-    output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_);
+    if (device_ != nullptr) {
+      device_->forward(forward, problem_.n, output_, states_, stop_);
+    } else {
+      output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_);
+    }
     forward_ = {&output_, &states_};
   }
 
@@ -245,10 +250,7 @@ class BackwardPass {
 
   // --- passes over the rows ---------------------------------------------------------------------------------------------
 
-  bool stores_tiles() const {
-    const GradScalings& s = grad_.scaling;
-    return s.P.is_on() || s.dS.is_on() || s.dS_of_dK.is_on();
-  }
+  bool stores_tiles() const { return !has_on_device(grad_); }
   bool sums_in_blocks() const {
     return rule_.dv_sum.accumulator != Accumulator::fma || rule_.dk_sum.accumulator != Accumulator::fma;
   }
@@ -267,6 +269,8 @@ class BackwardPass {
       const std::vector<int> whole = whole_tiles(rows, grad_.block_q, problem_.n);
       return rows_and_keys({whole, places_in(whole, rows), numbers(rule_.job.n), false}, g);
     }
+    if (device_ != nullptr)
+      return rows_and_keys({rows, numbers(static_cast<int>(rows.size())), numbers(rule_.job.n), false}, g);
     const RowBlocks blocks(rows, lanes_.rows, grad_.block_q, grad_.order == GradOrder::shuffled, false);
     parallel_for_single(0, blocks.count(), [&](int i) {
       run_rows({.block = blocks[i],
@@ -304,11 +308,16 @@ class BackwardPass {
   void rows_and_keys(const Pass& pass, Gradients& g) {
     const bool last_first = grad_.last_queries_first;
     const bool cuts = last_first || grad_.order == GradOrder::shuffled || stores_tiles() || sums_in_blocks();
-    RowBlocks blocks(pass.rows, lanes_.rows, std::min(grad_.block_q, problem_.n), cuts, last_first);
+    const int block_q = std::min(grad_.block_q, problem_.n);
+    RowBlocks blocks(pass.rows, device_ != nullptr ? device_rows : lanes_.rows, block_q, cuts, last_first);
     if (!pass.places.empty()) blocks.set_places(pass.places);
     const KeyList list{pass.keys.size() == at(rule_.job.n) ? nullptr : pass.keys.data(), static_cast<int>(pass.keys.size())};
+    if (device_ != nullptr)
+      return device_->run(
+          GradientPass<T>{rule_, blocks, panels(blocks, 1), block_q, list, problem_.n, !pass.places.empty(), pass.has_sums}, g,
+          stop_);
     const std::size_t of_block = at(list.count) * at(lanes_.rows) * at(lanes_.parts);
-    const std::vector<int> cut = panels(blocks, of_block * 2 * sizeof(T));
+    const std::vector<int> cut = panels(blocks, blocks_at_once(blocks.count(), of_block * 2 * sizeof(T)));
     int longest = 0;
     for (std::size_t i = 1; i < cut.size(); ++i) longest = std::max(longest, cut[i] - cut[i - 1]);
     const PanelMemory<T> panel(at(longest) * of_block, stores_tiles());
@@ -362,13 +371,16 @@ class BackwardPass {
     if (!s.dS_of_dK.is_on()) std::copy_n(panel.ds, pairs, panel.ds_of_dk);
   }
 
-  /// The blocks at which panels begin, and the end: some blocks for every thread, in a few megabytes if possible. Panels of
-  /// stored tiles have whole query tiles; those for tensor cores end where pieces of rows do.
-  std::vector<int> panels(const RowBlocks& blocks, std::size_t bytes_of_block) const {
+  /// Blocks of a panel: some for every thread, in a few megabytes if possible.
+  static int blocks_at_once(int count, std::size_t bytes_of_block) {
     constexpr std::size_t quick = 2 << 20, most = 96 << 20;
     const std::size_t wanted = std::max(2 * at(max_concurrency()), quick / bytes_of_block),
                       allowed = std::max<std::size_t>(1, most / bytes_of_block);
-    const int at_once = static_cast<int>(std::min({wanted, allowed, at(blocks.count())}));
+    return static_cast<int>(std::min({wanted, allowed, at(count)}));
+  }
+  /// The blocks at which panels begin, and the end. Panels of stored tiles have whole query tiles; those for tensor cores end
+  /// where pieces of rows do.
+  std::vector<int> panels(const RowBlocks& blocks, int at_once) const {
     const auto may_cut = [&](int i) {
       const int* const first_rows = blocks.first_rows();
       if (i == blocks.count() || first_rows[i] != first_rows[i - 1]) return true;
@@ -410,6 +422,7 @@ class BackwardPass {
   StoredRows<T> rows_;
   const OutputGradients& d_;
   const StopSign& stop_;
+  GradientDevice* device_;  ///< null: the CPU
   GradientLanes<T> lanes_{};
   RowStates<T> states_;
   Matrix output_;
@@ -425,7 +438,8 @@ class BackwardPass {
 
 template <class T>
 Gradients gradients(const Problem& problem, const Method& method, const GradMethod& grad, const Format& main,
-                    const Operands<T>& x, const OutputGradients& d, const StopSign& stop, const ForwardAnswer<T>& known) {
+                    const Operands<T>& x, const OutputGradients& d, const StopSign& stop, const ForwardAnswer<T>& known,
+                    GradientDevice* device) {
   constexpr int tensor_of_output = 4;
   const Rounding& input = method.precision[Step::input];
   const RounderPlan<T> own = plan<T>(input, main);
@@ -438,16 +452,22 @@ Gradients gradients(const Problem& problem, const Method& method, const GradMeth
   const MethodOperands<T> stored(problem, method, main, mine, stop);
   const Job<T> forward = job(problem, method, main, stored.get());
   StoredRows<T> rows(problem, stored.stored() != nullptr ? *stored.stored() : mine, d_o, grad.scaling.dO, main, stop);
-  return BackwardPass<T>(problem, grad, main, std::move(rows), d, stop).of_method(forward, mine.format, known);
+  if (!has_on_device(grad)) device = nullptr;
+  return BackwardPass<T>(problem, grad, main, std::move(rows), d, stop, device).of_method(forward, mine.format, known);
 }
 
 template Gradients gradients(const Problem&, const Method&, const GradMethod&, const Format&, const Operands<float>&,
-                             const OutputGradients&, const StopSign&, const ForwardAnswer<float>&);
+                             const OutputGradients&, const StopSign&, const ForwardAnswer<float>&, GradientDevice*);
 template Gradients gradients(const Problem&, const Method&, const GradMethod&, const Format&, const Operands<double>&,
-                             const OutputGradients&, const StopSign&, const ForwardAnswer<double>&);
+                             const OutputGradients&, const StopSign&, const ForwardAnswer<double>&, GradientDevice*);
+
+bool has_on_device(const GradMethod& grad) {
+  const GradScalings& s = grad.scaling;
+  return !s.P.is_on() && !s.dS.is_on() && !s.dS_of_dK.is_on();
+}
 
 Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool precise,
-                           const StopSign& stop) {
+                           const StopSign& stop, GradientDevice* device) {
   const Method exact_softmax{.algorithm = Algorithm::three_pass};
   const GradMethod exact_gradient{.block_q = max_tile, .block_k = max_tile};
   Operands<double> x;
@@ -456,7 +476,7 @@ Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const 
   x.v = inputs.v;
   const Job<double> forward = job(problem, exact_softmax, fp64, x);
   StoredRows<double> rows(problem, x, d.d_o, {}, fp64, stop);
-  return BackwardPass<double>(problem, exact_gradient, fp64, std::move(rows), d, stop).of_golden(forward, precise);
+  return BackwardPass<double>(problem, exact_gradient, fp64, std::move(rows), d, stop, device).of_golden(forward, precise);
 }
 
 }  // namespace attoscope

@@ -131,6 +131,7 @@ class GradientPairs : protected TileSteps<T, Observer> {
       each_pair(keys(), [&](int j, int) { kept[j] = s[j]; });
       group_.sync();
       each_number_of_rows(keys(), m, [&](V x, int j) { return kept[j] > x ? kept[j] : x; });
+      group_.sync();  // before they change
     });
     step(1, [&] {
       for (int r = 0; r < vectors; ++r) l[r] = job_.has_sink ? exponential(job_.sink - m[r]) : V{};
@@ -140,6 +141,7 @@ class GradientPairs : protected TileSteps<T, Observer> {
       each_pair(end - first, [&](int j, int r) { p[j] = exponential(p[j] - m[r]); });
       group_.sync();
       each_number_of_rows(end - first, l, [&](V x, int j) { return x + p[j]; });
+      group_.sync();  // before they change
     });
     V share[vectors];
     for (int r = 0; r < vectors; ++r) {

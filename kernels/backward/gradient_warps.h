@@ -8,16 +8,22 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The part of the work that a launch does.
+/// The part of the work that a launch does, and where the forward pass leaves its states.
 template <class T>
 struct GradientObserver {
   static constexpr bool keeps = false, is_partial = true;
   WorkRange range{};
+  T *m = nullptr, *l = nullptr;  ///< [row]
   ATTOSCOPE_HOST_DEVICE_INLINE WorkRange work_range() const { return range; }
   ATTOSCOPE_HOST_DEVICE_INLINE void check() const {}
   ATTOSCOPE_HOST_DEVICE_INLINE bool wanted() const { return false; }
   ATTOSCOPE_HOST_DEVICE_INLINE int kept_lane(const RowBlock&) const { return -1; }
   ATTOSCOPE_HOST_DEVICE_INLINE void tile(const RowBlock&, const TileView<T>&) const {}
+  ATTOSCOPE_HOST_DEVICE_INLINE void state(const RowBlock& block, const T* row_m, const T* row_l) const {
+    if (block.count == 0) return;
+    *in_global(m + block.rows[0]) = *row_m;
+    *in_global(l + block.rows[0]) = *row_l;
+  }
 };
 
 /// Parts of the work on a block of rows: P and dS with delta, dQ from dS, or both.
@@ -341,11 +347,13 @@ ATTOSCOPE_HOST_DEVICE std::int64_t gradient_keys_thread(const GradientRule<T>& r
   return GradientKey<T>(rule, task, group, observer.range, arena).run(part, d_k, d_v);
 }
 
-/// Memory of a team of so many warps, and the work of its rows, of which a launch cannot split a piece of keys.
+/// Memory of a team of so many warps, and the work of its rows, of which a launch cannot split a piece of keys. `keeps`: the
+/// task has memory for dS.
 template <class T, class Observer = GradientObserver<T>>
-TeamNeeds rows_needs(const GradientRule<T>& rule, int warps, const Observer& observer = {}) {
+TeamNeeds rows_needs(const GradientRule<T>& rule, int warps, const Observer& observer = {}, bool keeps = false) {
   LaneArena arena(warps, 0);
-  const RowsTask<T> task;
+  T some{};
+  const RowsTask<T> task{.ds = keeps ? &some : nullptr};
   const GradientRow<T, Observer> row(rule, task, LaneGroup{}, observer, arena);
   const std::int64_t key = 8 * (StepCosts<T>(rule.job).score() + rule.width_v) + rule.width + 256;
   return {arena.used(), arena.shared(), {key * rule.job.n, key * key_chunk}};
@@ -358,6 +366,81 @@ TeamNeeds keys_needs(const GradientRule<T>& rule, int warps, int rows = 1) {
   const GradientKey<T> key(rule, task, LaneGroup{}, {}, arena);
   const std::int64_t row = rule.width + rule.width_v + 16;
   return {arena.used(), arena.shared(), {row * rows + 1, row * key_chunk}};
+}
+
+/// Rows of the forward pass in one launch, team_rows for each team. All arrays of launches lie on the device.
+template <class T>
+struct ForwardLaunch {
+  const Job<T>* job = nullptr;
+  const int* rows = nullptr;  ///< 0, 1, ...
+  int count = 0;
+  int first = 0;  ///< the launch's first block of rows
+  double* out = nullptr;
+  T *m = nullptr, *l = nullptr;
+  std::size_t tile_room = 0;
+  char* scratch = nullptr;
+  std::size_t scratch_bytes = 0;  ///< of a team
+  WorkRange range{};
+};
+/// Blocks of rows of one launch: one for each team.
+template <class T>
+struct RowsLaunch {
+  const GradientRule<T>* rule = nullptr;
+  const RowBlock* blocks = nullptr;                    ///< of the whole pass, as
+  const int *first_rows = nullptr, *places = nullptr;  ///< these: the first row of a block's query tile, and rows of dQ
+  int block_q = 1;
+  int first = 0, panel = 0;  ///< the launch's first block; the panel's
+  KeyList keys{};
+  T *p = nullptr, *ds = nullptr;                            ///< of the panel
+  double *d_q = nullptr, *delta = nullptr, *lse = nullptr;  ///< null: not wanted
+  char* scratch = nullptr;
+  std::size_t scratch_bytes = 0;  ///< of a team
+  WorkRange range{};
+};
+/// Blocks of keys of one launch, warp_lanes for each team.
+template <class T>
+struct KeysLaunch {
+  const GradientRule<T>* rule = nullptr;
+  KeysTask<T> task{};  ///< of the panel and all keys
+  int first = 0;       ///< the launch's first block of keys
+  KeysPart part = KeysPart::sums;
+  double *d_k = nullptr, *d_v = nullptr;
+  char* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
+  WorkRange range{};
+};
+
+/// One thread of team `team` of the launch. All threads of the team call it. Returns the amount of work done.
+template <class T>
+ATTOSCOPE_HOST_DEVICE std::int64_t launch_thread(const ForwardLaunch<T>& launch, int team, const LaneGroup& group) {
+  return attention_thread(*launch.job, RowSlice{launch.rows, launch.count, 0}, launch.first + team, group,
+                          GradientObserver<T>{launch.range, launch.m, launch.l},
+                          {launch.scratch + team * launch.scratch_bytes, launch.tile_room}, launch.out);
+}
+template <class T>
+ATTOSCOPE_HOST_DEVICE std::int64_t launch_thread(const RowsLaunch<T>& launch, int team, const LaneGroup& group) {
+  const int block = launch.first + team;
+  const std::ptrdiff_t pairs = std::ptrdiff_t{block - launch.panel} * launch.keys.count * warp_lanes;
+  const RowBlock rows = launch.blocks[block];
+  const RowsTask<T> task{.block = rows,
+                         .query_tile = launch.first_rows[block] / launch.block_q,
+                         .keys = launch.keys,
+                         .p = launch.p + pairs,
+                         .ds = launch.ds + pairs,
+                         .d_q = launch.d_q,
+                         .places = launch.places + rows.first,
+                         .delta = launch.delta,
+                         .lse = launch.lse};
+  return gradient_rows_thread(*launch.rule, task, launch.d_q != nullptr ? RowsPart::both : RowsPart::pairs, group,
+                              GradientObserver<T>{launch.range}, launch.scratch + team * launch.scratch_bytes);
+}
+template <class T>
+ATTOSCOPE_HOST_DEVICE std::int64_t launch_thread(const KeysLaunch<T>& launch, int team, const LaneGroup& group) {
+  KeysTask<T> task = launch.task;
+  task.first = (launch.first + team) * warp_lanes;
+  task.end = task.keys.count - task.first < warp_lanes ? task.keys.count : task.first + warp_lanes;
+  return gradient_keys_thread(*launch.rule, task, launch.part, group, GradientObserver<T>{launch.range},
+                              launch.scratch + team * launch.scratch_bytes, launch.d_k, launch.d_v);
 }
 
 }  // namespace ATTOSCOPE_ISA
