@@ -134,6 +134,7 @@ class GradientPairs : protected TileSteps<T, Observer> {
       group_.sync();  // before they change
     });
     step(1, [&] {
+      this->hand_over(state_.m);
       for (int r = 0; r < vectors; ++r) l[r] = job_.has_sink ? exponential(job_.sink - m[r]) : V{};
     });
     each_chunk(task_.keys, [&](int i, int first, int end) {
@@ -143,6 +144,7 @@ class GradientPairs : protected TileSteps<T, Observer> {
       each_number_of_rows(end - first, l, [&](V x, int j) { return x + p[j]; });
       group_.sync();  // before they change
     });
+    step(1, [&] { this->hand_over(state_.l); });
     V share[vectors];
     for (int r = 0; r < vectors; ++r) {
       share[r] = T{1} / l[r];
@@ -163,10 +165,10 @@ class GradientPairs : protected TileSteps<T, Observer> {
         for (int r = 0; r < vectors; ++r) f(j * vectors + r, r);
     });
   }
-  /// x = f(x, i) for the numbers of `count` keys, one key after the other.
+  /// x = f(x, i) for the numbers of `count` keys, one key after the other, in the leading warp.
   template <class X, class F>
-  ATTOSCOPE_HOST_DEVICE static void each_number_of_rows(int count, X x, F f) {
-    for (int r = 0; r < vectors; ++r) {
+  ATTOSCOPE_HOST_DEVICE void each_number_of_rows(int count, X x, F f) const {
+    for (int r = 0; group_.leads() && r < vectors; ++r) {
       V y = x[r];
       for (int j = 0; j < count; ++j) y = f(y, j * vectors + r);
       x[r] = y;
@@ -222,7 +224,7 @@ class GradientPairs : protected TileSteps<T, Observer> {
       weigh(first, end, p, ds);
       group_.sync();  // P and dP of all warps' keys
       with_rounder(rule_[GradStep::delta_step], random_step(GradStep::delta_step), random(), [&](auto rounder) {
-        for (int r = 0; r < vectors; ++r) {
+        for (int r = 0; group_.leads() && r < vectors; ++r) {
           V sum = vec(delta_)[r];
           for (int j = 0; j < end - first; ++j) {
             const V next = rounder(fused(vec(p)[j * vectors + r], vec(ds)[j * vectors + r], sum), Where{r, first + j, 0});
@@ -234,7 +236,10 @@ class GradientPairs : protected TileSteps<T, Observer> {
       });
       group_.sync();  // before they make place for the next ones
     });
-    step(1, [&] { finish_delta(); });
+    step(1, [&] {
+      this->hand_over(delta_);
+      finish_delta();
+    });
   }
 
   ATTOSCOPE_HOST_DEVICE void store_statistics() const {
