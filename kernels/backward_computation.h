@@ -22,10 +22,11 @@
 
 namespace attoscope {
 
-/// Checks as the whole does; progress is reported for each part of the backward pass at once.
+/// Checks, and counts rows, as the whole does; the time of threads is not told.
 struct PartOfBackward final : StopSign {
   explicit PartOfBackward(const StopSign& all) : whole(all) { isa = all.isa; }
   void check() const override { whole.check(); }
+  void did(std::size_t rows) const override { whole.did(rows); }
   const StopSign& whole;
 };
 
@@ -88,13 +89,12 @@ class BackwardComputation {
     return last.truth == key_ && last.output == output_key(e_, m) && last.method == g;
   }
 
-  /// Milliseconds that f takes; its work is done then.
+  /// Milliseconds that f takes, which counts all queries; their work is that of the computed rows.
   template <class F>
   double part(double work, F f) {
     const auto start = std::chrono::steady_clock::now();
+    stop_.weigh(work * static_cast<double>(computed_rows(e_.problem).size()) / e_.problem.n);
     f();
-    stop_.weigh(work);
-    stop_.did(computed_rows(e_.problem).size());
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 

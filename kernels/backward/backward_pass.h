@@ -147,7 +147,8 @@ struct RowsAndKeys {
   std::function<void(const ToldPanel<T>&)> told{};  ///< takes each panel in place of these; dP and the lost are there, too
 };
 
-/// One backward pass: the forward pass, then panels of rows. kernels/backward/partial_backward.cpp runs parts of one.
+/// One backward pass: the forward pass, then panels of rows, which count as they are done.
+/// kernels/backward/partial_backward.cpp runs parts of one.
 template <class T>
 class BackwardPass {
  public:
@@ -224,7 +225,11 @@ class BackwardPass {
       task.first_rows = blocks.first_rows() + cut[i - 1];
       task.block_count = cut[i] - cut[i - 1];
       rows_of_panel(pass, blocks, cut[i - 1], task, panel, g);
-      if (pass.has_sums) each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
+      if (!pass.has_sums) continue;
+      each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
+      std::size_t rows = 0;
+      for (int block = cut[i - 1]; block < cut[i]; ++block) rows += at(blocks[block].count);
+      stop_.did(rows);
     }
     if (pass.has_sums)
       each_piece(task,
@@ -248,7 +253,7 @@ class BackwardPass {
     if (device_ != nullptr) {
       device_->forward(forward, problem_.n, output_, states_, stop_);
     } else {
-      output_ = run(forward, numbers(problem_.n), nullptr, stop_, &states_);
+      output_ = run(forward, numbers(problem_.n), nullptr, UncountedSign(stop_), &states_);
     }
     forward_ = {&output_, &states_};
   }

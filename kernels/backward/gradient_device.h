@@ -29,6 +29,14 @@ struct GradientPass {
   std::int64_t* lost_count = nullptr;  ///< [row]: becomes the number of keys whose dS is lost; null: not wanted
 };
 
+/// Checks as the whole does; its rows, as those of the forward pass, do not count.
+struct UncountedSign final : StopSign {
+  explicit UncountedSign(const StopSign& all) : whole(all) { isa = all.isa; }
+  void check() const override { whole.check(); }
+  void worked(double ms) const override { whole.worked(ms); }
+  const StopSign& whole;
+};
+
 class GradientDevice {
  public:
   virtual ~GradientDevice() = default;
@@ -37,7 +45,7 @@ class GradientDevice {
   virtual void forward(const Job<float>& job, int queries, Matrix& output, RowStates<float>& states, const StopSign& stop) = 0;
   virtual void forward(const Job<double>& job, int queries, Matrix& output, RowStates<double>& states,
                        const StopSign& stop) = 0;
-  /// Computes the pass into `g`, whose arrays have their sizes.
+  /// Computes the pass into `g`, whose arrays have their sizes. Rows count once their sums of dK and dV are done.
   virtual void run(const GradientPass<float>& pass, Gradients& g, const StopSign& stop) = 0;
   virtual void run(const GradientPass<double>& pass, Gradients& g, const StopSign& stop) = 0;
 };

@@ -55,7 +55,8 @@ class DeviceWork {
   template <class Launch>
   void in_parts(Launch launch, int first, int teams, const TeamNeeds& needs) {
     launch.scratch_bytes = needs.scratch_bytes;
-    in_launches(teams, 1, device_.most_teams(needs), device_.pace(launch, needs), stop_, [&](const LaunchPart& part) {
+    const UncountedSign stop(stop_);
+    in_launches(teams, 1, device_.most_teams(needs), device_.pace(launch, needs), stop, [&](const LaunchPart& part) {
       launch.first = first + part.first;
       launch.range = part.range;
       return device_.run(launch, part.rows, needs);
@@ -104,7 +105,7 @@ class ForwardLaunches : private DeviceWork<T, Device> {
 template <class T, class Device>
 class GradientLaunches : private DeviceWork<T, Device> {
   using Base = DeviceWork<T, Device>;
-  using Base::device_, Base::copy, Base::output, Base::size, Base::in_parts;
+  using Base::device_, Base::stop_, Base::copy, Base::output, Base::size, Base::in_parts;
 
  public:
   GradientLaunches(Device& device, const GradientPass<T>& pass, const StopSign& stop)
@@ -122,7 +123,11 @@ class GradientLaunches : private DeviceWork<T, Device> {
     keys_.task.ds = rows_.ds = device_.template room<T>(pairs);
     for (std::size_t i = 1; i < cut.size(); ++i) {
       run_rows(cut[i - 1], cut[i]);
-      if (pass_.has_sums) run_keys(cut[i - 1], cut[i], KeysPart::sums);
+      if (!pass_.has_sums) continue;
+      run_keys(cut[i - 1], cut[i], KeysPart::sums);
+      int rows = 0;
+      for (int block = cut[i - 1]; block < cut[i]; ++block) rows += pass_.blocks[block].count;
+      stop_.did(static_cast<std::size_t>(rows));
     }
     if (pass_.has_sums) run_keys(0, 0, KeysPart::finish);
     fetch(g);

@@ -14,7 +14,7 @@ namespace attoscope {
 namespace {
 
 /// An experiment whose queries, keys and columns are 9, 14, 5 and 3, of which some are computed.
-Experiment question(int rows) {
+Experiment backward_experiment(int rows) {
   Experiment e = testing::small_experiment(bf16, 9, 5);
   e.problem.n_k = 14;
   e.problem.d_v = 3;
@@ -54,7 +54,7 @@ void expect_numbers(const Result& r) {
 
 TEST(AnswerTensor, HasTheNumbersOfItsGradient) {
   for (const int rows : {0, 4}) {
-    const auto answer = answer_to(question(rows));
+    const auto answer = answer_to(backward_experiment(rows));
     const BackwardResult& b = *answer->backward;
     for (const Seen& s : gradients_seen) {
       SCOPED_TRACE(name(s.tensor));
@@ -81,7 +81,7 @@ TEST(AnswerTensor, HasTheNumbersOfItsGradient) {
 }
 
 TEST(AnswerTensor, CountsKeysThatNoQuerySees) {
-  const auto answer = answer_to(question(0));
+  const auto answer = answer_to(backward_experiment(0));
   const Problem& p = answer->experiment.problem;
   int alone = 0;
   for (int key = 0; key < key_count(p); ++key) {
@@ -96,7 +96,7 @@ TEST(AnswerTensor, CountsKeysThatNoQuerySees) {
 
 TEST(AnswerTensor, HasTheIncomingGradientWithoutErrors) {
   for (const int rows : {0, 4}) {
-    const auto answer = answer_to(question(rows)), seen = seen_as(answer, AnswerTensor::dO);
+    const auto answer = answer_to(backward_experiment(rows)), seen = seen_as(answer, AnswerTensor::dO);
     EXPECT_EQ(seen->rows, answer->rows);
     for (int i = 0; i < seen->golden->rows; ++i)
       for (int c = 0; c < 3; ++c)
@@ -110,9 +110,9 @@ TEST(AnswerTensor, HasTheIncomingGradientWithoutErrors) {
 }
 
 TEST(AnswerTensor, IsTheAnswerItselfForO) {
-  const auto answer = answer_to(question(0));
+  const auto answer = answer_to(backward_experiment(0));
   EXPECT_EQ(seen_as(answer, AnswerTensor::O), answer);
-  Experiment forward = question(0);
+  Experiment forward = backward_experiment(0);
   forward.backward.on = false;
   const auto without = answer_to(forward);
   EXPECT_EQ(seen_as(without, AnswerTensor::O), without);

@@ -43,10 +43,10 @@ struct CellPicture {
 
 /// Golden, a and b on show: a tensor of an answer, or P, dP or dS of a window of a backward pass's rows and keys.
 struct ShownTensor {
-  std::shared_ptr<const Result> result;          ///< they are its golden, a and b (see `seen_as`)
-  std::string_view name = "O";                   ///< one of `answer_tensor_names` or `pair_tensor_names`
-  bool keys_down = false;                        ///< its rows are keys
-  std::shared_ptr<const GradientWindow> window;  ///< source of the rows and keys; null: a whole tensor
+  std::shared_ptr<const Result> result;            ///< they are its golden, a and b (see `seen_as`)
+  std::string_view name = "O";                     ///< one of `answer_tensor_names` or `pair_tensor_names`
+  bool keys_down = false;                          ///< its rows are keys
+  std::shared_ptr<const GradientWindow> window{};  ///< source of the rows and keys; null: a whole tensor
   bool is_output() const { return name == "O"; }
 };
 

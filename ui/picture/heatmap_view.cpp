@@ -153,12 +153,6 @@ std::string cell_words(const ShownTensor& shown, int row, int col) {
                       fmt::format("{} {}, {} {}", shown.keys_down ? "key" : "row", row, shown.window ? "key" : "dim", col));
 }
 
-int traced_key(const View& view, const Problem& p) {
-  const int keys = key_count(p), own = traced_row(p) + diagonal(p);
-  const auto is_key = [&](int key) { return key >= 0 && key < keys; };
-  return is_key(view.traced_key) ? view.traced_key : is_key(own) ? own : 0;
-}
-
 namespace {
 
 /// Places a window on the axes of rows and keys; a key that its row does not see is 0 in the picture, and later hidden.

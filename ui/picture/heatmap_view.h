@@ -52,9 +52,6 @@ std::string field_words(const ShownTensor& shown, Field field);
 /// "row 3, dim 7", "dK: key 3, dim 7", "dS: row 3, key 7".
 std::string cell_words(const ShownTensor& shown, int row, int col);
 
-/// The key whose dK and dV are followed: the view's, else the traced row's own, or key 0 where there is none.
-int traced_key(const View& view, const Problem& problem);
-
 /// Updates the values of the field; true if they changed.
 bool refresh_values(HeatState& state, const ShownTensor& shown, Field field);
 bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field);

@@ -11,6 +11,7 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/picture/pictures.h"
+#include "ui/recurrence/gradient_strip.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -238,7 +239,7 @@ void draw_tiles(const HeatState& heat, const Places& p, const CellRect& rect) {
 /// The traced query, or the traced key where the rows are keys.
 int marked_row(const Output& o) {
   const HeatState& heat = o.all.heat;
-  if (heat.keys_down) return traced_key(o.session.view, o.session.experiment.problem);
+  if (heat.keys_down) return followed_key(o.session.view, o.session.experiment.problem);
   return heat.window ? traced_row(o.session.experiment.problem) : heat.result->trace.row;
 }
 
@@ -270,7 +271,7 @@ void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
 Cell traced_cell(const Output& o) {
   const Problem& p = o.session.experiment.problem;
   const HeatState& heat = o.all.heat;
-  return {matrix_row_at(heat, traced_row(p)), matrix_col_at(heat, traced_key(o.session.view, p))};
+  return {matrix_row_at(heat, traced_row(p)), matrix_col_at(heat, followed_key(o.session.view, p))};
 }
 
 /// Cell whose row and column are drawn: under the mouse, pinned or traced, or the worst of a.

@@ -13,7 +13,8 @@ namespace attoscope {
 /// A row beside its cells.
 struct TableRow {
   std::string id;                ///< its test label: "##id"
-  std::string meaning, formula;  ///< of its tooltip
+  std::string meaning{};         ///< of its tooltip
+  std::string formula{};         ///< the same
   bool chosen = false;           ///< drawn as selected
   std::optional<Colour> mark{};  ///< of a dot in front of it
 };

@@ -14,6 +14,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
+#include "ui/recurrence/gradient_strip.h"
 #include "ui/statistics/statistics.h"
 
 namespace attoscope::testing {
@@ -167,7 +168,7 @@ CASE(gradients, clicks_follow_a_key) {
           s.view.cell_col = 5;
           s.view.follows_key = true;
         });
-    hand.check(traced_key(hand.view(), hand.experiment().problem) == 61, "the key is marked");
+    hand.check(followed_key(hand.view(), hand.experiment().problem) == 61, "the key is marked");
     const HeatState& heat = hand.stage.state->heat;
     hand.check(cell_words(heat, 61, 5) == std::string(name(t)) + ": key 61, dim 5", cell_words(heat, 61, 5));
   }

@@ -48,23 +48,11 @@ void switch_tensor(LessonScene& scene, std::string_view shown) {
   choose(scene, "tensor", choices, answer_tensor_names, shown, std::min(scene.width, px(320)));
 }
 
-/// An answer as a tensor of it is seen, made anew where one of the two is another.
-struct SeenTensor {
-  std::string tensor;
-  std::shared_ptr<const Result> answer, seen;
+/// A tensor of an answer, and its picture.
+struct TensorPicture {
+  SeenTensor seen;
   HeatState heat;
 };
-
-const std::shared_ptr<const Result>& see(SeenTensor& state, const std::shared_ptr<const Result>& answer,
-                                         const std::string& tensor) {
-  if (state.answer != answer || state.tensor != tensor) {
-    const auto at = std::ranges::find(answer_tensor_names, tensor) - answer_tensor_names.begin();
-    state.seen = seen_as(answer, static_cast<AnswerTensor>(at));
-    state.answer = answer;
-    state.tensor = tensor;
-  }
-  return state.seen;
-}
 
 /// The cell under the mouse, its crosshair and what it holds.
 void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
@@ -76,7 +64,8 @@ void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   draw_read_out(heat, cell, p.box(), {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)});
 }
 
-void draw_picture(const LessonScene& scene, const SeenTensor& picture, HeatState& heat, float height) {
+void draw_picture(const LessonScene& scene, TensorPicture& picture, float height) {
+  HeatState& heat = picture.heat;
   const ImVec2 from = ImGui::GetCursorScreenPos(), to{from.x + scene.width, from.y + height};
   const Places p = places(from, to, {.side = 48, .below = 0, .bars = 1});
   const CellRect rect = seen({}, heat.n, heat.cols);
@@ -91,11 +80,9 @@ void draw_picture(const LessonScene& scene, const SeenTensor& picture, HeatState
   draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field));
   draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat);
   const double scale = static_cast<double>(ImGui::GetIO().DisplayFramebufferScale.x);
-  draw_caption(p,
-               picture.tensor == "dK" || picture.tensor == "dV" ? "key down, head dimension across"
-                                                                : "query row down, head dimension across",
+  draw_caption(p, picture.seen.shown.keys_down ? "key down, head dimension across" : "query row down, head dimension across",
                sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale));
-  dim_if_earlier(scene, *picture.answer, p.min, p.max);
+  dim_if_earlier(scene, *picture.seen.answer, p.min, p.max);
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
   read_cell(heat, p, rect);
@@ -117,11 +104,14 @@ std::string draw_heatmap_view(LessonScene& scene) {
   const auto field = static_cast<Field>(std::ranges::find(names, wanted) - names.begin());
   const auto answer = answered(scene, {scene.width, height + px(96)});
   if (!answer) return "";
-  auto& seen = own_state<SeenTensor>(scene);
-  const auto& result = see(seen, answer, tensor);
-  if (!result) return "tensor is " + tensor + ", which needs a backward pass, expected 'do: normal' too";
-  HeatState& heat = seen.heat;
-  refresh_values(heat, result, field);
+  if (tensor != "O" && !answer->backward)
+    return "tensor is " + tensor + ", which needs a backward pass, expected 'do: normal' too";
+  auto& picture = own_state<TensorPicture>(scene);
+  View view;
+  view.tensor = static_cast<AnswerTensor>(std::ranges::find(answer_tensor_names, tensor) - answer_tensor_names.begin());
+  const ShownTensor& shown = shown_answer(picture.seen, answer, view);
+  refresh_values(picture.heat, shown, field);
+  const std::shared_ptr<const Result>& result = shown.result;
   if (!is_on_page(scene)) switch_field(scene, field);
   if (!is_on_page(scene) && result->backward) switch_tensor(scene, tensor);
   const Verdict v = verdict(*result);
@@ -130,7 +120,7 @@ std::string draw_heatmap_view(LessonScene& scene) {
   scene.state.summary = v.headline + ": " + numbers;
   draw_verdict(v, scene.width);
   label(Face::mono, colours().secondary, numbers);
-  draw_picture(scene, seen, heat, height);
+  draw_picture(scene, picture, height);
   return "";
 }
 
