@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/backward/gradient_launches.h"
 #include "kernels/gpu/device_memory.h"
+#include "kernels/gpu/gradient_launches.h"
 #include "kernels/gpu/gradients_cuda.h"
 
 namespace attoscope {

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/backward/gradient_launches.h"
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/gradient_launches.h"
 
 namespace attoscope::testing {
 
