@@ -13,8 +13,7 @@ using testing::Dice;
 using testing::experiments;
 using testing::HostGradientOptions;
 using testing::HostGradients;
-
-constexpr int warps_of_teams[] = {1, 2, 3, 8};
+using testing::warps_of_teams;
 
 HostGradientOptions random_device(Dice& dice) {
   return {.seed = dice.bits(),

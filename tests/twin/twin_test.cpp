@@ -27,9 +27,7 @@ using testing::HostEngine;
 using testing::HostEngineOptions;
 using testing::HostTeam;
 using testing::same;
-
-/// Warps of a team: they change no bits.
-constexpr int warps_of_teams[] = {1, 2, 3, 8};
+using testing::warps_of_teams;
 
 /// Options of the host engine; answers are remembered in `cache`, if there is one.
 Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullptr) {
