@@ -52,7 +52,7 @@ struct GradientSpecs {
 
   bool any() const { return !d_o.empty() || !d_lse.empty(); }
 };
-/// Those among the tensors of these files, by their names. Throws std::runtime_error where a file cannot be read.
+/// Finds them among the tensors of these files, by their names. Throws std::runtime_error where a file cannot be read.
 GradientSpecs gradients_in(const TensorSpec& files);
 
 /// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.
