@@ -162,8 +162,8 @@ TEST(BadSafetensors, NegativeIndex) {
 }
 TEST(BadSafetensors, UnknownKindOfFile) {
   Input input = parse_input(example);
-  input.file = "x.bin";
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }), HasSubstr("'x.bin'"));
+  input.file = "x.dat";
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }), HasSubstr("'x.dat'"));
 }
 
 }  // namespace

@@ -502,7 +502,7 @@ TEST(Readers, AreFoundByTheirEndings) {
       EXPECT_EQ(names_tensor_files(file), reader.kind != FileKind::one) << "one tensor is no call";
     }
   EXPECT_EQ(reader_of("session.json"), nullptr);
-  EXPECT_EQ(reader_endings(), ".npy, .safetensors or .npz");
+  EXPECT_EQ(reader_endings(), ".npy, .safetensors, .npz, .pt, .pth or .bin");
 }
 
 TEST(ScaleSpecs, ANumberBehindIsTheHead) {

@@ -44,7 +44,7 @@ TEST(InputSpec, RefusesWhatItDoesNotKnow) {
   for (const char* const spec :
        {"", "norml", "tensors", "constant", "constant:", "constant:1,5", "constant:nan", "constant:1e999",
         "x.safetensors:", "x.safetensors:-1", "x.safetensors:1.5", "x.safetensors:99999999999", "q.npy", "q.npy,k.npy",
-        "q.npy,k.npy,v.npy,w.npy", "x.bin", ":"}) {
+        "q.npy,k.npy,v.npy,w.npy", "x.dat", ":"}) {
     EXPECT_THAT(sentence_of<std::invalid_argument>([&] { parse_input(spec); }), AllOf(HasSubstr("'"), HasSubstr("expected")))
         << spec;
   }
