@@ -128,13 +128,13 @@ class RowPairs : protected TileSteps<T, Observer> {
       each_number_of_rows(end - first, l, [&](V x, int j) { return x + p[j]; });
       group_.sync();  // before they change
     });
-    step(1, [&] { this->hand_over(state_.l); });
-    V share[vectors];
-    for (int r = 0; r < vectors; ++r) {
-      share[r] = T{1} / l[r];
-      vec(lse_)[r] = m[r] + logarithm(l[r]);
-    }
+    step(1, [&] {
+      this->hand_over(state_.l);
+      for (int r = 0; r < vectors; ++r) vec(lse_)[r] = m[r] + logarithm(l[r]);
+    });
     each_chunk(task_.keys, [&](int i, int first, int end) {
+      V share[vectors];
+      for (int r = 0; r < vectors; ++r) share[r] = T{1} / l[r];
       const auto p = vec(Array(task_.p) + at(i));
       each_pair(end - first, [&](int j, int r) { p[j] = p[j] * share[r]; });
     });
