@@ -73,7 +73,9 @@ class Scores {
   double of(double product, int row, int key, double& t) const {
     double s = scaled(product);
     if (softcap_ != 0) t = std::tanh(s / softcap_), s = softcap_ * t;
-    return alibi_ == 0 ? s : s - alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
+    if (alibi_ == 0) return s;
+    s -= alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
+    return stored_.biased ? round(*stored_.biased, s) : s;
   }
 
  private:
