@@ -1,4 +1,4 @@
-/// The backward pass of an experiment on the CPU, from rounded inputs to deviations. Included by computation.h alone.
+/// The backward pass of an experiment, from rounded inputs to deviations. Included by computation.h alone.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,9 +37,18 @@ class BackwardComputation {
   /// A row of a golden backward pass, and of a method's, in rows of the forward pass of a or b.
   static constexpr double golden_work = 5, method_work = 3;
 
-  /// `known` is what is kept of the last backward pass. `remembers`: and of this one. `ordered`: with Wasserstein-1.
-  BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, CancelledSign& stop)
-      : e_(e), known_(known), key_(gradient_key(e)), remembers_(remembers), ordered_(ordered), stop_(stop), part_(stop) {
+  /// `known` is what is kept of the last backward pass. `remembers`: and of this one. `ordered`: with Wasserstein-1. `device`
+  /// is null on the CPU.
+  BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, CancelledSign& stop,
+                      GradientDevice* device)
+      : e_(e),
+        known_(known),
+        key_(gradient_key(e)),
+        remembers_(remembers),
+        ordered_(ordered),
+        stop_(stop),
+        part_(stop),
+        device_(device) {
     if (known.truth && !(known.truth->key == key_)) known = {};
     if (known.a && !is_known(*known.a, e.a, e.backward.a)) known.a.reset();
     if (known.b && !is_known(*known.b, e.b, e.backward.b)) known.b.reset();
@@ -48,6 +58,17 @@ class BackwardComputation {
   double work() const {
     const double methods = (known_.a ? 0 : method_work) + (known_.b ? 0 : method_work);
     return (known_.truth ? 0 : golden_work) + methods;
+  }
+
+  /// One sentence that says which backward passes the device leaves to the CPU, and why; empty without any.
+  std::string remark() const {
+    if (device_ == nullptr) return {};
+    const bool a = !has_on_device(e_.backward.a), b = !has_on_device(e_.backward.b);
+    const std::string of = a && b ? "a and b" : a ? "a" : "b";
+    const std::string stored = "The CPU computed the backward pass of " + of + ", which stores P or dS with scales.";
+    const std::string precise = "The CPU computed golden's backward pass, in double-double.";
+    if (!std::is_same_v<T, double>) return a || b ? stored : "";
+    return a || b ? precise + " " + stored : precise;
   }
 
   /// `inputs` and `x` are the inputs that are rounded for all methods; `a` and `b` the forward passes, as far as they are
@@ -80,8 +101,8 @@ class BackwardComputation {
   void find_truth(const Tensors& inputs) {
     GradientTruth t;
     t.incoming = std::make_shared<const OutputGradients>(output_gradients(e_, part_));
-    t.golden =
-        std::make_shared<const Gradients>(golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_));
+    t.golden = std::make_shared<const Gradients>(
+        golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_, device_));
     t.measured = measured_of(*t.golden);
     t.d_o = std::make_shared<const Matrix>(computed_rows_of(t.incoming->d_o));
     t.measured_d_o = unsorted(*t.d_o, stop_);
@@ -108,7 +129,7 @@ class BackwardComputation {
     k->truth = key_;
     k->output = output_key(e_, m);
     k->method = g;
-    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.truth->incoming, part_, forward);
+    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.truth->incoming, part_, forward, device_);
     k->measured = measured_of(k->gradients);
     return k;
   }
@@ -205,6 +226,7 @@ class BackwardComputation {
   const bool remembers_, ordered_;
   CancelledSign& stop_;
   const PartOfBackward part_;
+  GradientDevice* device_;
 };
 
 }  // namespace attoscope

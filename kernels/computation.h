@@ -79,7 +79,8 @@ class Computation {
     const bool fresh = is_fresh_here();
     const int unknown = (known_a_ == nullptr) + (known_b_ == nullptr);
     std::optional<BackwardComputation<T>> backward;
-    if (e_.backward.on) backward.emplace(e_, held_.backward, remembers_, wanted_.wasserstein, stop_);
+    if (e_.backward.on)
+      backward.emplace(e_, held_.backward, remembers_, wanted_.wasserstein, stop_, engine_ ? &engine_->gradients() : nullptr);
     stop_.expect(static_cast<double>(result_.rows.size()) *
                  ((fresh ? golden_work : 0) + unknown + (backward ? backward->work() : 0)));
     if (fresh) round_inputs();
@@ -99,7 +100,7 @@ class Computation {
     if (backward) {
       result_.backward =
           backward->answer(*truth_->inputs, x, forward_of(result_.a, states_a_), forward_of(result_.b, states_b_), t.backward);
-      if (engine_) result_.remark = "The backward pass was computed on the CPU: no GPU has it yet.";
+      result_.remark = backward->remark();
       t.total += whole.lap();
     }
     return std::move(result_);

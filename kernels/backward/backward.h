@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/backward/gradient_device.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/gradients.h"
@@ -25,14 +26,17 @@ struct ForwardAnswer {
 
 /// The gradients of `method` with backward pass `grad` on inputs that are rounded for all methods (b's own input step is
 /// applied here). T is float, or double where the experiment works in double. Its forward pass is computed where it is not
-/// `known`. Throws what `stop` throws.
+/// `known`. A `device` computes instead of the CPU where `has_on_device`. Throws what `stop` and the device throw.
 template <class T>
 Gradients gradients(const Problem& problem, const Method& method, const GradMethod& grad, const Format& main,
                     const Operands<T>& x, const OutputGradients& d, const StopSign& stop = {},
-                    const ForwardAnswer<T>& known = {});
+                    const ForwardAnswer<T>& known = {}, GradientDevice* device = nullptr);
 
-/// Golden's: in double on `inputs`, or in double-double rounded to double where `precise`.
+/// True if a device can compute the backward pass: it stores no P or dS with scales.
+bool has_on_device(const GradMethod& grad);
+
+/// Golden's: in double on `inputs`, by the device if there is one, or in double-double rounded to double where `precise`.
 Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool precise,
-                           const StopSign& stop = {});
+                           const StopSign& stop = {}, GradientDevice* device = nullptr);
 
 }  // namespace attoscope

@@ -32,6 +32,9 @@ GradientLanes<T> lanes_of(std::string_view isa, bool precise) {
   if (name == "avx2") code = avx2::gradient_code();
   if (name == "avx512") code = avx512::gradient_code();
 #endif
+#ifdef ATTOSCOPE_HAVE_SIMT
+  if (name == "simt" && !precise) code = simt::gradient_code();
+#endif
   if constexpr (std::is_same_v<T, float>) {
     return code.single;
   } else {
@@ -144,14 +147,6 @@ struct RowsAndKeys {
   std::function<void(const ToldPanel<T>&)> told{};  ///< takes each panel in place of these; dP and the lost are there, too
 };
 
-/// Checks as the whole does; rows of the forward pass do not count.
-struct ForwardSign final : StopSign {
-  explicit ForwardSign(const StopSign& all) : whole(all) { isa = all.isa; }
-  void check() const override { whole.check(); }
-  void worked(double ms) const override { whole.worked(ms); }
-  const StopSign& whole;
-};
-
 /// One backward pass: the forward pass, then panels of rows, which count as they are done.
 /// kernels/backward/partial_backward.cpp runs parts of one.
 template <class T>
@@ -160,8 +155,8 @@ class BackwardPass {
   using Pass = RowsAndKeys<T>;
 
   BackwardPass(const Problem& problem, const GradMethod& grad, const Format& main, StoredRows<T> rows, const OutputGradients& d,
-               const StopSign& stop)
-      : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop) {}
+               const StopSign& stop, GradientDevice* device = nullptr)
+      : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop), device_(device) {}
 
   /// A method's; `input` is the format of Q, K, V and dO.
   Gradients of_method(const Job<T>& forward, const Format& input, const ForwardAnswer<T>& known) {
@@ -212,11 +207,13 @@ class BackwardPass {
   void rows_and_keys(const Pass& pass, Gradients& g) {
     const bool last_first = grad_.last_queries_first;
     const bool cuts = pass.told || last_first || grad_.order == GradOrder::shuffled || stores_tiles() || sums_in_blocks();
-    RowBlocks blocks(pass.rows, lanes_.rows, std::min(grad_.block_q, problem_.n), cuts, last_first);
+    const int block_q = std::min(grad_.block_q, problem_.n);
+    RowBlocks blocks(pass.rows, device_ != nullptr ? device_rows : lanes_.rows, block_q, cuts, last_first);
     if (!pass.places.empty()) blocks.set_places(pass.places);
     const KeyList list{pass.keys.size() == at(rule_.job.n) ? nullptr : pass.keys.data(), static_cast<int>(pass.keys.size())};
+    if (device_ != nullptr) return run_on_device({rule_, blocks, panels(blocks, 1), block_q, list, problem_.n}, pass, g);
     const std::size_t of_block = at(list.count) * at(lanes_.rows) * at(lanes_.parts);
-    const std::vector<int> cut = panels(blocks, of_block * 2 * sizeof(T));
+    const std::vector<int> cut = panels(blocks, blocks_at_once(blocks.count(), of_block * 2 * sizeof(T)));
     int longest = 0;
     for (std::size_t i = 1; i < cut.size(); ++i) longest = std::max(longest, cut[i] - cut[i - 1]);
     const PanelMemory<T> panel(at(longest) * of_block, stores_tiles(), pass.told != nullptr, tells_lost(pass));
@@ -249,14 +246,15 @@ class BackwardPass {
     rule_.delta_from = finds ? DeltaFrom::probabilities : DeltaFrom::output;
   }
   void* scratch(const GradientRule<T>& rule) { return scratch_.local().at_least(lanes_.scratch(rule)); }
-  bool stores_tiles() const {
-    const GradScalings& s = grad_.scaling;
-    return s.P.is_on() || s.dS.is_on() || s.dS_of_dK.is_on();
-  }
+  bool stores_tiles() const { return !has_on_device(grad_); }
 
  private:
   void run_forward(const Job<T>& forward) {
-    output_ = run(forward, numbers(problem_.n), nullptr, ForwardSign(stop_), &states_);
+    if (device_ != nullptr) {
+      device_->forward(forward, problem_.n, output_, states_, stop_);
+    } else {
+      output_ = run(forward, numbers(problem_.n), nullptr, UncountedSign(stop_), &states_);
+    }
     forward_ = {&output_, &states_};
   }
 
@@ -360,12 +358,22 @@ class BackwardPass {
     return rule_.dv_sum.accumulator != Accumulator::fma || rule_.dk_sum.accumulator != Accumulator::fma;
   }
 
+  /// A pass on the device, into g. Nothing is told.
+  void run_on_device(GradientPass<T> on_device, const Pass& pass, Gradients& g) {
+    on_device.has_queries = !pass.places.empty();
+    on_device.has_sums = pass.has_sums;
+    if (on_device.has_queries && !lost_.empty()) on_device.lost_count = lost_.data();
+    device_->run(on_device, g, stop_);
+  }
+
   /// dQ of some rows; where dS is stored by tiles, from whole tiles.
   void rows_alone(const std::vector<int>& rows, Gradients& g) {
     if (grad_.scaling.dS.is_on()) {
       const std::vector<int> whole = whole_tiles(rows, grad_.block_q, problem_.n);
       return rows_and_keys({whole, places_in(whole, rows), numbers(rule_.job.n), false}, g);
     }
+    if (device_ != nullptr)
+      return rows_and_keys({rows, numbers(static_cast<int>(rows.size())), numbers(rule_.job.n), false}, g);
     const RowBlocks blocks(rows, lanes_.rows, grad_.block_q, grad_.order == GradOrder::shuffled, false);
     parallel_for_single(0, blocks.count(), [&](int i) {
       run_rows({.block = blocks[i],
@@ -453,13 +461,16 @@ class BackwardPass {
     if (!s.dS_of_dK.is_on()) std::copy_n(panel.ds, pairs, panel.ds_of_dk);
   }
 
-  /// The blocks at which panels begin, and the end: some blocks for every thread, in a few megabytes if possible. Panels of
-  /// stored tiles have whole query tiles; those for tensor cores end where pieces of rows do.
-  std::vector<int> panels(const RowBlocks& blocks, std::size_t bytes_of_block) const {
+  /// Blocks of a panel: some for every thread, in a few megabytes if possible.
+  static int blocks_at_once(int count, std::size_t bytes_of_block) {
     constexpr std::size_t quick = 2 << 20, most = 96 << 20;
     const std::size_t wanted = std::max(2 * at(max_concurrency()), quick / bytes_of_block),
                       allowed = std::max<std::size_t>(1, most / bytes_of_block);
-    const int at_once = static_cast<int>(std::min({wanted, allowed, at(blocks.count())}));
+    return static_cast<int>(std::min({wanted, allowed, at(count)}));
+  }
+  /// The blocks at which panels begin, and the end. Panels of stored tiles have whole query tiles; those for tensor cores end
+  /// where pieces of rows do.
+  std::vector<int> panels(const RowBlocks& blocks, int at_once) const {
     const auto may_cut = [&](int i) {
       const int* const first_rows = blocks.first_rows();
       if (i == blocks.count() || first_rows[i] != first_rows[i - 1]) return true;
@@ -501,6 +512,7 @@ class BackwardPass {
   StoredRows<T> rows_;
   const OutputGradients& d_;
   const StopSign& stop_;
+  GradientDevice* device_;  ///< null: the CPU
   GradientLanes<T> lanes_{};
   RowStates<T> states_;
   Matrix output_;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
-#include "kernels/backward/column_product.h"
+#include "kernels/backward/gradient_rule.h"
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/lanes/tile_steps.h"
+#ifndef ATTOSCOPE_SIMT
+#include "kernels/backward/column_product.h"
+#endif
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
@@ -14,7 +17,7 @@ namespace ATTOSCOPE_ISA {
 /// The lanes [first, end) of a block whose rows see a key. Rows of a block are adjacent, and both ends of the keys that a row
 /// sees grow with the row.
 template <class T>
-Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
+ATTOSCOPE_HOST_DEVICE Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
   const auto first_lane = [&](auto sees) {
     int low = 0, high = block.count;
     while (low < high) {
@@ -26,6 +29,8 @@ Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
   if (rule.job.mask.kind == Mask::Kind::none) return {0, block.count};
   return {first_lane([key](Keys k) { return k.end > key; }), first_lane([key](Keys k) { return k.first > key; })};
 }
+
+#ifndef ATTOSCOPE_SIMT
 
 /// dK and dV of some keys.
 template <class T>
@@ -209,6 +214,8 @@ class GradientKeys {
   const GradientRule<T>& rule_;
   const KeysTask<T>& task_;
 };
+
+#endif
 
 }  // namespace ATTOSCOPE_ISA
 }  // namespace attoscope

@@ -75,7 +75,7 @@ struct GradientRule {
 struct KeyList {
   const int* keys = nullptr;
   int count = 0;
-  int operator[](int i) const { return keys != nullptr ? keys[i] : i; }
+  ATTOSCOPE_HOST_DEVICE_INLINE int operator[](int i) const { return keys != nullptr ? keys[i] : i; }
 };
 
 /// Query rows in the lanes of one block, and where their numbers go.
@@ -132,6 +132,12 @@ namespace avx2 {
 GradientCode gradient_code();
 }
 namespace avx512 {
+GradientCode gradient_code();
+}
+#endif
+#ifdef ATTOSCOPE_HAVE_SIMT
+/// A GPU's lanes, run by the CPU; without double-double.
+namespace simt {
 GradientCode gradient_code();
 }
 #endif

@@ -41,6 +41,9 @@ class RowBlocks {
   /// The places of the block's rows in the list, or those that were set.
   const int* places(int i) const { return places_.data() + (*this)[i].first; }
   void set_places(std::vector<int> places) { places_ = std::move(places); }
+  /// Those of all rows, and the rows.
+  const std::vector<int>& all_places() const { return places_; }
+  const std::vector<int>& rows() const { return rows_; }
 
  private:
   int row(int i) const { return rows_[static_cast<std::size_t>(i)]; }

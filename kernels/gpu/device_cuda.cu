@@ -10,6 +10,7 @@
 #include "kernels/gpu/device_matrices.h"
 #include "kernels/gpu/driver.h"
 #include "kernels/gpu/gpu.h"
+#include "kernels/gpu/gradients_cuda.h"
 #include "kernels/gpu/simulate_cuda.h"
 
 namespace attoscope {
@@ -111,6 +112,8 @@ void attention_code(int gpu) {
   use_device(gpu);
   load_attention_in_float();
   load_attention_in_double();
+  load_gradients_in_float();
+  load_gradients_in_double();
   load_deviations();
   load_pictures();
 }

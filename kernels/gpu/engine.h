@@ -14,6 +14,8 @@
 
 namespace attoscope {
 
+class GradientDevice;
+
 /// The matrices of a result.
 enum class Output : std::uint8_t { golden, a, b };
 inline constexpr int output_count = 3;
@@ -81,6 +83,9 @@ class Engine {
 
   /// Launch statistics; empty for engines without a GPU.
   virtual LaunchTimes launches() const { return {}; }
+
+  /// The device for backward passes, which the engine keeps.
+  virtual GradientDevice& gradients() = 0;
 
   /// The kept matrices, for display; null if they do not lie on a GPU.
   virtual std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) = 0;

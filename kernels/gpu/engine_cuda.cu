@@ -12,6 +12,7 @@
 #include "kernels/gpu/deviation_cuda.h"
 #include "kernels/gpu/device_matrices.h"
 #include "kernels/gpu/engine.h"
+#include "kernels/gpu/gradients_cuda.h"
 #include "kernels/gpu/one_gpu.h"
 
 namespace attoscope {
@@ -45,6 +46,37 @@ void side_by_side(std::size_t count, const std::function<void(std::size_t)>& wor
     if (error) std::rethrow_exception(error);
 }
 
+/// Backward passes on one GPU. Its kernels are loaded, and its memory is taken, at the first.
+class OneGpuGradients final : public GradientDevice {
+ public:
+  explicit OneGpuGradients(int device) : device_(device) {}
+
+  void forward(const Job<float>& job, int queries, Matrix& output, RowStates<float>& states, const StopSign& stop) override {
+    in_float().forward(job, queries, output, states, stop);
+  }
+  void forward(const Job<double>& job, int queries, Matrix& output, RowStates<double>& states, const StopSign& stop) override {
+    in_double().forward(job, queries, output, states, stop);
+  }
+  void run(const GradientPass<float>& pass, Gradients& g, const StopSign& stop) override { in_float().run(pass, g, stop); }
+  void run(const GradientPass<double>& pass, Gradients& g, const StopSign& stop) override { in_double().run(pass, g, stop); }
+
+ private:
+  GpuGradients<float>& in_float() {
+    use_device(device_);
+    if (!single_) single_ = gpu_gradients_in_float(limit_ms(device_));
+    return *single_;
+  }
+  GpuGradients<double>& in_double() {
+    use_device(device_);
+    if (!twice_) twice_ = gpu_gradients_in_double(limit_ms(device_));
+    return *twice_;
+  }
+
+  int device_;
+  std::unique_ptr<GpuGradients<float>> single_;
+  std::unique_ptr<GpuGradients<double>> twice_;
+};
+
 class GpuEngine final : public Engine {
  public:
   explicit GpuEngine(const std::vector<int>& devices) {
@@ -54,6 +86,7 @@ class GpuEngine final : public Engine {
     }
     use_device(devices.front());
     meter_.emplace(first().stream(), first().staging());
+    gradients_.emplace(devices.front());
   }
   ~GpuEngine() override {
     for (std::unique_ptr<OneGpu>& gpu : gpus_) {
@@ -62,6 +95,7 @@ class GpuEngine final : public Engine {
     }
     shares_.clear();
     meter_.reset();
+    gradients_.reset();
     outputs_ = {};
     for (std::unique_ptr<OneGpu>& gpu : gpus_) gpu.reset();
   }
@@ -173,6 +207,8 @@ class GpuEngine final : public Engine {
     return all;
   }
 
+  GradientDevice& gradients() override { return *gradients_; }
+
   std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) override {
     auto m = std::make_shared<DeviceMatrices>();
     m->device = first().device();
@@ -271,6 +307,7 @@ class GpuEngine final : public Engine {
 
   std::vector<std::unique_ptr<OneGpu>> gpus_;
   std::optional<DeviceMeter> meter_;
+  std::optional<OneGpuGradients> gradients_;
   std::array<OnGpu, output_count> outputs_;
   std::vector<Share> shares_;  ///< on their way to the first GPU until a wait
   EngineAnswers answers_;

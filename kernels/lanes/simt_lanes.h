@@ -319,11 +319,13 @@ class LaneArena {
   std::size_t used_ = 0, tile_used_ = 0;
 };
 
-/// Key of stochastic rounding's random bits: the seed, and the row of Q in every row of the lane.
+/// Key of stochastic rounding's random bits: the seed, and the row of Q in every row of the lane. `columns_first`: the number
+/// that a product counts as its row comes before that one, as where columns are in the lanes.
 template <class T>
 struct RandomBits {
   std::uint64_t seed = 0;
   LaneArray<const T> rows{};
+  bool columns_first = false;
 #ifdef ATTOSCOPE_RECORDS
   RoundingLog* log = nullptr;
 #endif
@@ -333,7 +335,9 @@ struct RandomBits {
 template <class T>
 ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, RandomBits<T> random, Where at) {
   if (p.kind != RounderKind::stochastic) return round(p.format, x);
-  return round_stochastic(p.format, x, random_bits(random.seed, step, static_cast<int>(random.rows[at.r]), at.i, at.k));
+  const int row = static_cast<int>(random.rows[at.r]), first = random.columns_first ? at.i : row,
+            second = random.columns_first ? row : at.i;
+  return round_stochastic(p.format, x, random_bits(random.seed, step, first, second, at.k));
 }
 
 /// Any kind of rounding, chosen at run time: a copy of every loop for every kind would be too much code.

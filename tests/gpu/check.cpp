@@ -101,7 +101,9 @@ void compare_all(const std::vector<Experiment>& experiments, const std::string& 
 
 /// One bit anywhere must be noticed.
 void check_the_comparison(Tally& tally) {
-  Result r = compute(testing::small_experiment(bf16, 130, 24));
+  Experiment e = testing::small_experiment(bf16, 130, 24);
+  e.backward.on = true;
+  Result r = compute(e);
   const auto notices = [&](const char* what, const std::function<void(Result&)>& change) {
     Result other = r;
     change(other);
@@ -117,6 +119,10 @@ void check_the_comparison(Tally& tally) {
   notices("the trace", [&](Result& x) { next(x.trace.tiles.back().error); });
   notices("rescales", [](Result& x) { ++x.rescales.per_tile[1]; });
   notices("quantiles of m", [](Result& x) { x.rescales.max_quantiles[0][2] += 1; });
+  notices("the digest of the gradients", [](Result& x) { ++x.backward->a_digest; });
+  notices("an element of dK", [&](Result& x) { next(x.backward->b.dk.values[5]); });
+  notices("delta", [&](Result& x) { next(x.backward->a.delta.back()); });
+  notices("the share of lost dS", [&](Result& x) { next(x.backward->b.lost_ds); });
   notices("the map", [](Result& x) { x.rescale_map.m[3] += 1; });
 }
 
@@ -360,6 +366,10 @@ void compare_devices(const Arguments& x, Tally& tally) {
   if (!x.quick) {
     tally.section("experiments by chance");
     compare_all(random_ones(600), x.device, tally);
+    tally.section("backward passes");
+    const std::vector<Experiment> backward = backward_ones();
+    tally.note(backward.size() > 30, "few backward passes are valid");
+    compare_all(backward, x.device, tally);
     tally.section("large experiments");
     compare_all(large_ones(), x.device, tally);
     tally.section("more rows than a launch takes");

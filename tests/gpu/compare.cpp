@@ -75,6 +75,26 @@ void compare(Comparison& c, const Rescales& x, const Rescales& y) {
          [&c](const std::string& at, const auto& u, const auto& v) { c.numbers(at, u, v); });
 }
 
+void compare(Comparison& c, const std::string& name, const Gradients& x, const Gradients& y) {
+  c.numbers(name + " dQ", x.dq.values, y.dq.values);
+  c.numbers(name + " dK", x.dk.values, y.dk.values);
+  c.numbers(name + " dV", x.dv.values, y.dv.values);
+  c.numbers(name + " delta", x.delta, y.delta);
+  c.numbers(name + " lse", x.lse, y.lse);
+  c.number(name + " dsink", x.dsink, y.dsink);
+  c.number(name + " lost dS", x.lost_ds, y.lost_ds);
+}
+
+void compare(Comparison& c, const BackwardResult& x, const BackwardResult& y) {
+  c.digest("golden's gradients", x.golden_digest, y.golden_digest);
+  c.digest("a's gradients", x.a_digest, y.a_digest);
+  c.digest("b's gradients", x.b_digest, y.b_digest);
+  compare(c, "golden", *x.golden, *y.golden);
+  compare(c, "a", x.a, y.a);
+  compare(c, "b", x.b, y.b);
+  c.number("delta's bias", x.a_delta.bias, y.a_delta.bias);
+}
+
 }  // namespace
 
 std::string difference(const std::string& name, const Deviation& x, const Deviation& y) {
@@ -102,6 +122,8 @@ std::string difference(const Result& x, const Result& y) {
   c.number("map row_step", x.rescale_map.row_step, y.rescale_map.row_step);
   c.numbers("map m", x.rescale_map.m, y.rescale_map.m);
   compare(c, x.trace, y.trace);
+  c.number("backward passes", x.backward ? 1 : 0, y.backward ? 1 : 0);
+  if (x.backward && y.backward) compare(c, *x.backward, *y.backward);
   return c.found();
 }
 

@@ -1,7 +1,10 @@
 #include "tests/gpu/experiments.h"
 
 #include <iterator>
+#include <stdexcept>
 
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/support/support.h"
@@ -65,6 +68,31 @@ std::vector<Experiment> random_ones(int count) {
   return all;
 }
 
+std::vector<Experiment> backward_ones() {
+  std::vector<Experiment> all;
+  std::size_t turn = 0;
+  for (const GradKernel& kernel : grad_kernels())
+    for (std::size_t mask = 0; mask < mask_names.size(); ++mask, ++turn) {
+      Experiment e = default_experiment();
+      set_sizes(e, turn);
+      if (turn % 8 == 5) e.problem.n = 1500;
+      e.format = turn % 9 == 8 ? fp64 : turn % 3 == 2 ? fp16 : bf16;
+      e.problem.mask = {static_cast<Mask::Kind>(mask), e.problem.n / 3 + 1};
+      e.backward.on = true;
+      e.backward.a = e.backward.b = grad_method(kernel.name, e.problem.d, e.problem.mask);
+      e.backward.b.order = static_cast<GradOrder>(turn % 4);
+      e.backward.b.buffers = 3;
+      e.backward.b.block_k = 1 + static_cast<int>(turn % 70);
+      try {
+        validate(e);
+      } catch (const std::invalid_argument&) {
+        continue;  // a kernel's formats and scales are not for every method
+      }
+      all.push_back(e);
+    }
+  return all;
+}
+
 std::vector<Experiment> large_ones() {
   std::vector<Experiment> all;
   for (const char* const name : {"hw", "tile", "eager", "all_tile", "all_direct"})
@@ -100,6 +128,8 @@ std::vector<Experiment> sample_of_all() {
   std::vector<Experiment> some, all = full_cross();
   for (std::size_t i = 0; i < all.size(); i += 61) some.push_back(all[i]);
   for (const Experiment& e : random_ones(16)) some.push_back(e);
+  all = backward_ones();
+  for (std::size_t i = 0; i < all.size(); i += 7) some.push_back(all[i]);
   return some;
 }
 

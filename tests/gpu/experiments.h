@@ -12,6 +12,8 @@ namespace attoscope::gpu_check {
 std::vector<Experiment> full_cross();
 /// `count` with any options, formats, masks, biases and nasty inputs; the last quarter rounds stochastically.
 std::vector<Experiment> random_ones(int count);
+/// Every named backward pass under every mask, with dQ's tiles in all orders; some choose rows.
+std::vector<Experiment> backward_ones();
 /// A few that fill a GPU.
 std::vector<Experiment> large_ones();
 /// More rows than one launch takes, each with few keys: N = 70,000.

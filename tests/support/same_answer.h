@@ -54,6 +54,14 @@ inline void expect_same_answer(const Result& x, const Result& y) {
   EXPECT_EQ(x.digests.golden, y.digests.golden);
   EXPECT_EQ(x.digests.a, y.digests.a);
   EXPECT_EQ(x.digests.b, y.digests.b);
+  ASSERT_EQ(x.backward.has_value(), y.backward.has_value());
+  if (x.backward) {
+    EXPECT_EQ(x.backward->golden_digest, y.backward->golden_digest);
+    EXPECT_EQ(x.backward->a_digest, y.backward->a_digest);
+    EXPECT_EQ(x.backward->b_digest, y.backward->b_digest);
+    EXPECT_EQ(x.backward->a.lost_ds, y.backward->a.lost_ds);
+    EXPECT_EQ(x.backward->b.lost_ds, y.backward->b.lost_ds);
+  }
   expect_same_numbers(x.golden->values, y.golden->values, "golden");
   expect_same_numbers(x.a.values, y.a.values, "a");
   expect_same_numbers(x.b.values, y.b.values, "b");

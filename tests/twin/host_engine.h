@@ -13,6 +13,7 @@
 #include "kernels/gpu/input_copies.h"
 #include "kernels/gpu/launch_pace.h"
 #include "kernels/lanes/deviation_lanes.h"
+#include "tests/twin/host_gradients.h"
 
 namespace attoscope::testing {
 
@@ -34,7 +35,11 @@ struct HostEngineOptions {
 class HostEngine final : public Engine {
  public:
   explicit HostEngine(const HostEngineOptions& how)
-      : options_(how), team_(how.seed, how.warps * simt_host::warp_lanes), lone_warp_(how.seed + 2), dice_(how.seed + 1) {}
+      : options_(how),
+        team_(how.seed, how.warps * simt_host::warp_lanes),
+        lone_warp_(how.seed + 2),
+        dice_(how.seed + 1),
+        gradients_({.seed = how.seed + 3, .warps = how.warps, .slice_teams = how.slice_teams, .tile_room = how.tile_room}) {}
 
   std::string name() const override { return "run by the host"; }
 
@@ -111,6 +116,7 @@ class HostEngine final : public Engine {
     return answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
   }
   double run_ms(Output) const override { return 1; }
+  GradientDevice& gradients() override { return gradients_; }
   std::shared_ptr<const DeviceMatrices> matrices(const Format&, double) override { return nullptr; }
 
  private:
@@ -242,6 +248,7 @@ class HostEngine final : public Engine {
   HostEngineOptions options_;
   HostTeam team_, lone_warp_;
   Dice dice_;
+  HostGradients gradients_;
   int calls_ = 0;
   InputCopies<HostCopy> inputs_;
   std::array<Matrix, output_count> outputs_;

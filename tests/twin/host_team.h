@@ -18,6 +18,9 @@
 
 namespace attoscope::testing {
 
+/// Warps of a team: they change no bits.
+inline constexpr int warps_of_teams[] = {1, 2, 3, 8};
+
 /// Runs a body in every thread, each on its own stack. Between two barriers the threads run one after the other in an order
 /// that changes from barrier to barrier: code that depends on an order without a barrier gives wrong results. Throws
 /// std::logic_error if some threads wait at a barrier and others have ended.

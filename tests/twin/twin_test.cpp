@@ -7,6 +7,7 @@
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/simulate.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/launch_pace.h"
@@ -26,9 +27,7 @@ using testing::HostEngine;
 using testing::HostEngineOptions;
 using testing::HostTeam;
 using testing::same;
-
-/// Warps of a team: they change no bits.
-constexpr int warps_of_teams[] = {1, 2, 3, 8};
+using testing::warps_of_teams;
 
 /// Options of the host engine; answers are remembered in `cache`, if there is one.
 Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullptr) {
@@ -65,6 +64,25 @@ TEST_F(Twin, GivesTheCpusAnswerToRandomQuestions) {
     expect_same_answer(result, compute(e));
     if (HasFailure()) return;
   }
+}
+
+TEST_F(Twin, GivesTheCpusGradientsAndSaysWhatTheCpuDid) {
+  for (const Format& format : {bf16, fp64})
+    for (const std::string_view kernel : {"grad_fa2", "grad_cudnn_mxfp8"}) {
+      Experiment e = testing::small_experiment(format, 130, 24);
+      e.backward.on = true;
+      e.backward.b = grad_method(kernel, e.problem.d, e.problem.mask);
+      const bool stores = kernel == "grad_cudnn_mxfp8", twice = format == fp64;
+      if (stores && twice) continue;  // not in double
+      ComputeCache cache;
+      const Result result = compute(e, on_host_engine({.seed = 5}, &cache));
+      EXPECT_EQ(result.device, "run by the host");
+      const std::string expected = stores  ? "The CPU computed the backward pass of b, which stores P or dS with scales."
+                                   : twice ? "The CPU computed golden's backward pass, in double-double."
+                                           : "";
+      EXPECT_EQ(result.remark, expected);
+      expect_same_answer(result, compute(e));
+    }
 }
 
 /// Every algorithm with every policy under every mask, in sizes at the edges of a lane, a warp, a stage and a register tile.
