@@ -147,7 +147,8 @@ class LseJudge {
   }
 
   std::array<LseJudgement, 2> judged_in(const LseForm& form) const {
-    LseJudgement bounds{.as = form.as};
+    LseJudgement bounds;
+    bounds.as = form.as;
     if (significand_bits(claim_.format) > 24)
       bound_by<double>(form, bounds);
     else

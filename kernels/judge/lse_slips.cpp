@@ -93,11 +93,19 @@ class LseSlips {
     if (ratio > 1 || with_place >= best_ratio_) return;
     best_ratio_ = with_place, best_ = {kind, text + (elsewhere ? " " + judged_.where : "")};
   }
+  /// In both bases: that of a wrong log-sum-exp is only guessed.
+  void try_natural(const char* kind, const std::string& text, const Numbers& natural, const Numbers& error) {
+    for (const LseBase base : {base_, base_ == LseBase::e ? LseBase::two : LseBase::e}) {
+      Numbers expected = natural;
+      for (double& x : expected) x *= unit_of(base);
+      try_numbers(kind, text, expected, error);
+    }
+  }
   template <class F>
   void try_formula(const char* kind, const std::string& text, const F& natural_of) {
     Numbers expected(right_.lse.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = natural_of(i) * unit_of(base_);
-    try_numbers(kind, text, expected, right_.error);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = natural_of(i);
+    try_natural(kind, text, expected, right_.error);
   }
   double log_l(std::size_t i) const { return right_.lse[i] - right_.max[i]; }
 
@@ -118,27 +126,27 @@ class LseSlips {
   }
 
   void try_bases() {
-    const bool is_two = base_ == LseBase::two;
-    const double other = is_two ? 1 / log2_of_e : log2_of_e;
-    try_formula("base", is_two ? "it is natural, other rows are in base 2" : "it is in base 2, other rows are natural",
-                [&](std::size_t i) { return right_.lse[i] * other; });
-    Numbers mixed(right_.lse.size()), other_way = mixed;
-    for (std::size_t i = 0; i < mixed.size(); ++i) {
-      mixed[i] = right_.max[i] + log_l(i) * log2_of_e, other_way[i] = right_.max[i] * log2_of_e + log_l(i);
-    }
-    try_numbers("base", "the max is natural, ln l is taken in base 2", mixed, right_.error);
-    try_numbers("base", "the max is in base 2, ln l is natural", other_way, right_.error);
-    try_formula("base", "it is multiplied by ln 2", [&](std::size_t i) { return right_.lse[i] / log2_of_e / unit_of(base_); });
-    try_formula("base", "it is multiplied by log2 e twice",
-                [&](std::size_t i) { return right_.lse[i] * log2_of_e * log2_of_e / unit_of(base_); });
+    const auto try_with = [&](const std::string& text, double of_max, double of_log_l) {
+      Numbers expected(right_.lse.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = of_max * right_.max[i] + of_log_l * log_l(i);
+      try_numbers("base", text, expected, right_.error);
+    };
+    if (base_ == LseBase::two) try_with("natural numbers among those of base 2", 1, 1);
+    if (base_ == LseBase::e) try_with("numbers of base 2 among natural ones", log2_of_e, log2_of_e);
+    try_with("the max is natural, ln l is taken in base 2", 1, log2_of_e);
+    try_with("the max is in base 2, ln l is natural", log2_of_e, 1);
+    try_with("it is multiplied by ln 2", 1 / log2_of_e, 1 / log2_of_e);
+    try_with("it is multiplied by log2 e twice", log2_of_e * log2_of_e, log2_of_e * log2_of_e);
     try_formula("sign", "it has the other sign", [&](std::size_t i) { return -right_.lse[i]; });
   }
 
   void try_max() {
     try_formula("max", "the max is left out: it is ln l", [&](std::size_t i) { return log_l(i); });
     try_formula("max", "it is the max alone, without ln l", [&](std::size_t i) { return right_.max[i]; });
-    try_formula("max", "l is added to the max instead of ln l",
-                [&](std::size_t i) { return right_.max[i] + std::exp(log_l(i)); });
+    Numbers with_l(right_.lse.size()), error = right_.error;
+    for (std::size_t i = 0; i < with_l.size(); ++i)
+      with_l[i] = right_.max[i] + std::exp(log_l(i)), error[i] *= std::exp(log_l(i));
+    try_natural("max", "l is added to the max instead of ln l", with_l, error);
     try_formula("mean", "its sum is divided by the number of keys", [&](std::size_t i) {
       const Keys keys = visible_keys(given_.problem, static_cast<int>(i));
       return right_.lse[i] - std::log(keys.end - keys.first);
@@ -149,9 +157,7 @@ class LseSlips {
     Problem other = given_.problem;
     change(other);
     const LseRows rows = lse_rows(other, *inputs_, given_.claim.format, stop_);
-    Numbers expected = rows.lse;
-    for (double& x : expected) x *= unit_of(base_);
-    try_numbers(kind, text, expected, rows.error);
+    try_natural(kind, text, rows.lse, rows.error);
   }
 
   void try_problems() {

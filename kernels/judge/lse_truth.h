@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/experiment/stop_sign.h"
 #include "kernels/judge/lse_judge.h"
 
 namespace attoscope {

@@ -124,10 +124,11 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
   EXPECT_EQ(told["lse"]["head"], 4);
   EXPECT_EQ(told["lse"]["slip"]["kind"], "base");
   EXPECT_THAT(told["sentences"][0].get<std::string>(),
-              AllOf(StartsWith("Wrong: The log-sum-exp is wrong: it is in base 2"), HasSubstr("The rest is rounded.")));
+              AllOf(StartsWith("Wrong: The log-sum-exp is wrong: numbers of base 2 among natural ones"),
+                    HasSubstr("The rest is rounded.")));
   std::ifstream in(page);
   const std::string html{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_THAT(html, AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("it is in base 2")));
+  EXPECT_THAT(html, AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("numbers of base 2")));
   for (double& y : x) y = 0;
   EXPECT_EQ(files.told(x, "(2, 3, 48)", 3)["lse"]["verdict"], "wrong");
 }
