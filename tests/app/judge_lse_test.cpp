@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/judge/row_numbers.h"
 #include "tests/app/outcome.h"
 #include "tests/questions/planted_slips.h"
 #include "tests/tensors/tensor_files.h"
@@ -153,6 +154,33 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
       ASSERT_EQ(outcome.code, wrong ? 3 : 0) << name << outcome.out << outcome.err;
       EXPECT_EQ(json::parse(outcome.out)["lse"]["verdict"], wrong ? "wrong" : "rounded") << name;
     }
+}
+
+/// Any shape fits or does not; one that fits has a number for each query.
+TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
+  Dice dice(3);
+  constexpr std::array<std::uint64_t, 8> sizes{0, 1, 2, 3, 6, 7, 1ULL << 40, ~0ULL};
+  int taken = 0;
+  for (int i = 0; i < 20000; ++i) {
+    CallPart part;
+    std::uint64_t numbers = 1;
+    for (int rank = dice.between(0, 5); rank > 0; --rank) {
+      const std::uint64_t size = sizes[static_cast<std::size_t>(dice.between(0, 7))];
+      part.tensor.tensor.shape.push_back(size), numbers *= size;
+    }
+    const HeadShape q{dice.one_in(2) ? HeadOrder::heads_first : HeadOrder::tokens_first, dice.between(1, 2), dice.between(1, 3),
+                      dice.between(1, 7), 16};
+    std::optional<RowNumbers> found;
+    try {
+      found = row_numbers(part, q);
+    } catch (const std::runtime_error&) {  // more bytes than any file has
+    }
+    if (!found) continue;
+    ++taken;
+    EXPECT_EQ(numbers, static_cast<std::uint64_t>(q.count() * q.n));
+    EXPECT_TRUE(found->shape.same_sizes({q.order, q.batch, q.heads, q.n, 1}));
+  }
+  EXPECT_GT(taken, 100);
 }
 
 }  // namespace
