@@ -211,7 +211,7 @@ class Attention {
       runs.push_back(state), is_last.push_back(first + per_run >= tiles());
       answer_.output = alone;
     }
-    if (method_.merge != MergeRule::weights || method_.partial != exact || method_.lse_base != StoredBase::e)
+    if (method_.merge != MergeRule::weights || steps_.rounds(method_.partial) || method_.lse_base != StoredBase::e)
       return merge(runs, is_last);
     if (runs.size() == 1) return keep_single(runs.front());
     State<T> all(steps_.d_v);
@@ -241,7 +241,7 @@ class Attention {
       partial.emplace_back();
       for (const T o : runs[i].O) partial.back().push_back(steps_.rounded_as(method_.partial, o / runs[i].l));
     }
-    if (runs.size() == 1 && method_.partial == exact) return keep_single(runs.front());
+    if (runs.size() == 1 && !steps_.rounds(method_.partial)) return keep_single(runs.front());
     State<T> all(steps_.d_v);
     if (method_.merge == MergeRule::weights) {
       all.m = *std::ranges::max_element(lse);
