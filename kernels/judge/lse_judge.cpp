@@ -80,10 +80,7 @@ class LseJudge {
     std::erase_if(all.back().rivals, [](const Rival& r) { return normalises_P(r.method.algorithm); });
     for (Rival& r : all.back().rivals) r.method.precision.sum_rounded_P = true;
     for (std::size_t i = 0; i < spread.size(); ++i) all.back().rows.error[i] += unit * spread[i];
-    all.push_back(usual), all.back().as = "its scores are rounded to " + d;
-    for (Rival& r : all.back().rivals) r.method.precision[Step::S] = to_main;
-    for (std::size_t i = 0; i < spread.size(); ++i)
-      all.back().rows.error[i] += unit * spread[i] * (1 + usual.rows.error[i] / 0x1p-24);
+    all.push_back(with_stored_scores(usual, "its scores are rounded to " + d));
     const double scale = scale_of(given_.problem), root = std::sqrt(scale);
     for (const auto& [of_q, of_k, said] : {std::tuple{scale, 1.0, "Q times the scale is"},
                                            {scale * std::numbers::log2e, 1.0, "Q times the scale and log2 e is"},
@@ -91,6 +88,26 @@ class LseJudge {
                                            {root, root, "Q and K times the root of the scale are"}})
       all.push_back(prescaled(usual, of_q, of_k, std::string(said) + " rounded to " + d));
     return all;
+  }
+
+  /// Kernels that store their scores in D. One that lies so near the middle of two numbers that fp32 may round it the other way
+  /// is seen by scaling all up and down by a little.
+  LseForm with_stored_scores(const LseForm& usual, std::string as) const {
+    LseForm form = usual;
+    form.as = std::move(as);
+    for (Rival& r : form.rivals) r.method.precision[Step::S] = to_main;
+    const auto rows_at = [&](double factor) {
+      Problem scaled = usual.problem;
+      scaled.scale = factor * scale_of(scaled);
+      return lse_rows(scaled, *usual.inputs, claim_.format, stop_, to_format(claim_.format));
+    };
+    form.rows = rows_at(1);
+    for (const double off : {0x1p-21, -0x1p-21}) {
+      const LseRows moved = rows_at(1 + off);
+      for (std::size_t i = 0; i < moved.lse.size(); ++i)
+        if (const double by = std::abs(moved.lse[i] - form.rows.lse[i]); std::isfinite(by)) form.rows.error[i] += by;
+    }
+    return form;
   }
 
   /// Kernels that round Q and K once they are multiplied by these factors.
@@ -192,8 +209,10 @@ double lse_tolerance(double natural, double unit, const Format& stored, double x
   return natural * unit + (std::isfinite(x) ? ulp(stored, x) / 2 : 0);
 }
 
-LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop) {
-  const Method method{.algorithm = Algorithm::flash2};
+LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
+                 const Rounding& stored) {
+  Method method{.algorithm = Algorithm::flash2};
+  method.precision[Step::S] = stored;
   Job<double> j = job(problem, method, format, Operands<double>{});
   j.q = inputs.q.data(), j.k = inputs.k.data(), j.v = inputs.v.data();
   std::vector<int> rows(static_cast<std::size_t>(problem.n));

@@ -180,7 +180,7 @@ TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
     EXPECT_EQ(numbers, static_cast<std::uint64_t>(q.count() * q.n));
     EXPECT_TRUE(found->shape.same_sizes({q.order, q.batch, q.heads, q.n, 1}));
   }
-  EXPECT_GT(taken, 100);
+  EXPECT_GT(taken, 50);
 }
 
 }  // namespace

@@ -120,8 +120,9 @@ TEST(LseJudge, NoCorrectKernelFails) {
           for (std::uint64_t seed = 1; seed <= 2; ++seed) {
             ++k;
             Problem p = problem_in(f, shapes[k % 4], lse_masks[k / 4 % 4], seed);
-            if (kind != LseKind::prescaled && k % 5 == 1) p.softcap = 5;
-            if (kind != LseKind::prescaled && k % 5 == 2) p.alibi = 0.03;
+            const bool plain = kind != LseKind::prescaled && kind != LseKind::eager;
+            if (plain && k % 5 == 1) p.softcap = 5;
+            if (plain && k % 5 == 2) p.alibi = 0.03;
             if (k % 5 == 3) p.sink = 1;
             const LsePlan plan{kind, tile, k % 3 == 0, k % 2 == 0, stored_narrow ? bf16 : fp32};
             const auto judged = judge_lse(given_lse(p, f, plain_lse(seen(p), f, plan), plan.stored));
