@@ -19,6 +19,7 @@
 #include "kernels/cancelled_sign.h"
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
+#include "kernels/cpu/log_sum_exp.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"
@@ -212,8 +213,11 @@ class Computation {
   void find_golden(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
     const StopSign& stop = part(UpdatePart::golden);
-    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop)
-                                                      : run(golden, result_.rows, nullptr, stop));
+    RowStates<double> states;
+    auto found = std::make_shared<Matrix>(run(golden, result_.rows, nullptr, stop, &states));
+    truth_->lse = log_sum_exps(golden, result_.rows, states);
+    if (precise) *found = run_double_double(golden, result_.rows, stop);
+    truth_->golden = std::move(found);
   }
 
   void measure_golden(bool fresh) {
@@ -238,7 +242,7 @@ class Computation {
   /// Takes the known a, and its trace if that is of the same row.
   void take_known_a(const Operands<T>& x, const Job<double>& golden) {
     result_.traffic = traffic(e_);
-    result_.a = known_a_->output;
+    result_.a = known_a_->output, result_.a_lse = known_a_->lse;
     result_.a_parts = known_a_->parts;
     result_.rescales = held_.known.rescales;
     result_.rescale_map = held_.known.rescale_map;
@@ -252,7 +256,7 @@ class Computation {
   }
 
   void take_known_b() {
-    result_.b = known_b_->output;
+    result_.b = known_b_->output, result_.b_lse = known_b_->lse;
     result_.b_parts = known_b_->parts;
   }
 
@@ -273,21 +277,17 @@ class Computation {
       if (!result_.holds.trace) now.trace.row = -1;
       now.a = known_a_ ? std::move(held_.known.a) : kept(e_.a, std::move(a), result_.a_parts);
       now.b = known_b_ ? std::move(held_.known.b) : kept(e_.b, std::move(b), result_.b_parts);
-      if (now.a) now.a->error = result_.a_error;
-      if (now.b) now.b->error = result_.b_error;
+      if (now.a) now.a->error = result_.a_error, now.a->lse = result_.a_lse;
+      if (now.b) now.b->error = result_.b_error, now.b->lse = result_.b_lse;
     }
     held_.known = std::move(now);
   }
 
   // --- parts to compute ---
 
-  /// The place where a run leaves the states of its rows; null if the backward pass cannot use them.
-  RowStates<T>* wanted_states(RowStates<T>& states) const {
-    return e_.backward.on && row_count() == e_.problem.n ? &states : nullptr;
-  }
-  /// A method's forward pass, known if this answer computed it with its states.
-  static ForwardAnswer<T> forward_of(const Matrix& output, const RowStates<T>& states) {
-    return states.m.empty() ? ForwardAnswer<T>{} : ForwardAnswer<T>{&output, &states};
+  /// A method's forward pass, known if this answer computed it with the states of all rows.
+  ForwardAnswer<T> forward_of(const Matrix& output, const RowStates<T>& states) const {
+    return states.m.empty() || row_count() != e_.problem.n ? ForwardAnswer<T>{} : ForwardAnswer<T>{&output, &states};
   }
 
   /// The computed rows of the loaded output.
@@ -312,7 +312,8 @@ class Computation {
     const Job<T> a = job(e_.problem, e_.a, e_.format, own.get());
     result_.holds.trace = wanted_.trace;
     RunRecorder<T> recorder(a, golden, result_.rows, wanted_.trace ? result_.trace.row : -1, std::is_same_v<T, double>);
-    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a), wanted_states(states_a_));
+    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a), &states_a_);
+    result_.a_lse = log_sum_exps(a, result_.rows, states_a_, is_base_2(e_.a.lse_base));
     result_.trace.tiles = recorder.take_trace().tiles;
     isolated([&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
     result_.rescale_map = recorder.take_map();
@@ -388,7 +389,8 @@ class Computation {
     if (engine_) {
       ask(b, Output::b, nullptr, same && stored.shared());
     } else {
-      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b), wanted_states(states_b_));
+      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b), &states_b_);
+      result_.b_lse = log_sum_exps(b, result_.rows, states_b_, is_base_2(e_.b.lse_base));
     }
     result_.b_parts = with_stored_golden(stored, part(UpdatePart::b));
   }
@@ -437,6 +439,7 @@ class Computation {
     result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
+    if (!engine_) result_.golden_lse = truth_->lse;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);

@@ -38,6 +38,7 @@ struct Truth {
   std::uint64_t generation = 0;  ///< of `inputs` and `operands`: new whenever these change, never 0
   std::shared_ptr<const Tensors> inputs;
   std::shared_ptr<const Matrix> golden;
+  std::vector<double> lse;  ///< of golden's rows; empty: a GPU computed it
   Measured measured;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
@@ -62,6 +63,7 @@ struct KnownOutput {
   Measured measured;  ///< of `output`
   Deviation error;    ///< against golden
   std::optional<ErrorParts> parts;
+  std::vector<double> lse{};  ///< of its rows, as the method stores it
 };
 
 /// The CPU's last answer; outputs of methods that are not emulated are not kept.

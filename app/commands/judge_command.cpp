@@ -14,6 +14,7 @@
 #include "app/judge/judge_words.h"
 #include "app/judge/judged_files.h"
 #include "app/judge/judgement.h"
+#include "app/judge/lse_verdict.h"
 #include "app/link/link.h"
 #include "app/tensors/readers.h"
 #include "app/words/field_setter.h"
@@ -44,7 +45,9 @@ constexpr GradientOption gradient_options[]{
     {"--dq", &GradientSources::dq, "your kernel's gradient of Q"},
     {"--dk", &GradientSources::dk, "of K, a head for each of K's (summed over its group) or of Q's"},
     {"--dv", &GradientSources::dv, "of V, the same"},
-    {"--lse", &GradientSources::lse, "log-sum-exp (batch, heads, n), natural, from which your backward pass makes P"},
+    {"--lse", &GradientSources::lse,
+     "your kernel's log-sum-exp (batch, heads, n) or (n, heads), natural or in base 2, judged as well; with gradients also the "
+     "one that P is made from"},
     {"--dlse", &GradientSources::d_lse, "gradient of the log-sum-exp (batch, heads, n)"},
     {"--dsink", &GradientSources::dsink, "your kernel's gradient of the sink, a number for each head"}};
 
@@ -153,11 +156,33 @@ std::optional<CallGradients> gradients_of(const JudgeArguments& x, const JudgedF
 
 /// The gradients' files, opened before anything is judged.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
-  const bool any =
-      std::ranges::any_of(gradient_options, [&](const GradientOption& g) { return !(x.gradients.*g.file).empty(); });
+  const bool any = std::ranges::any_of(gradient_options, [&](const GradientOption& g) {
+    return g.file != &GradientSources::lse && !(x.gradients.*g.file).empty();
+  });
   if (!any) return {};
   if (!x.gradients.any()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
   return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
+}
+
+/// The log-sum-exp of --lse, or that with a usual name in the file of --input; none: there is none.
+std::optional<RowNumbers> lse_numbers(const JudgeArguments& x, const CallSources& sources, const JudgedFiles& files) {
+  const CallFiles::Layer& layer = files.files().layers().front();
+  const bool one_layer = files.files().layers().size() == 1;
+  if (x.gradients.lse.empty() && (x.input.empty() || !one_layer)) return {};
+  if (!one_layer)
+    throw std::runtime_error("the files hold " + std::to_string(files.files().layers().size()) +
+                             " layers, expected one: a log-sum-exp is judged layer by layer");
+  const std::string spec = x.gradients.lse.empty() ? lse_beside(sources.input, layer.q) : x.gradients.lse;
+  if (spec.empty()) return {};
+  return open_row_numbers(spec, "--lse", lse_names, layer.q);
+}
+
+std::optional<CallLse> lse_of(const JudgeArguments& x, const JudgedFiles& files, const std::optional<RowNumbers>& given,
+                              const CallJudgement& call, int threads) {
+  if (!given) return {};
+  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
+    return judge_lse_of(*given, files, question_of(x, files.shape()), call, {.cancelled = cancelled, .threads = threads});
+  });
 }
 
 bool is_unexplained(const CallJudgement& call) {
@@ -171,6 +196,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   check_places(x);
   const JudgedFiles files(sources);
   const std::optional<GradientFiles> given = gradient_files(x, files);
+  const std::optional<RowNumbers> given_lse = lse_numbers(x, sources, files);
   CallJudgement call = answer(x, files, threads, streams.terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   if (is_unexplained(call))
@@ -179,12 +205,17 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   if (gradients && !gradients->incomparable.empty()) throw std::runtime_error(gradients->incomparable);
   if (gradients) call.sentences = with_gradients(call, *gradients);
   const CallGradients* const also = gradients ? &*gradients : nullptr;
+  const std::optional<CallLse> lse = lse_of(x, files, given_lse, call, threads);
+  const bool rest_is_rounded = call.rounded() && (!also || also->rounded());
+  if (lse) call.sentences = with_lse(call.sentences, *lse, rest_is_rounded);
+  const CallLse* const with = lse ? &*lse : nullptr;
   const SeenAgain again{streams.typed, link_of(x, files, call.worst_row().head), !x.unsaved};
   write_outputs(
-      {{x.report, [&] { return judgement_html(call, again, also); }},
-       {x.json, [&] { return json_text(judgement_json(call, again.command, again.link, also)); }}},
-      [&] { return judgement_report(call) + (also ? gradient_report(*also) : ""); }, streams.out);
-  return call.rounded() && (!also || also->rounded());
+      {{x.report, [&] { return judgement_html(call, again, also, with); }},
+       {x.json, [&] { return json_text(judgement_json(call, again.command, again.link, also, with)); }}},
+      [&] { return judgement_report(call) + (also ? gradient_report(*also) : "") + (lse ? lse_report(*lse) : ""); },
+      streams.out);
+  return rest_is_rounded && (!lse || lse->rounded());
 }
 
 void declare(OptionList& c, JudgeArguments& x) {

@@ -35,16 +35,16 @@ struct RunArguments : ExperimentOptions {
 /// The files of `--save`.
 constexpr std::array matrix_files{"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"};
 
-constexpr std::array saved_gradient_files{"do.npy",   "lse.npy",  "golden_dq.npy", "golden_dk.npy", "golden_dv.npy", "a_dq.npy",
-                                          "a_dk.npy", "a_dv.npy", "b_dq.npy",      "b_dk.npy",      "b_dv.npy"};
+constexpr std::array saved_lse_files{"lse.npy", "a_lse.npy", "b_lse.npy"};
+constexpr std::array saved_gradient_files{"do.npy",   "golden_dq.npy", "golden_dk.npy", "golden_dv.npy", "a_dq.npy",
+                                          "a_dk.npy", "a_dv.npy",      "b_dq.npy",      "b_dk.npy",      "b_dv.npy"};
 
-/// The gradients of a result, dO, and golden's log-sum-exp.
+/// The gradients of a result, and dO.
 void stage_gradients(StagedFiles& files, const std::filesystem::path& where, const Result& r) {
   std::size_t next = 0;
   const auto add = [&](const std::string& bytes) { files.add((where / saved_gradient_files[next++]).string(), bytes); };
   const BackwardResult& b = *r.backward;
   add(npy_bytes(r.experiment.problem.n, value_columns(r.experiment.problem), b.incoming->d_o.data()));
-  add(npy_bytes(b.golden->lse));
   for (const Gradients* const g : {b.golden.get(), &b.a, &b.b})
     for (const Matrix* const m : {&g->dq, &g->dk, &g->dv}) add(npy_bytes(m->rows, m->cols, m->values.data()));
 }
@@ -62,6 +62,9 @@ void stage_matrices(StagedFiles& files, const std::string& directory, const Resu
   add(r.golden->rows, r.golden->cols, r.golden->values);
   add(r.a.rows, r.a.cols, r.a.values);
   add(r.b.rows, r.b.cols, r.b.values);
+  const std::array lses{r.backward ? &r.backward->golden->lse : &r.golden_lse, &r.a_lse, &r.b_lse};
+  for (std::size_t i = 0; i < lses.size(); ++i)
+    if (!lses[i]->empty()) files.add((where / saved_lse_files[i]).string(), npy_bytes(*lses[i]));
   if (r.backward) stage_gradients(files, where, r);
 }
 
@@ -89,7 +92,7 @@ void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, b
   std::vector<OutputPlace> all{{"--json", x.json}};
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
   const auto add = [&](const char* name) { all.push_back({"--save", (std::filesystem::path(x.save) / name).string()}); };
-  if (!x.save.empty()) std::ranges::for_each(matrix_files, add);
+  if (!x.save.empty()) std::ranges::for_each(matrix_files, add), std::ranges::for_each(saved_lse_files, add);
   if (!x.save.empty() && backward) std::ranges::for_each(saved_gradient_files, add);
   check_distinct(all);
 }
@@ -145,7 +148,8 @@ void declare(OptionList& c, RunArguments& x) {
   c.add("--attribute", x.attribute, "print what each rounding step of a costs");
   c.add("--json", x.json, "write the result to this file, - for standard output");
   c.add("--save", x.save,
-        "write q k v golden a b .npy to this directory, with a backward pass also do lse and golden_ a_ b_ dq dk dv .npy");
+        "write q k v golden a b lse a_lse b_lse .npy to this directory, with a backward pass also do and golden_ a_ b_ dq dk "
+        "dv .npy");
   c.add("--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps; repeatable");
 }
 

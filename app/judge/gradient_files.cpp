@@ -5,42 +5,18 @@
 #include <stdexcept>
 
 #include "app/tensors/head_layout.h"
-#include "app/tensors/readers.h"
-#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
 namespace {
 
 CallPart opened(const std::string& spec, const char* option) {
-  const TensorRef ref = tensor_ref(spec);
-  if (!is_tensor_file(ref.file))
-    throw std::runtime_error(std::string(option) + " " + in_quotes(spec) + " is not understood, expected " +
-                             std::string(tensor_specs));
-  const std::array<std::string_view, 1> asked{ref.tensor}, usual{std::string_view(option).substr(2)};
-  const bool named = ref.file != spec;
-  return part_in_file(ref.file, named ? asked : usual, !named, 3);
-}
-
-Format format_of_elements(ElementType t) {
-  switch (t) {
-    case ElementType::F16:
-      return fp16;
-    case ElementType::BF16:
-      return bf16;
-    case ElementType::F32:
-      return fp32;
-    default:
-      return fp64;
-  }
+  const std::array<std::string_view, 1> usual{std::string_view(option).substr(2)};
+  return tensor_of_option(spec, option, usual);
 }
 
 bool all_in(const std::vector<double>& x, const Format& f) {
   return std::ranges::all_of(x, [&](double y) { return std::isnan(y) || round(f, y) == y; });
-}
-
-[[noreturn]] void refuse_shape(const StoredTensor& t, const std::string& expected) {
-  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
 }
 
 }  // namespace
@@ -57,7 +33,9 @@ GradientFiles::GradientFiles(const GradientSources& x, const CallFiles& call) : 
   dq_ = open(x.dq, "--dq", layer.q, "q's " + shape_text(call.tensor(layer, 0).tensor.shape));
   open_kv(x);
   groups_ = layer.q.count() / heads_;
-  lse_ = open_rows(x.lse, "--lse"), d_lse_ = open_rows(x.d_lse, "--dlse");
+  constexpr std::array<std::string_view, 1> d_lse_names{"dlse"};
+  if (!x.lse.empty()) lse_ = open_row_numbers(x.lse, "--lse", lse_names, layer.q);
+  if (!x.d_lse.empty()) d_lse_ = open_row_numbers(x.d_lse, "--dlse", d_lse_names, layer.q);
   if (!x.dsink.empty()) open_sink(x.dsink);
 }
 
@@ -94,21 +72,6 @@ std::optional<GradientFiles::Part> GradientFiles::open(const std::string& spec, 
   return part;
 }
 
-/// One number for each query: (n), (heads, n) or (batch, heads, n).
-std::optional<GradientFiles::Part> GradientFiles::open_rows(const std::string& spec, const char* option) const {
-  if (spec.empty()) return {};
-  const HeadShape& q = call_.layers().front().q;
-  Part part{opened(spec, option), {HeadOrder::heads_first, q.batch, q.heads, q.n, 1}};
-  StoredTensor& t = part.part.tensor.tensor;
-  const StoredTensor as_stored = t;
-  t.shape.push_back(1);
-  const std::optional<HeadShape> shape = t.shape.size() <= 4 ? shape_of_output(t, part.shape) : std::nullopt;
-  if (!shape || shape->order != HeadOrder::heads_first || t.fortran_order)
-    refuse_shape(as_stored,
-                 "(batch, heads, n) with " + std::to_string(q.count()) + " heads of " + std::to_string(q.n) + " queries");
-  return part;
-}
-
 /// One number for each head of Q.
 void GradientFiles::open_sink(const std::string& spec) {
   const HeadShape& q = call_.layers().front().q;
@@ -137,10 +100,6 @@ GivenGradient GradientFiles::given(const std::optional<Part>& part, int first, i
   return g;
 }
 
-std::vector<double> GradientFiles::row_numbers(const std::optional<Part>& part, int head) const {
-  return part ? read_scaled_head(part->part, part->shape, head) : std::vector<double>{};
-}
-
 JudgedGradients GradientFiles::group(int group, const Problem& problem, const KernelClaim& claim) const {
   JudgedGradients g;
   g.problem = with_shape(problem, call_.layers().front().shape());
@@ -151,7 +110,8 @@ JudgedGradients GradientFiles::group(int group, const Problem& problem, const Ke
     g.heads.push_back(std::make_shared<const Tensors>(call_.inputs(head)));
     g.d_o.push_back(std::make_shared<const std::vector<double>>(read_scaled_head(d_o_->part, d_o_->shape, head)));
     g.o.push_back(std::make_shared<const std::vector<double>>(call_.output(head)));
-    g.d_lse.push_back(row_numbers(d_lse_, head)), g.lse.push_back(row_numbers(lse_, head));
+    g.d_lse.push_back(d_lse_ ? d_lse_->of(head) : std::vector<double>{}),
+        g.lse.push_back(lse_ ? lse_->of(head) : std::vector<double>{});
     if (dsink_.empty()) continue;
     if (!g.dsink) g.dsink.emplace();
     g.dsink->push_back(dsink_[static_cast<std::size_t>(head)]);

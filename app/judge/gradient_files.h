@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/judge/row_numbers.h"
 #include "app/tensors/call_files.h"
 #include "kernels/judge/gradient_judge.h"
 
@@ -31,7 +32,6 @@ class GradientFiles {
   int heads_of_group() const { return heads_; }
   /// True if dK and dV have as many heads as Q, more than K and V: they are not summed.
   bool has_heads_of_q() const { return has_heads_of_q_; }
-  bool has_lse() const { return lse_.has_value(); }
   /// The first head of Q of a group; the others follow.
   int first_head(int group) const { return group * heads_; }
   /// The gradients of a group. `problem` has the call's mask and scores, `claim` D and the format of O.
@@ -44,13 +44,12 @@ class GradientFiles {
   };
   void open_kv(const GradientSources& sources);
   std::optional<Part> open(const std::string& spec, const char* option, const HeadShape& wanted, const std::string& like) const;
-  std::optional<Part> open_rows(const std::string& spec, const char* option) const;
   void open_sink(const std::string& spec);
   GivenGradient given(const std::optional<Part>& part, int first, int count, const Format& d) const;
-  std::vector<double> row_numbers(const std::optional<Part>& part, int head) const;
 
   const CallFiles& call_;
-  std::optional<Part> d_o_, dq_, dk_, dv_, lse_, d_lse_;
+  std::optional<Part> d_o_, dq_, dk_, dv_;
+  std::optional<RowNumbers> lse_, d_lse_;
   std::vector<double> dsink_;  ///< of each head of Q in a batch
   int groups_ = 0, heads_ = 1;
   bool has_heads_of_q_ = false;

@@ -82,7 +82,6 @@ std::string evidence(const CallGradients& g) {
 std::string notes(const CallGradients& g) {
   std::string all;
   if (g.heads_of_q) all += " dK and dV have the heads of Q: each is judged by itself, not summed over a group.";
-  if (g.has_lse) all += " The L that was given is taken for the backward pass alone, and is not judged itself.";
   return all;
 }
 
@@ -149,7 +148,6 @@ CallGradients judge_gradients_of(const GradientFiles& files, const Problem& prob
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),
                     .heads_of_q = files.has_heads_of_q(),
-                    .has_lse = files.has_lse(),
                     .o_is_rounded = call.rounded()};
   std::vector<int> groups(static_cast<std::size_t>(files.groups()));
   std::iota(groups.begin(), groups.end(), 0);

@@ -24,7 +24,7 @@ struct CallTensor {
 struct CallGradients {
   std::vector<CallTensor> tensors;  ///< those that were given
   int groups = 0, heads_of_group = 1;
-  bool heads_of_q = false, has_lse = false, o_is_rounded = true;
+  bool heads_of_q = false, o_is_rounded = true;
   GroupJudgement worst{};  ///< the group that is furthest off
   std::vector<RivalError> family{};
   std::string incomparable{};  ///< a sentence; "": all can be judged

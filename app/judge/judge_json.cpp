@@ -5,6 +5,7 @@
 #include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
+#include "app/judge/lse_verdict.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -62,10 +63,23 @@ Json gradients_json(const CallGradients& gradients) {
   return all;
 }
 
+Json lse_json(const CallLse& lse) {
+  const LseJudgement& worst = lse.worst;
+  return {{"verdict", lse.rounded() ? "rounded" : "wrong"},
+          {"base", name(lse.base)},
+          {"ratio", number_json(worst.ratio)},
+          {"as", worst.as},
+          {"suspects", worst.suspects},
+          {"where", worst.where},
+          {"head", lse.head},
+          {"row", worst.worst_row},
+          {"slip", lse.slip ? Json{{"kind", lse.slip->kind}, {"text", lse.slip->text}} : Json(nullptr)}};
+}
+
 }  // namespace
 
 Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link,
-                    const CallGradients* gradients) {
+                    const CallGradients* gradients, const CallLse* lse) {
   Json family = Json::array(), table = Json::array();
   for (const RivalError& r : call.family) family.push_back({{"rival", r.name}, {"max_abs", r.max_abs}, {"rms", r.rms}});
   for (const JudgedRow& row : call.table) table.push_back(row_json(row));
@@ -89,9 +103,9 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
             {"link", link},
             {"family", std::move(family)},
             {"table", std::move(table)}};
-  if (!gradients) return told;
-  told["gradients"] = gradients_json(*gradients);
-  if (!gradients->rounded()) told["verdict"] = "wrong", told["ok"] = false;
+  if (gradients) told["gradients"] = gradients_json(*gradients);
+  if (lse) told["lse"] = lse_json(*lse);
+  if ((gradients && !gradients->rounded()) || (lse && !lse->rounded())) told["verdict"] = "wrong", told["ok"] = false;
   return told;
 }
 

@@ -11,6 +11,7 @@
 #include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
+#include "app/judge/lse_verdict.h"
 #include "app/words/mathml.h"
 
 namespace attoscope {
@@ -236,15 +237,17 @@ std::string key_html() {
 
 }  // namespace
 
-std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients) {
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients,
+                           const CallLse* lse) {
   const ShareMap map = share_map(call);
+  const bool is_rounded = call.rounded() && (!gradients || gradients->rounded()) && (!lse || lse->rounded());
   std::string body =
-      fmt::format("<h1 style=\"--mark:{}\">{}</h1>\n<p>{}</p>\n<p>{}</p>\n",
-                  call.rounded() && (!gradients || gradients->rounded()) ? "#2e8b57" : "#c0392b",
+      fmt::format("<h1 style=\"--mark:{}\">{}</h1>\n<p>{}</p>\n<p>{}</p>\n", is_rounded ? "#2e8b57" : "#c0392b",
                   html_escaped(call.sentences[0]), html_escaped(call.sentences[1]), html_escaped(call.sentences[2]));
   body += fmt::format("<p>{} x {}, {} of {} heads; D is {}, O is in {}.</p>\n", call.shape.n, call.shape.d_v, call.table.size(),
                       call.heads, name(call.claim.format), stored_text(call.claim));
   if (gradients) body += gradient_html(*gradients);
+  if (lse) body += lse_html(*lse);
   body += "<h2>Heads</h2>\n" + heads_html(call);
   body += fmt::format("<h2>Error over tolerance, {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().name,
                       map.rows_a_cell > 1 ? fmt::format(", each line the largest of {} rows", map.rows_a_cell) : "");

@@ -7,6 +7,7 @@ namespace attoscope {
 
 struct CallGradients;
 struct CallJudgement;
+struct CallLse;
 
 /// Ways to repeat a judgement.
 struct SeenAgain {
@@ -16,7 +17,8 @@ struct SeenAgain {
 };
 
 /// A self-contained HTML document: conclusion, heads, error over tolerance as a map and along rows and columns, rivals, and the
-/// command that makes it again; `gradients`, if given, are a table of it.
-std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients = nullptr);
+/// command that makes it again; `gradients` and `lse`, if given, are tables of it.
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients = nullptr,
+                           const CallLse* lse = nullptr);
 
 }  // namespace attoscope

@@ -77,6 +77,8 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
   }
 }
 
+}  // namespace
+
 JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, const JudgeQuestion& question, int head) {
   JudgedOutput output{question.problem, files.output(head), claim};
   output.claim.scale = files.output_scale(head);
@@ -89,6 +91,8 @@ JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, co
              .tensors = files.inputs(head)};
   return output;
 }
+
+namespace {
 
 /// The D or policy, at most two steps coarser than the one in use, under which the output would be rounded, as an option; "":
 /// there is none, or the error has a sign, and is a mistake's.

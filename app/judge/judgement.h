@@ -28,6 +28,9 @@ struct CallClaim {
 /// D, where nobody names it: what Q is stored in; where that may hold a narrower format's numbers, this one if O is in it, too.
 CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);
 
+/// One head of the call, as it is judged.
+JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& call, const JudgeQuestion& question, int head);
+
 /// The judgement on one head. Throws Stopped when cancelled.
 Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const KernelClaim& claim, int head,
                   const Options& options);

@@ -10,6 +10,7 @@
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
+#include "kernels/deviation/lse_error.h"
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
@@ -77,6 +78,17 @@ Json backward_json(const BackwardResult& b, const Result& r) {
   json["b"]["lost_ds"] = b.b.lost_ds;
   if (r.experiment.problem.sink) json["dsink"] = {{"golden", b.golden->dsink}, {"a", b.a.dsink}, {"b", b.b.dsink}};
   return json;
+}
+
+/// A method's log-sum-exp; null where there is none.
+Json lse_json(const Result& r, const Method& m, const std::vector<double>& lse) {
+  if (lse.empty() || r.golden_lse.empty()) return nullptr;
+  const LseError e = lse_error(r.golden_lse, lse, is_base_2(m.lse_base));
+  return {{"base", is_base_2(m.lse_base) ? "2" : "e"},
+          {"max_abs", e.max_abs},
+          {"rms", e.rms},
+          {"bias", e.bias},
+          {"nonfinite", e.nonfinite}};
 }
 
 Json hardware_json(const HardwareCheck& h) {
@@ -190,6 +202,7 @@ Json result_json(const Result& r) {
   json["b"] = method_deviation_json(r.b_error, r.b_parts, r.rows);
   json["a_minus_b"] = deviation_json(r.a_minus_b, r.rows);
   json["ratio"] = ratio_json(r.a_error, r.b_error);
+  json["lse"] = {{"a", lse_json(r, r.experiment.a, r.a_lse)}, {"b", lse_json(r, r.experiment.b, r.b_lse)}};
   if (r.hardware) json["hardware"] = hardware_json(*r.hardware);
   json["rescales"] = rescales_json(r.rescales);
   json["trace"] = trace_json(r.trace);

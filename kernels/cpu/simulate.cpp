@@ -240,6 +240,7 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.reversed = method.reverse_keys;
   j.seed = problem.seed;
   for (std::size_t i = 0; i < step_count; ++i) j.plans[i] = plan<T>(method.precision.steps[i], main);
+  j.partial = plan<T>(method.partial, main);
   if (std::is_same_v<T, float>) {
     j.qk_sum = sums_of(method, AttentionProduct::qk, x.format, main);
     j.pv_sum = sums_of(method, AttentionProduct::pv, x.format, main);

@@ -28,6 +28,23 @@ struct Accumulators {
   friend constexpr bool operator==(const Accumulators&, const Accumulators&) = default;
 };
 
+/// The base in which a method stores the log-sum-exp of a row, and of each run of split_kv, and in which the merge reads it:
+/// both e, or both 2; or stored in base 2, of all runs or of the last one alone, and read as natural, which is a mistake.
+enum class StoredBase : std::uint8_t { e, two, two_as_e, last_two_as_e };
+inline constexpr std::array<std::string_view, 4> stored_base_names{"e", "2", "2_as_e", "last_2_as_e"};
+
+/// True if a row's log-sum-exp leaves the kernel in base 2.
+constexpr bool is_base_2(StoredBase base) { return base == StoredBase::two || base == StoredBase::two_as_e; }
+
+/// The rule that merges the runs of split_kv. weights: all at once, w_i = exp(lse_i - max lse). sigmoid: one after the other,
+/// as in ring attention: s = sigmoid(lse_i - L), O = O - s (O - O_i), L = max(L, lse_i) + ln(1 + exp(-|lse_i - L|)).
+enum class MergeRule : std::uint8_t { weights, sigmoid };
+inline constexpr std::array<std::string_view, 2> merge_rule_names{"weights", "sigmoid"};
+
+/// What the merge of runs gives in a row that sees no key in any: zeros, or NaN, as exp(-infinity - -infinity) is.
+enum class EmptyRule : std::uint8_t { zeros, nan };
+inline constexpr std::array<std::string_view, 2> empty_rule_names{"zeros", "nan"};
+
 /// Value of Method::flush that follows the policy: 0 if P.V is accumulated in O, else 1.
 inline constexpr int flush_of_policy = -1;
 
@@ -51,6 +68,10 @@ struct Method {
   /// flash2, flash4, split_kv: after how many tiles of a row the sum of P.V is added to O and starts at 0 again, counted from
   /// the row's, or the run's, first tile; after the last one in any case. 0: never, P.V continues in O.
   int flush = flush_of_policy;
+  Rounding partial = exact;  ///< split_kv: O/l of each run, as it is stored before the merge
+  StoredBase lse_base = StoredBase::e;
+  MergeRule merge = MergeRule::weights;
+  EmptyRule empty = EmptyRule::zeros;
   Scalings scaling{};
   Precision precision{};
 

@@ -467,6 +467,35 @@ Settings settings(Method& m) {
           .with_option("--flush", "-1: 0 where the policy accumulates in O, else 1")
           .swept(30, "methods", "0,1,4,64")
           .where(flush_matters),
+      Setting{"partial", &m.partial}
+          .explained(
+              "partial O", "split_kv: how each run's O/l is stored before the merge",
+              "The rounding of the partial outputs that are merged. Ring attention casts each hop's to bf16 or keeps fp32.",
+              "O_i = round(O_i / l_i)", "partial outputs merge split ring hop cascade")
+          .swept(43, "methods", "exact,bf16,fp16", false)
+          .where(splits_matter)
+          .kept_if(m.partial != exact),
+      Setting{"lse_base", named(m.lse_base, stored_base_names)}
+          .explained("base of L",
+                     "of the stored log-sum-exp: e, 2, or 2_as_e, last_2_as_e: stored in base 2, merged as natural",
+                     "The base of the log-sum-exp that is stored, and of the merge that reads it. 2_as_e and last_2_as_e are "
+                     "mistakes: of all runs, or of the last one alone, base 2 is read as natural.",
+                     "L = m + ln l, or (m + ln l) log2 e", "log-sum-exp base 2 natural merge")
+          .swept(44, "methods", "e,2,2_as_e,last_2_as_e", false)
+          .kept_if(m.lse_base != StoredBase::e),
+      Setting{"merge", named(m.merge, merge_rule_names)}
+          .explained("merge", "split_kv: weights of all runs at once, or sigmoid, one run after the other",
+                     "The rule that merges the runs. sigmoid is ring attention's.",
+                     "weights: O = sum_i w_i O_i / sum_i w_i\nsigmoid: O = O - s (O - O_i), s = sigmoid(lse_i - L)",
+                     "merge split ring sigmoid")
+          .swept(45, "methods", "weights,sigmoid", false)
+          .where(splits_matter)
+          .kept_if(m.merge != MergeRule::weights),
+      Setting{"empty", named(m.empty, empty_rule_names)}
+          .explained("empty rows", "split_kv: zeros or nan in rows that see no key in any run",
+                     "The merge of runs without keys: 0, or the NaN of exp(-inf - -inf).", "", "empty states merge NaN")
+          .where(splits_matter)
+          .kept_if(m.empty != EmptyRule::zeros),
       {"scaling", settings(m.scaling)},
       Setting{"policy", PolicyValue{&m.precision, &m.algorithm}}
           .explained("policy", "where a rounds", "The steps that common kernels round.")

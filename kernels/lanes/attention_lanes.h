@@ -199,11 +199,13 @@ class AttentionBlock : private TileSteps<T, Observer> {
     } else {
       round_columns(state_.O, Step::output, 0);
     }
+    const bool is_nan = runs_ > 1 && job_.method.empty == EmptyRule::nan;
+    const double of_no_key = is_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
     for (int lane = 0; lane < block_.count; ++lane) {
       const bool sees_no_key = job_.keys_of(block_.rows[lane]).empty();
       double* const row = out + static_cast<std::ptrdiff_t>(lane) * job_.d_v;
       this->group_.each_own(job_.d_v, [&](int c, int end) {
-        for (; c < end; ++c) *in_global(row + c) = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
+        for (; c < end; ++c) *in_global(row + c) = sees_no_key ? of_no_key : static_cast<double>(state_.O[c * R + lane]);
       });
     }
     if constexpr (requires(const Observer& w, const T* x) { w.state(block_, x, x); }) report_state();
@@ -370,14 +372,45 @@ class AttentionBlock : private TileSteps<T, Observer> {
       run_started(run)[i] = state_.started[i];
     }
     this->each_own_column([own = run_o(run), o = state_.O](int i) { own[i] = o[i]; });
+    if (!job_.partial.rounds()) return;
+    with_rounder(job_.partial, partial_step, this->random(), [&](auto rounder) {
+      each_column([&, o = vec(run_o(run)), l = vec(state_.l)](int i, int r) {
+        o[i] = rounder(o[i] / l[r], Where{r, i / vectors, -2 - run});
+      });
+    });
   }
 
-  /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
-  /// log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending order of the runs.
+  /// The runs' common state. A row with keys in one run only has that run's state, unless partial outputs are rounded; with
+  /// several, m is the largest log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending
+  /// order of the runs; by sigmoid m is the log-sum-exp, l 1 and O the output.
   ATTOSCOPE_HOST_DEVICE void merge_runs() {
     step(32 * runs_ + job_.d_v, [&] { begin_merge(); });
-    for (int run = 0; run < runs_; ++run) step(8 * job_.d_v, [&] { add_run(run); });
-    for (int run = 0; run < runs_; ++run) step(job_.d_v, [&] { restore_single(run); });
+    for (int run = 0; run < runs_; ++run)
+      step(8 * job_.d_v, [&] {
+        merges_one_by_one() ? blend_run(run) : add_run(run);
+        if (run + 1 == runs_) end_merge();
+      });
+    for (int run = 0; run < runs_; ++run)
+      step(job_.d_v, [&] {
+        if (!job_.partial.rounds()) restore_single(run);
+      });
+  }
+  ATTOSCOPE_HOST_DEVICE bool merges_one_by_one() const { return job_.method.merge == MergeRule::sigmoid; }
+
+  /// True if the run's log-sum-exp is stored in base 2.
+  ATTOSCOPE_HOST_DEVICE bool is_in_base_2(int run) const {
+    const StoredBase base = job_.method.lse_base;
+    const int per_run = (tiles() - 1) / runs_ + 1;
+    return base == StoredBase::last_two_as_e ? run == (tiles() - 1) / per_run : base != StoredBase::e;
+  }
+  /// exp of a difference of log-sum-exps as they are read.
+  ATTOSCOPE_HOST_DEVICE V weight(V difference) const {
+    return job_.method.lse_base == StoredBase::two ? exponential2(difference) : exponential(difference);
+  }
+  /// The merge's m as a natural number, where it is in base 2.
+  ATTOSCOPE_HOST_DEVICE void end_merge() {
+    if (job_.method.lse_base != StoredBase::two) return;
+    for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] * static_cast<T>(0x1.62e42fefa39efp-1);
   }
 
   ATTOSCOPE_HOST_DEVICE void begin_merge() {
@@ -388,9 +421,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
         m = lse > m ? lse : m;
         count = count + vec(run_started(run))[r];
       }
-      vec(state_.m)[r] = m;
-      vec(state_.l)[r] = V{};
-      vec(runs_of_)[r] = count;
+      vec(state_.m)[r] = merges_one_by_one() ? splat<V>(-infinity) : m;
+      vec(state_.l)[r] = merges_one_by_one() ? splat<V>(1) : V{};
+      vec(runs_of_)[r] = job_.partial.rounds() ? count + count : count;  // a single one is merged, too
     }
     each_column([o = vec(state_.O)](int i, int) { o[i] = V{}; });
   }
@@ -408,23 +441,26 @@ class AttentionBlock : private TileSteps<T, Observer> {
         [&single, one, o = vec(state_.O), own = vec(run_o(run))](int i, int r) { o[i] = single[r] == one ? own[i] : o[i]; });
   }
 
-  /// The log-sum-exp of a run; -infinity without keys.
+  /// The log-sum-exp of a run as it is stored; -infinity without keys.
   ATTOSCOPE_HOST_DEVICE V log_sum_exp(int run, int r) {
     const V lse = lone_log_sum_exp(vec(run_m(run))[r], vec(run_l(run))[r]);
-    return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
+    const V stored = is_in_base_2(run) ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
+    return vec(run_started(run))[r] == splat<V>(1) ? stored : splat<V>(-infinity);
   }
   ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const {
     return m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift);
   }
 
   ATTOSCOPE_HOST_DEVICE void add_run(int run) {
-    fill_rows(
-        scratch_.alpha, Step::alpha, [&](int r) { return exponential(log_sum_exp(run, r) - vec(state_.m)[r]); }, -2 - run);
+    fill_rows(scratch_.alpha, Step::alpha, [&](int r) { return weight(log_sum_exp(run, r) - vec(state_.m)[r]); }, -2 - run);
     const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run)), all = vec(state_.O),
                share = vec(scratch_.PV), alpha = vec(scratch_.alpha);
     const V one = splat<V>(1);
+    const bool divided = job_.partial.rounds();
     with(Step::rescaled, [&](auto rounder) {
-      each_column([&](int i, int r) { share[i] = rounder(alpha[r] * (o[i] / l[r]), Where{r, i / vectors, -2 - run}); });
+      each_column([&](int i, int r) {
+        share[i] = rounder(alpha[r] * (divided ? o[i] : o[i] / l[r]), Where{r, i / vectors, -2 - run});
+      });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
@@ -440,8 +476,35 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  static constexpr int pending_key = -(1 << 24);  ///< key of the roundings of pending sums, beside those of O
-  int runs_ = 0, run_first_ = 0;                  ///< run_first_: the tile that the run begins with
+  /// O = round(O - round(s (O - O_i))) with s = round(1 / (1 + exp(L - lse_i))).
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void blend_run(int run) {
+    const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run)), all = vec(state_.O),
+               share = vec(scratch_.PV), s = vec(scratch_.alpha), m = vec(state_.m);
+    const V one = splat<V>(1);
+    const bool divided = job_.partial.rounds();
+    fill_rows(scratch_.alpha, Step::alpha, [&](int r) { return one / (one + weight(m[r] - log_sum_exp(run, r))); }, -2 - run);
+    with(Step::rescaled, [&](auto rounder) {
+      each_column([&](int i, int r) {
+        const V own = divided ? o[i] : o[i] / l[r];
+        share[i] = rounder(s[r] * (all[i] - own), Where{r, i / vectors, -2 - run});
+      });
+    });
+    with(Step::O, [&](auto rounder) {
+      each_column([&](int i, int r) {
+        const V next = rounder(all[i] - share[i], Where{r, i / vectors, -2 - run});
+        all[i] = started[r] == one ? next : all[i];
+      });
+    });
+    const T unit = job_.method.lse_base == StoredBase::two ? static_cast<T>(0x1.71547652b82fep+0) : T{1};
+    for (int r = 0; r < vectors; ++r) {
+      const V lse = log_sum_exp(run, r), high = lse > m[r] ? lse : m[r], low = lse > m[r] ? m[r] : lse;
+      m[r] = started[r] == one ? high + logarithm(one + weight(low - high)) * unit : m[r];
+    }
+  }
+
+  static constexpr Step partial_step = static_cast<Step>(34);  ///< of random bits; behind those of the backward pass
+  static constexpr int pending_key = -(1 << 24);               ///< key of the roundings of pending sums, beside those of O
+  int runs_ = 0, run_first_ = 0;                               ///< run_first_: the tile that the run begins with
   bool rescale_by_1_is_free_ = true;
   Array run_state_, run_o_, runs_of_;
 };

@@ -107,6 +107,7 @@ struct Job {
   JobP<T> P{};
   std::uint64_t seed = 0;
   RounderPlan<T> plans[step_count];
+  RounderPlan<T> partial{};     ///< of Method::partial
   BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
   int flush = 1;                ///< see Method::flush; 0: never
   OperandRanges ranges{};

@@ -55,20 +55,27 @@ std::vector<const RowTile<T>*> run_ends(const std::vector<RowTile<T>>& tiles) {
 template <class T>
 std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<const RowTile<T>*>& ends) {
   if (ends.size() == 1) return {1 / static_cast<double>(steps.with_sink(ends[0]->l, ends[0]->m))};
-  const int per_run = tiles_of_a_run(job.method, job.n);
-  T m = -std::numeric_limits<T>::infinity(), l = 0;
-  for (const RowTile<T>* end : ends) {
-    const T lse = steps.log_sum_exp(end->m, end->l);
-    m = lse > m ? lse : m;
-  }
+  const int per_run = tiles_of_a_run(job.method, job.n), last_run = ((job.n - 1) / job.method.block_k) / per_run;
+  const bool one_by_one = job.method.merge == MergeRule::sigmoid, base_2 = job.method.lse_base == StoredBase::two;
+  const auto lse_of = [&](const RowTile<T>* end) { return steps.log_sum_exp(end->m, end->l, end->tile / per_run == last_run); };
+  T m = -std::numeric_limits<T>::infinity(), l = one_by_one ? 1 : 0;
+  for (const RowTile<T>* end : ends)
+    if (const T lse = lse_of(end); !one_by_one && lse > m) m = lse;
   std::vector<double> shares;
   for (const RowTile<T>* end : ends) {
     const int run = end->tile / per_run;
-    const T w = steps.rounded(Step::alpha, exponential(steps.log_sum_exp(end->m, end->l) - m), 0, -2 - run);
+    const T lse = lse_of(end), high = std::max(m, lse), low = std::min(m, lse);
+    const T part = one_by_one ? 1 / (1 + steps.merge_weight(m - lse)) : steps.merge_weight(lse - m);
+    const T w = steps.rounded(Step::alpha, part, 0, -2 - run);
+    if (one_by_one) {
+      for (double& share : shares) share *= 1 - static_cast<double>(w);
+      m = high + logarithm(1 + steps.merge_weight(low - high)) * static_cast<T>(base_2 ? 0x1.71547652b82fep+0 : 1);
+    } else {
+      l = steps.rounded(Step::l, l + w, run, -2);
+    }
     shares.push_back(static_cast<double>(w) / static_cast<double>(end->l));
-    l = steps.rounded(Step::l, l + w, run, -2);
   }
-  l = steps.with_sink(l, m, true);
+  l = steps.with_sink(l, base_2 ? m * static_cast<T>(0x1.62e42fefa39efp-1) : m, true);
   for (double& share : shares) share /= static_cast<double>(l);
   return shares;
 }

@@ -41,8 +41,17 @@ class RowSteps {
     return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
   }
 
-  /// The log-sum-exp of a run of split_kv.
-  T log_sum_exp(T m, T l) const { return m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift); }
+  /// The log-sum-exp of a run of split_kv as it is stored; `is_last`: no run comes behind it.
+  T log_sum_exp(T m, T l, bool is_last) const {
+    const StoredBase base = job_.method.lse_base;
+    const bool in_base_2 = base == StoredBase::last_two_as_e ? is_last : base != StoredBase::e;
+    const T lse = m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift);
+    return in_base_2 ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
+  }
+  /// exp of a difference of log-sum-exps as the merge reads them.
+  T merge_weight(T difference) const {
+    return job_.method.lse_base == StoredBase::two ? exponential2(difference) : exponential(difference);
+  }
 
  private:
   bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }

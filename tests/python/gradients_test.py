@@ -69,6 +69,14 @@ class Passing(Case):
         self.assertIn("--dk=dk.npy", words)
         self.assertFalse([word for word in words if word.startswith("--dv")])
 
+    def test_a_log_sum_exp_needs_no_gradients(self):
+        self.stand_in({**ROUNDED, "lse": {"verdict": "rounded", "base": "2", "ratio": "inf"}})
+        found = attoscope.judge(ONE, ONE, ONE, ONE, lse=[1.0, 2.0])
+        self.assertTrue([word for word in self.commands()[-1] if word.startswith("--lse=")])
+        self.assertEqual((found.lse["base"], found.lse["ratio"]), ("2", math.inf))
+        self.stand_in(ROUNDED)
+        self.assertIsNone(attoscope.judge(ONE, ONE, ONE, ONE).lse)
+
     def test_numbers_of_heads_do_not_fit_groups(self):
         self.stand_in(ROUNDED)
         said = self.sentence_of(attoscope.BadOption, attoscope.judge, [ONE, ONE], [ONE, ONE], [ONE], [ONE], do=[ONE, ONE], dq=[ONE, ONE],

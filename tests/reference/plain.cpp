@@ -204,17 +204,16 @@ class Attention {
   void split_kv() {
     const int per_run = (tiles() + method_.splits - 1) / method_.splits;
     std::vector<State<T>> runs;
+    std::vector<bool> is_last;
     for (int first = 0; first < tiles(); first += per_run) {
       const auto [state, alone] = online(first, std::min(tiles(), first + per_run));
-      if (state.started) runs.push_back(state);
-      if (state.started) answer_.output = alone;
+      if (!state.started) continue;
+      runs.push_back(state), is_last.push_back(first + per_run >= tiles());
+      answer_.output = alone;
     }
-    if (runs.size() == 1) {
-      const State<T>& run = runs.front();
-      answer_.m = static_cast<double>(steps_.log_sum_exp(run.m, steps_.with_sink(run.l, run.m, false)));
-      answer_.l = 1;
-      return;
-    }
+    if (method_.merge != MergeRule::weights || steps_.rounds(method_.partial) || method_.lse_base != StoredBase::e)
+      return merge(runs, is_last);
+    if (runs.size() == 1) return keep_single(runs.front());
     State<T> all(steps_.d_v);
     for (const State<T>& run : runs) {
       const T lse = steps_.log_sum_exp(run.m, run.l);
@@ -228,6 +227,47 @@ class Attention {
     }
     answer_.output = output(all, true);
     keep(all, true);
+  }
+
+  /// Partial outputs as they are stored, merged by log-sum-exps as they are read.
+  void merge(const std::vector<State<T>>& runs, const std::vector<bool>& is_last) {
+    const bool reads_2 = method_.lse_base == StoredBase::two;
+    const auto power = [&](T x) { return reads_2 ? exponential2(x) : exponential(x); };
+    std::vector<T> lse;
+    std::vector<std::vector<T>> partial;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const bool in_2 = method_.lse_base == StoredBase::last_two_as_e ? is_last[i] : method_.lse_base != StoredBase::e;
+      lse.push_back(steps_.log_sum_exp(runs[i].m, runs[i].l) * (in_2 ? static_cast<T>(log2_e) : T{1}));
+      partial.emplace_back();
+      for (const T o : runs[i].O) partial.back().push_back(steps_.rounded_as(method_.partial, o / runs[i].l));
+    }
+    if (runs.size() == 1 && !steps_.rounds(method_.partial)) return keep_single(runs.front());
+    State<T> all(steps_.d_v);
+    if (method_.merge == MergeRule::weights) {
+      all.m = *std::ranges::max_element(lse);
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const T w = rounded(Step::alpha, power(lse[i] - all.m));
+        all.l = rounded(Step::l, all.l + w);
+        for (std::size_t c = 0; c < all.O.size(); ++c)
+          all.O[c] = rounded(Step::O, all.O[c] + rounded(Step::rescaled, w * partial[i][c]));
+      }
+    } else {
+      all.l = 1;
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const T s = rounded(Step::alpha, 1 / (1 + power(all.m - lse[i])));
+        for (std::size_t c = 0; c < all.O.size(); ++c)
+          all.O[c] = rounded(Step::O, all.O[c] - rounded(Step::rescaled, s * (all.O[c] - partial[i][c])));
+        const T high = std::max(all.m, lse[i]), low = std::min(all.m, lse[i]);
+        all.m = high + logarithm(1 + power(low - high)) * (reads_2 ? static_cast<T>(log2_e) : T{1});
+      }
+    }
+    if (reads_2) all.m *= static_cast<T>(ln_2);
+    answer_.output = output(all, true);
+    keep(all, true);
+  }
+  void keep_single(const State<T>& run) {
+    answer_.m = static_cast<double>(steps_.log_sum_exp(run.m, steps_.with_sink(run.l, run.m, false)));
+    answer_.l = 1;
   }
 
   // --- P normalised before P.V ----------------------------------------------------------------------------------------

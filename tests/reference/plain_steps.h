@@ -47,10 +47,12 @@ class Steps {
   const Method& method;
   const bool exp2;
 
-  T rounded(Step step, T x) const {
-    const Rounding& r = method.precision[step];
-    return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, main_), x);
+  /// True if the working type holds other numbers than those rounded so.
+  bool rounds(const Rounding& r) const {
+    return r.kind != Rounding::Kind::exact && format_of(r, main_) != (sizeof(T) == sizeof(float) ? fp32 : fp64);
   }
+  T rounded(Step step, T x) const { return rounded_as(method.precision[step], x); }
+  T rounded_as(const Rounding& r, T x) const { return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, main_), x); }
 
   /// Factor that turns S into a score.
   T score_unit() const { return folded_ ? static_cast<T>(scale_of(problem)) * score_factor() : T{1}; }

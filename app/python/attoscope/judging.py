@@ -52,8 +52,10 @@ def judge(
     its heads on either side. K and V may have fewer heads and other numbers of tokens.
 
     With `do`, the gradient of O, the gradients `dq`, `dk` and `dv` of your kernel's backward pass are judged as well, any of them. dK
-    and dV have the heads of K and V, summed over the group, or those of Q. `lse` is the log-sum-exp [batch, heads, n] that the backward
-    pass is given, `dlse` its gradient, `dsink` the gradient of the sink, one number for each head.
+    and dV have the heads of K and V, summed over the group, or those of Q. `dlse` is the gradient of the log-sum-exp, `dsink` that of the
+    sink, one number for each head.
+
+    `lse` is your kernel's log-sum-exp, [batch, heads, n] or with tokens before heads, natural or in base 2: it is judged as well.
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
     tensor [..., n, n_k] that is one of these: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,

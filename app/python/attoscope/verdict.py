@@ -63,6 +63,11 @@ class Verdict:
         return [_with_numbers(row) for row in self.json.get("gradients", [])]
 
     @property
+    def lse(self) -> Optional[Dict[str, Any]]:
+        """The log-sum-exp: verdict, base ("e" or "2"), ratio, as, suspects, where, head, row, slip. None where it was not given."""
+        return _with_numbers(self.json["lse"]) if self.json.get("lse") else None
+
+    @property
     def family(self) -> List[Dict[str, Any]]:
         """The correct kernels whose errors on these tensors the tolerance comes from."""
         return list(self.json.get("family", []))

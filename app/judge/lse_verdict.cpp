@@ -1,0 +1,115 @@
+#include "app/judge/lse_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/threads/each_head.h"
+#include "app/words/mathml.h"
+
+namespace attoscope {
+namespace {
+
+JudgedLse judged_lse(const RowNumbers& given, const JudgedOutput& output, int head) {
+  JudgedLse lse{output.problem, output.claim, format_of_elements(given.part.tensor.tensor.type), given.of(head)};
+  const Format& d = output.claim.format;
+  const bool fits_d = std::ranges::all_of(lse.values, [&](double x) { return !std::isfinite(x) || round(d, x) == x; });
+  if (fits_d && significand_bits(lse.stored) > significand_bits(d)) lse.stored = d;
+  return lse;
+}
+
+std::string base_text(const CallLse& lse) { return lse.base == LseBase::two ? "in base 2" : "natural"; }
+
+std::string verdict_of(const CallLse& lse) {
+  if (!lse.rounded()) return "The log-sum-exp is wrong" + (lse.slip ? ": " + lse.slip->text : "") + ".";
+  return "The log-sum-exp, " + base_text(lse) + ", is rounded" + (lse.worst.as.empty() ? "" : ", if " + lse.worst.as) + ".";
+}
+
+std::string lse_evidence(const CallLse& lse) {
+  const LseJudgement& w = lse.worst;
+  const std::string heads =
+      lse.heads > 1 ? fmt::format(" of head {}; {} of {} heads are wrong", lse.head, lse.wrong_heads, lse.heads) : "";
+  return fmt::format(
+      "Read as {}, L of query {} is {:.7g}, expected {:.7g}: {:.3g} times its tolerance off; {} queries are, {}{}.",
+      lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, w.held, w.expected, w.ratio, w.suspects, w.where, heads);
+}
+
+}  // namespace
+
+CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
+                     const CallJudgement& judgement, const Options& options) {
+  std::vector<int> heads;
+  for (const JudgedRow& row : judgement.table) heads.push_back(row.head);
+  std::vector<std::array<LseJudgement, 2>> found(heads.size());
+  const auto lse_of = [&](int head) { return judged_lse(given, judged_output(judgement.claim, call, question, head), head); };
+  const auto work = [&](int head, const Options& own) {
+    found[static_cast<std::size_t>(head - heads.front())] = judge_lse(lse_of(head), own);
+  };
+  if (heads.size() > 1)
+    each_head(heads, options, work);
+  else
+    work(heads.front(), options);
+  CallLse all{.heads = static_cast<int>(heads.size())};
+  const auto right_in = [&](std::size_t base) {
+    return std::ranges::count_if(found, [&](const auto& head) { return head[base].rounded; });
+  };
+  const auto furthest_in = [&](std::size_t base) {
+    return std::ranges::max_element(found, {}, [&](const auto& head) { return head[base].ratio; });
+  };
+  const bool more = right_in(1) > right_in(0), nearer = (*furthest_in(1))[1].ratio < (*furthest_in(0))[0].ratio;
+  all.base = more || (right_in(1) == right_in(0) && nearer) ? LseBase::two : LseBase::e;
+  const auto base = static_cast<std::size_t>(all.base);
+  all.wrong_heads = all.heads - static_cast<int>(right_in(base));
+  const auto worst = furthest_in(base);
+  all.head = heads[static_cast<std::size_t>(worst - found.begin())], all.worst = (*worst)[base];
+  if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
+  return all;
+}
+
+std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse& lse, bool rounded) {
+  if (lse.rounded()) {
+    s[0] += " " + verdict_of(lse);
+    return s;
+  }
+  s[0] = rounded ? "Wrong: " + verdict_of(lse) + " The rest is rounded." : s[0] + " " + verdict_of(lse);
+  s[1] = rounded ? lse_evidence(lse) : s[1] + " " + lse_evidence(lse);
+  if (rounded) s[2] = lse.slip ? "" : "Compare m and ln l of that query apart: L is their sum.";
+  return s;
+}
+
+std::vector<std::string> lse_derivation(const CallLse& lse) {
+  const auto worst = std::ranges::max_element(lse.worst.family, {}, &RivalError::max_abs);
+  std::vector<std::string> all{"The truth of the log-sum-exp is that of the scores in fp64, of Q and K rounded to D."};
+  if (worst != lse.worst.family.end())
+    all.push_back(fmt::format("{} kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                              lse.worst.family.size(), worst->name, worst->max_abs));
+  all.emplace_back(
+      "A query may be off by twice what the worst of them is, in units of the error that fp32 is expected to leave "
+      "in it, and by half a unit in the last place.");
+  return all;
+}
+
+std::string lse_report(const CallLse& lse) {
+  const std::string line =
+      fmt::format("\n  {:>6}  {:<8}{:>12.3g}{:>12}{:>14.3g}  base {}  {}\n", "L", lse.rounded() ? "rounded" : "wrong",
+                  lse.worst.ratio, lse.worst.suspects, lse.worst.max_abs, name(lse.base), lse.worst.where);
+  std::string all =
+      fmt::format("\n  {:>6}  {:<8}{:>12}{:>12}{:>14}  where", "", "", "error/limit", "suspects", "largest error") + line +
+      "\nHow the tolerance of the log-sum-exp came about:\n";
+  for (const std::string& s : lse_derivation(lse)) all += "  " + s + "\n";
+  return all;
+}
+
+std::string lse_html(const CallLse& lse) {
+  std::string html = fmt::format(
+      "<h2>Log-sum-exp</h2>\n<table><tr><th class=\"text\">verdict</th><th class=\"text\">base</th><th>error / tolerance</th>"
+      "<th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n"
+      "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td>"
+      "<td class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n</table>\n<ul>\n",
+      lse.rounded() ? "" : " class=\"wrong\"", lse.rounded() ? "rounded" : "wrong", name(lse.base), lse.worst.ratio,
+      lse.worst.suspects, lse.worst.max_abs, html_escaped(lse.worst.where), html_escaped(lse.slip ? lse.slip->text : ""));
+  for (const std::string& s : lse_derivation(lse)) html += "<li>" + html_escaped(s) + "</li>\n";
+  return html + "</ul>\n";
+}
+
+}  // namespace attoscope

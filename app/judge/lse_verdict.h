@@ -1,0 +1,37 @@
+/// The judgement on the log-sum-exp of a call, in numbers and in sentences.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/judge/judgement.h"
+#include "app/judge/row_numbers.h"
+#include "kernels/judge/lse_judge.h"
+
+namespace attoscope {
+
+/// All heads, in the base in which more of them are right.
+struct CallLse {
+  LseBase base = LseBase::e;
+  int heads = 0, wrong_heads = 0, head = 0;  ///< how many were judged; the one that is furthest off
+  LseJudgement worst{};                      ///< of that head
+  std::optional<LseSlip> slip{};
+
+  bool rounded() const { return wrong_heads == 0; }
+};
+
+/// Judges the heads that were judged in `judgement`, which is O's. Throws Stopped when cancelled.
+CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
+                     const CallJudgement& judgement, const Options& options);
+
+/// `sentences` with that of the log-sum-exp. `rounded`: the rest is.
+std::array<std::string, 3> with_lse(std::array<std::string, 3> sentences, const CallLse& lse, bool rounded);
+/// The derivation of the tolerance, one sentence a step.
+std::vector<std::string> lse_derivation(const CallLse& lse);
+/// A line for a terminal with the derivation, and a part of a page.
+std::string lse_report(const CallLse& lse);
+std::string lse_html(const CallLse& lse);
+
+}  // namespace attoscope

@@ -1,0 +1,77 @@
+#include "app/judge/row_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "app/tensors/head_layout.h"
+#include "app/tensors/readers.h"
+#include "app/tensors/tensor_set.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+
+CallPart tensor_of_option(const std::string& spec, const char* option, std::span<const std::string_view> usual_names) {
+  const TensorRef ref = tensor_ref(spec);
+  if (!is_tensor_file(ref.file))
+    throw std::runtime_error(std::string(option) + " " + in_quotes(spec) + " is not understood, expected " +
+                             std::string(tensor_specs));
+  const std::array<std::string_view, 1> asked{ref.tensor};
+  const bool named = ref.file != spec;
+  return part_in_file(ref.file, named ? asked : usual_names, !named, 3);
+}
+
+Format format_of_elements(ElementType t) {
+  switch (t) {
+    case ElementType::F16:
+      return fp16;
+    case ElementType::BF16:
+      return bf16;
+    case ElementType::F32:
+      return fp32;
+    default:
+      return fp64;
+  }
+}
+
+void refuse_shape(const StoredTensor& t, const std::string& expected) {
+  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
+}
+
+std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q) {
+  StoredTensor& t = part.tensor.tensor;
+  if (t.fortran_order || t.shape.empty() || t.shape.size() > 4) return {};
+  const HeadShape wanted{q.order, q.batch, q.heads, q.n, 1};
+  const auto in_heads = [&]() -> std::optional<HeadShape> {
+    const std::optional<HeadShape> found = shape_of_output(t, wanted);
+    return found && found->same_sizes(wanted) && found->order != HeadOrder::side_by_side ? found : std::nullopt;
+  };
+  if (t.shape.size() < 4) {
+    t.shape.push_back(1);
+    if (const std::optional<HeadShape> found = in_heads()) return RowNumbers{part, *found};
+    t.shape.pop_back();
+  }
+  const std::optional<HeadShape> found = t.shape.back() == 1 ? in_heads() : std::nullopt;
+  return found ? std::optional(RowNumbers{part, *found}) : std::nullopt;
+}
+
+RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
+                            const HeadShape& q) {
+  const CallPart part = tensor_of_option(spec, option, usual_names);
+  if (std::optional<RowNumbers> found = row_numbers(part, q)) return *std::move(found);
+  refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +
+                                       std::to_string(q.n) + " queries");
+}
+
+std::string lse_beside(const TensorSpec& input, const HeadShape& q) {
+  if (!is_single_file(input.files())) return "";
+  const TensorSet set = open_tensor_set(input.files());
+  for (const std::string_view name : lse_names)
+    for (const NamedTensor& t : set.tensors) {
+      const bool is_called = t.name == name || t.name.ends_with("." + std::string(name));
+      if (is_called && t.refusal.empty() && row_numbers({t, {}}, q)) return input.files() + ":" + t.name;
+    }
+  return "";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,238 @@
+#include "kernels/judge/lse_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/cpu/log_sum_exp.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/judge/lse_truth.h"
+#include "kernels/slips/error_places.h"
+#include "kernels/slips/seen_tensors.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double lse_margin = 2, no_limit = std::numeric_limits<double>::infinity();
+
+double longest_row(const std::vector<double>& x, int d, std::vector<double>* lengths = nullptr) {
+  double most = 0;
+  for (std::size_t i = 0; i < x.size(); i += static_cast<std::size_t>(d)) {
+    double square = 0;
+    for (std::size_t c = i; c < i + static_cast<std::size_t>(d); ++c) square += x[c] * x[c];
+    if (lengths != nullptr) lengths->push_back(std::sqrt(square));
+    most = std::max(most, std::sqrt(square));
+  }
+  return most;
+}
+
+/// A form of correct kernels: their truth on operands of their own, rivals, and the error that is expected of each row.
+struct LseForm {
+  std::string as{};
+  Problem problem;
+  std::shared_ptr<const Tensors> inputs;
+  LseRows rows;
+  std::vector<Rival> rivals;
+};
+
+/// True if it differs from the others in the sums of a tensor core alone, which take as long as all others.
+bool is_slow(const Rival& r, const KernelClaim& claim) { return !claim.declared && is_tensor_core(r.method.accumulator.qk); }
+
+class LseJudge {
+ public:
+  LseJudge(const JudgedLse& given, const Options& options)
+      : given_(given), claim_(given.claim), stop_(options.cancelled, options.isa), all_rows_(given.values.size()) {
+    std::iota(all_rows_.begin(), all_rows_.end(), 0);
+  }
+
+  std::array<LseJudgement, 2> judgements() {
+    const LseForm usual = usual_form();
+    std::array<LseJudgement, 2> found = judged_in(usual);
+    const auto fits = [](const LseJudgement& j) { return j.rounded; };
+    if (claim_.declared || std::ranges::any_of(found, fits)) return found;
+    for (const LseForm& form : other_forms(usual)) {
+      std::array<LseJudgement, 2> other = judged_in(form);
+      for (std::size_t b = 0; b < found.size(); ++b)
+        if (other[b].rounded) found[b] = std::move(other[b]);
+      if (std::ranges::any_of(found, fits)) break;
+    }
+    return found;
+  }
+
+ private:
+  LseForm form_of(std::string as, const Problem& problem, std::shared_ptr<const Tensors> inputs) const {
+    LseForm form{std::move(as), problem, inputs, lse_rows(problem, *inputs, claim_.format, stop_), rivals_of(claim_, problem)};
+    return form;
+  }
+  LseForm usual_form() const { return form_of("", given_.problem, seen_in(claim_.format, given_.problem.input.tensors)); }
+
+  /// Forms that round before the exponential, or add up what is rounded behind it.
+  std::vector<LseForm> other_forms(const LseForm& usual) const {
+    std::vector<LseForm> all;
+    const std::string d = name(claim_.format);
+    if (significand_bits(claim_.format) > 16) return all;
+    const std::vector<double> spread = spread_of(usual);
+    const double unit = epsilon(claim_.format) / 2;
+    all.push_back(usual), all.back().as = "its sums add P rounded to " + d;
+    std::erase_if(all.back().rivals, [](const Rival& r) { return normalises_P(r.method.algorithm); });
+    for (Rival& r : all.back().rivals) r.method.precision.sum_rounded_P = true;
+    for (std::size_t i = 0; i < spread.size(); ++i) all.back().rows.error[i] += unit * spread[i];
+    all.push_back(with_stored_scores(usual, "its scores are rounded to " + d));
+    const double scale = scale_of(given_.problem), root = std::sqrt(scale);
+    for (const auto& [of_q, of_k, said] : {std::tuple{scale, 1.0, "Q times the scale is"},
+                                           {scale * std::numbers::log2e, 1.0, "Q times the scale and log2 e is"},
+                                           {1.0, scale, "K times the scale is"},
+                                           {root, root, "Q and K times the root of the scale are"}})
+      all.push_back(prescaled(usual, of_q, of_k, std::string(said) + " rounded to " + d));
+    return all;
+  }
+
+  /// Kernels that store their scores in D. One that lies so near the middle of two numbers that fp32 may round it the other way
+  /// is seen by scaling all up and down by a little.
+  LseForm with_stored_scores(const LseForm& usual, std::string as) const {
+    LseForm form = usual;
+    form.as = std::move(as);
+    for (Rival& r : form.rivals) r.method.precision[Step::S] = to_main;
+    const auto rows_at = [&](double factor) {
+      Problem scaled = usual.problem;
+      scaled.scale = factor * scale_of(scaled);
+      return lse_rows(scaled, *usual.inputs, claim_.format, stop_, to_format(claim_.format));
+    };
+    form.rows = rows_at(1);
+    for (const double off : {0x1p-21, -0x1p-21}) {
+      const LseRows moved = rows_at(1 + off);
+      for (std::size_t i = 0; i < moved.lse.size(); ++i)
+        if (const double by = std::abs(moved.lse[i] - form.rows.lse[i]); std::isfinite(by)) form.rows.error[i] += by;
+    }
+    return form;
+  }
+
+  /// Kernels that round Q and K once they are multiplied by these factors.
+  LseForm prescaled(const LseForm& usual, double of_q, double of_k, std::string as) const {
+    auto inputs = std::make_shared<Tensors>(*usual.inputs);
+    for (double& x : inputs->q) x = round(claim_.format, x * of_q);
+    for (double& x : inputs->k) x = round(claim_.format, x * of_k);
+    Problem problem = usual.problem;
+    problem.scale = scale_of(problem) / (of_q * of_k);
+    return form_of(std::move(as), problem, inputs);
+  }
+
+  /// sqrt(sum_j P^2) of each row, from the log-sum-exp of doubled scores.
+  std::vector<double> spread_of(const LseForm& form) const {
+    Problem doubled = form.problem;
+    doubled.scale = 2 * scale_of(doubled), doubled.softcap *= 2, doubled.alibi *= 2;
+    doubled.sink.reset();
+    std::vector<double> spread = lse_rows(doubled, *form.inputs, claim_.format, stop_).lse;
+    for (std::size_t i = 0; i < spread.size(); ++i) {
+      const double root = std::exp(spread[i] / 2 - form.rows.lse[i]);
+      spread[i] = std::isfinite(root) ? std::min(root, 1.0) : 1;
+    }
+    return spread;
+  }
+
+  template <class T>
+  std::vector<double> run_rival(const LseForm& form, const Operands<T>& x, const Method& m,
+                                const std::vector<int>& rows) const {
+    RowStates<T> states;
+    const Operands<T> reversed = m.reverse_keys ? with_reversed_keys(x, shape_of(form.problem)) : Operands<T>{};
+    const Job<T> j = job(form.problem, m, claim_.format, m.reverse_keys ? reversed : x);
+    run(j, rows, nullptr, stop_, &states);
+    return log_sum_exps(j, rows, states);
+  }
+
+  template <class T>
+  void bound_by(const LseForm& form, LseJudgement& j) const {
+    Operands<T> x = operands<T>(*form.inputs, exact, claim_.format, form.problem.seed, stop_);
+    x.format = claim_.format;
+    for (const Rival& rival : form.rivals) {
+      std::vector<int> rows;
+      const std::size_t step = is_slow(rival, claim_) ? std::max<std::size_t>(1, all_rows_.size() / 64) : 1;
+      for (std::size_t i = 0; i < all_rows_.size(); i += step) rows.push_back(all_rows_[i]);
+      const std::vector<double> found = run_rival<T>(form, x, rival.method, rows);
+      RivalError error{rival.name};
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        const auto i = static_cast<std::size_t>(rows[k]);
+        const double off = std::abs(found[k] - form.rows.lse[i]);
+        if (!std::isfinite(off)) continue;
+        error.max_abs = std::max(error.max_abs, off), j.kappa = std::max(j.kappa, off / form.rows.error[i]);
+      }
+      j.family.push_back(error);
+    }
+  }
+
+  std::array<LseJudgement, 2> judged_in(const LseForm& form) const {
+    LseJudgement bounds;
+    bounds.as = form.as;
+    if (significand_bits(claim_.format) > 24)
+      bound_by<double>(form, bounds);
+    else
+      bound_by<float>(form, bounds);
+    return {held_to_truth(form, bounds, LseBase::e), held_to_truth(form, bounds, LseBase::two)};
+  }
+
+  LseJudgement held_to_truth(const LseForm& form, LseJudgement j, LseBase base) const {
+    const double unit = unit_of(base);
+    j.wrong.resize(given_.values.size());
+    for (std::size_t i = 0; i < given_.values.size(); ++i) {
+      const double x = given_.values[i], truth = form.rows.lse[i], error = std::abs(x - truth * unit);
+      double ratio = error / lse_tolerance(lse_margin * j.kappa * form.rows.error[i], unit, given_.stored, x);
+      if (!std::isfinite(truth)) {  // without keys either infinity; where the scores are not finite anything that is not
+        ratio = (truth < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : no_limit;
+      } else if (!std::isfinite(x)) {
+        ratio = no_limit;
+      } else {
+        j.max_abs = std::max(j.max_abs, error);
+      }
+      j.wrong[i] = !(ratio <= 1), j.suspects += j.wrong[i];
+      if (j.worst_row >= 0 && !(ratio > j.ratio)) continue;
+      j.ratio = ratio, j.worst_row = static_cast<int>(i), j.held = x, j.expected = truth * unit;
+    }
+    j.rounded = j.suspects == 0;
+    j.where = error_places(j.wrong, {true}, all_rows_, static_cast<int>(all_rows_.size()));
+    return j;
+  }
+
+  const JudgedLse& given_;
+  const KernelClaim& claim_;
+  CancelledSign stop_;
+  std::vector<int> all_rows_;
+};
+
+}  // namespace
+
+double unit_of(LseBase base) { return base == LseBase::two ? std::numbers::log2e : 1; }
+
+double lse_tolerance(double natural, double unit, const Format& stored, double x) {
+  return natural * unit + (std::isfinite(x) ? ulp(stored, x) / 2 : 0);
+}
+
+LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
+                 const Rounding& stored) {
+  Method method{.algorithm = Algorithm::flash2};
+  method.precision[Step::S] = stored;
+  Job<double> j = job(problem, method, format, Operands<double>{});
+  j.q = inputs.q.data(), j.k = inputs.k.data(), j.v = inputs.v.data();
+  std::vector<int> rows(static_cast<std::size_t>(problem.n));
+  std::iota(rows.begin(), rows.end(), 0);
+  RowStates<double> states;
+  run(j, rows, nullptr, stop, &states);
+  LseRows found{.lse = log_sum_exps(j, rows, states), .max = states.m, .error = {}};
+  std::vector<double> lengths;
+  const double longest = longest_row(inputs.k, problem.d), unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
+  longest_row(inputs.q, problem.d, &lengths);
+  for (std::size_t i = 0; i < found.lse.size(); ++i) {
+    const double score =
+        std::abs(scale_of(problem)) * lengths[i] * longest + std::abs(problem.alibi) * std::max(problem.n, key_count(problem));
+    found.error.push_back(unit * (4 + score + (std::isfinite(found.lse[i]) ? std::abs(found.lse[i]) : 0)));
+  }
+  return found;
+}
+
+std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options) {
+  return LseJudge(given, options).judgements();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,58 @@
+/// Rounded or wrong: the log-sum-exp of one head's queries, held to what correct kernels give on the same tensors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/judge/judge.h"
+
+namespace attoscope {
+
+/// A log-sum-exp to be judged.
+struct JudgedLse {
+  Problem problem;             ///< its input holds Q, K, V as the files have them
+  KernelClaim claim;           ///< of the kernel's O
+  Format stored = fp32;        ///< of the numbers
+  std::vector<double> values;  ///< n, in either base
+};
+
+/// e: ln of the sum of exp(S). two: log2 of it.
+enum class LseBase : std::uint8_t { e, two };
+inline constexpr std::array<std::string_view, 2> lse_base_names{"e", "2"};
+constexpr std::string_view name(LseBase b) { return lse_base_names[static_cast<std::size_t>(b)]; }
+
+/// A mistake that explains a wrong log-sum-exp.
+struct LseSlip {
+  std::string kind;  ///< "max"
+  std::string text;  ///< "the max is left out: it is ln l"
+};
+
+/// The judgement on one head in one base. An error of L is, to first order, the mean error of the scores weighted by P, plus
+/// that of l: u (4 + the largest |score| that the row could have + |L|). A query may be off by 2 kappa times that and half a
+/// unit in the last place of the stored format; kappa is the largest |error| over it of all rivals and rows, at least 1.
+struct LseJudgement {
+  bool rounded = false;
+  std::string as;                    ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
+  double ratio = 0;                  ///< largest error over its tolerance, infinite for NaN
+  std::vector<bool> wrong;           ///< of each query: beyond its tolerance
+  int suspects = 0;                  ///< how many are
+  int worst_row = -1;                ///< of the largest ratio; -1: there is no row
+  double held = 0, expected = 0;     ///< there, in the base
+  double max_abs = 0;                ///< largest finite error, in units of the base
+  std::string where;                 ///< "in rows 960 to 999"; "" where nothing is wrong
+  double kappa = 1;                  ///< of the tolerance
+  std::vector<RivalError> family{};  ///< largest errors of the rivals, natural
+};
+
+/// The judgements in both bases, natural first. Queries without keys may hold -infinity or +infinity. Throws Stopped when
+/// cancelled.
+std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options = {});
+
+/// The slip that explains a wrong log-sum-exp best; none: none does. Throws Stopped when cancelled.
+std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options = {});
+
+}  // namespace attoscope

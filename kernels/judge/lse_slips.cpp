@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/judge/lse_truth.h"
+#include "kernels/slips/error_places.h"
+#include "kernels/slips/seen_tensors.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double log2_of_e = std::numbers::log2e, no_number = std::numeric_limits<double>::infinity();
+constexpr std::size_t most_tile_states = std::size_t{1} << 22;
+
+/// The log-sum-exp of each row's keys so far, after every tile of keys.
+class PrefixSums final : public Recorder<double> {
+ public:
+  PrefixSums(const Problem& p, const Tensors& t, const Format& format, int tile, const StopSign& stop)
+      : tiles_(static_cast<std::size_t>((key_count(p) - 1) / tile + 1)),
+        lse_(tiles_ * static_cast<std::size_t>(p.n), -no_number),
+        max_(lse_) {
+    const Method method{.algorithm = Algorithm::flash2, .block_k = tile};
+    Job<double> j = job(p, method, format, Operands<double>{});
+    j.q = t.q.data(), j.k = t.k.data(), j.v = t.v.data();
+    std::vector<int> rows;
+    for (int i = 0; i < p.n; ++i) rows.push_back(i);
+    run(j, rows, this, stop);
+    for (std::size_t i = 0; i < lse_.size(); ++i)
+      if (i % tiles_ > 0 && lse_[i] == -no_number) lse_[i] = lse_[i - 1], max_[i] = max_[i - 1];
+  }
+  int kept_lane(const RowBlock&) const override { return -1; }
+  void tile(const RowBlock& block, const TileView<double>& view) override {
+    for (int lane = 0; lane < block.count; ++lane) {
+      if (!view.sees(lane)) continue;
+      const std::size_t place = static_cast<std::size_t>(block.rows[lane]) * tiles_ + static_cast<std::size_t>(view.tile);
+      max_[place] = view.m[lane * view.lane_stride];
+      lse_[place] = max_[place] + std::log(view.l[lane * view.lane_stride]);
+    }
+  }
+  std::size_t tiles() const { return tiles_; }
+  /// The share of a tile's keys in the sum of exp, in units of exp(of).
+  double share(std::size_t row, std::size_t tile, double of) const {
+    const double* const x = &lse_[row * tiles_ + tile];
+    return std::exp(*x - of) - (tile > 0 ? std::exp(x[-1] - of) : 0);
+  }
+  double max(std::size_t row, std::size_t tile) const { return max_[row * tiles_ + tile]; }
+
+ private:
+  std::size_t tiles_;
+  std::vector<double> lse_, max_;  ///< [row * tiles + tile]
+};
+
+/// Looks for the mistake whose exact numbers the given ones are.
+class LseSlips {
+ public:
+  LseSlips(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options)
+      : given_(given),
+        base_(base),
+        judged_(judged),
+        stop_(options.cancelled, options.isa),
+        inputs_(seen_in(given.claim.format, given.problem.input.tensors)),
+        right_(lse_rows(given.problem, *inputs_, given.claim.format, stop_)) {}
+
+  std::optional<LseSlip> best() {
+    try_empty_rows();
+    try_bases();
+    try_max();
+    try_problems();
+    for (const int tile : {64, 128, 32, 16, 256})
+      if (best_ratio_ > 1) try_tiles(tile);
+    return best_;
+  }
+
+ private:
+  using Numbers = std::vector<double>;  ///< of each row, as they would be stored
+
+  /// Keeps the mistake if all wrong rows hold its numbers, and is the nearest so far. `error` is natural.
+  void try_numbers(const char* kind, const std::string& text, const Numbers& expected, const Numbers& error) {
+    double ratio = 0;
+    bool elsewhere = false;
+    for (std::size_t i = 0; i < expected.size() && ratio <= 1; ++i) {
+      const double x = given_.values[i];
+      const double off =
+          std::abs(x - expected[i]) / lse_tolerance(2 * judged_.kappa * error[i], unit_of(LseBase::two), given_.stored, x);
+      if (judged_.wrong[i]) ratio = std::max(ratio, std::isfinite(off) ? off : no_number);
+      elsewhere |= !judged_.wrong[i] && !(off <= 1) && std::isfinite(right_.lse[i]);
+    }
+    const double with_place = ratio + (elsewhere ? 0.5 : 0);
+    if (ratio > 1 || with_place >= best_ratio_) return;
+    best_ratio_ = with_place, best_ = {kind, text + (elsewhere ? " " + judged_.where : "")};
+  }
+  /// In both bases: that of a wrong log-sum-exp is only guessed.
+  void try_natural(const char* kind, const std::string& text, const Numbers& natural, const Numbers& error) {
+    for (const LseBase base : {base_, base_ == LseBase::e ? LseBase::two : LseBase::e}) {
+      Numbers expected = natural;
+      for (double& x : expected) x *= unit_of(base);
+      try_numbers(kind, text, expected, error);
+    }
+  }
+  template <class F>
+  void try_formula(const char* kind, const std::string& text, const F& natural_of) {
+    Numbers expected(right_.lse.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = natural_of(i);
+    try_natural(kind, text, expected, right_.error);
+  }
+  double log_l(std::size_t i) const { return right_.lse[i] - right_.max[i]; }
+
+  /// Rows without keys alone are wrong.
+  void try_empty_rows() {
+    double found = no_number;
+    for (std::size_t i = 0; i < right_.lse.size(); ++i) {
+      if (!judged_.wrong[i]) continue;
+      if (right_.lse[i] != -no_number) return;
+      found = given_.values[i];
+    }
+    best_ratio_ = 0;
+    best_ = {"empty", "queries without keys hold " +
+                          (std::isnan(found) ? std::string("NaN")
+                           : found == 0      ? "0"
+                                             : "a number") +
+                          " instead of -infinity"};
+  }
+
+  void try_bases() {
+    const auto try_with = [&](const std::string& text, double of_max, double of_log_l) {
+      Numbers expected(right_.lse.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = of_max * right_.max[i] + of_log_l * log_l(i);
+      try_numbers("base", text, expected, right_.error);
+    };
+    if (base_ == LseBase::two) try_with("natural numbers among those of base 2", 1, 1);
+    if (base_ == LseBase::e) try_with("numbers of base 2 among natural ones", log2_of_e, log2_of_e);
+    try_with("the max is natural, ln l is taken in base 2", 1, log2_of_e);
+    try_with("the max is in base 2, ln l is natural", log2_of_e, 1);
+    try_with("it is multiplied by ln 2", 1 / log2_of_e, 1 / log2_of_e);
+    try_with("it is multiplied by log2 e twice", log2_of_e * log2_of_e, log2_of_e * log2_of_e);
+    try_formula("sign", "it has the other sign", [&](std::size_t i) { return -right_.lse[i]; });
+  }
+
+  void try_max() {
+    try_formula("max", "the max is left out: it is ln l", [&](std::size_t i) { return log_l(i); });
+    try_formula("max", "it is the max alone, without ln l", [&](std::size_t i) { return right_.max[i]; });
+    Numbers with_l(right_.lse.size()), error = right_.error;
+    for (std::size_t i = 0; i < with_l.size(); ++i)
+      with_l[i] = right_.max[i] + std::exp(log_l(i)), error[i] *= std::exp(log_l(i));
+    try_natural("max", "l is added to the max instead of ln l", with_l, error);
+    try_formula("mean", "its sum is divided by the number of keys", [&](std::size_t i) {
+      const Keys keys = visible_keys(given_.problem, static_cast<int>(i));
+      return right_.lse[i] - std::log(keys.end - keys.first);
+    });
+  }
+
+  void try_problem(const char* kind, const std::string& text, const std::function<void(Problem&)>& change) {
+    Problem other = given_.problem;
+    change(other);
+    const LseRows rows = lse_rows(other, *inputs_, given_.claim.format, stop_);
+    try_natural(kind, text, rows.lse, rows.error);
+  }
+
+  void try_problems() {
+    const double scale = scale_of(given_.problem);
+    try_problem("scale", "the scores are not scaled", [](Problem& p) { p.scale = 1; });
+    try_problem("scale", "the scores are scaled twice", [&](Problem& p) { p.scale = scale * scale; });
+    try_problem("base", "the scores are multiplied by log2 e, and their exp is natural",
+                [&](Problem& p) { p.scale = scale * log2_of_e; });
+    try_problem("base", "powers of 2 are taken of natural scores", [&](Problem& p) { p.scale = scale / log2_of_e; });
+    const Problem& p = given_.problem;
+    if (p.sink) try_problem("sink", "the sink is left out", [](Problem& x) { x.sink.reset(); });
+    if (p.softcap != 0) try_problem("soft cap", "the soft cap is left out", [](Problem& x) { x.softcap = 0; });
+    if (p.alibi != 0) try_problem("ALiBi", "ALiBi's term is left out", [](Problem& x) { x.alibi = 0; });
+    if (p.mask.kind == Mask::Kind::none) return;
+    try_problem("mask", "no mask: every query counts all keys", [](Problem& x) { x.mask = {}; });
+    if (p.mask.kind != Mask::Kind::causal)
+      try_problem("mask", "the mask is causal", [](Problem& x) { x.mask.kind = Mask::Kind::causal; });
+    if (p.n != key_count(p))
+      try_problem("mask", "the mask is aligned at the other corner", [](Problem& x) { x.mask.top_left = !x.mask.top_left; });
+    for (const int more : {1, -1})
+      if (p.mask.has_width() && p.mask.window + more > 0)
+        try_problem("mask", more > 0 ? "the mask's width is one key larger" : "the mask's width is one key smaller",
+                    [more](Problem& x) { x.mask.window += more; });
+  }
+
+  void try_tiles(int tile) {
+    if (tile >= key_count(given_.problem)) return;
+    const PrefixSums sums(given_.problem, *inputs_, given_.claim.format, tile, stop_);
+    if (sums.tiles() * right_.lse.size() > most_tile_states) return;
+    const std::string size = std::to_string(tile);
+    const auto seen = [&](std::size_t i) { return visible_keys(given_.problem, static_cast<int>(i)); };
+    const auto first = [&](std::size_t i) { return static_cast<std::size_t>(seen(i).first / tile); };
+    const auto last = [&](std::size_t i) { return static_cast<std::size_t>(std::max(seen(i).end - 1, 0) / tile); };
+    const auto lost = [&](std::size_t i, double share) { return right_.lse[i] + std::log1p(-share); };
+    const auto share = [&](std::size_t i, std::size_t t) { return sums.share(i, t, right_.lse[i]); };
+    try_formula("tile", "each row's last tile of " + size + " keys is left out",
+                [&](std::size_t i) { return lost(i, share(i, last(i))); });
+    try_formula("tile", "each row's first tile of " + size + " keys is left out",
+                [&](std::size_t i) { return lost(i, share(i, first(i))); });
+    try_formula("tile", "only each row's last tile of " + size + " keys counts",
+                [&](std::size_t i) { return right_.lse[i] + std::log(share(i, last(i))); });
+    try_formula("rescale", "l is not rescaled when the max moves, in tiles of " + size + " keys", [&](std::size_t i) {
+      double sum = 0;
+      for (std::size_t t = first(i); t <= last(i); ++t) sum += sums.share(i, t, sums.max(i, t));
+      return right_.max[i] + std::log(sum);
+    });
+    for (std::size_t t = 0; t < sums.tiles() && sums.tiles() <= 256; ++t) {
+      const auto key = static_cast<int>(t) * tile;
+      const std::string keys =
+          "keys " + std::to_string(key) + " to " + std::to_string(std::min(key + tile, key_count(given_.problem)) - 1);
+      try_formula("tile", keys + " are left out", [&](std::size_t i) { return lost(i, share(i, t)); });
+      try_formula("tile", keys + " count twice", [&](std::size_t i) { return lost(i, -share(i, t)); });
+    }
+  }
+
+  const JudgedLse& given_;
+  LseBase base_;
+  const LseJudgement& judged_;
+  CancelledSign stop_;
+  std::shared_ptr<const Tensors> inputs_;
+  LseRows right_;
+  double best_ratio_ = no_number;
+  std::optional<LseSlip> best_{};
+};
+
+}  // namespace
+
+std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options) {
+  return LseSlips(given, base, judged, options).best();
+}
+
+}  // namespace attoscope

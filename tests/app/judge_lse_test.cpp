@@ -1,0 +1,187 @@
+// `attoscope judge --lse`: shapes, bases and files of a log-sum-exp, and what is said of a wrong one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "app/judge/row_numbers.h"
+#include "tests/app/outcome.h"
+#include "tests/questions/planted_slips.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using namespace planted;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// Two batches of three heads, 48 x 16, causal, with a correct O and L.
+struct LseFiles {
+  static constexpr int n = 48, d = 16, heads = 6;
+  TemporaryDirectory scratch;
+  Values q, k, v, o, lse;  ///< heads first
+
+  LseFiles() {
+    for (int head = 0; head < heads; ++head) {
+      const Problem p = problem(n, d, planted::causal, static_cast<std::uint64_t>(head + 1));
+      const Seen x = seen(p);
+      const auto append = [](Values& all, const Values& more) { all.insert(all.end(), more.begin(), more.end()); };
+      append(q, x.t.q), append(k, x.t.k), append(v, x.t.v), append(o, *stored(right(x), bf16));
+      for (int i = 0; i < n; ++i) {
+        double sum = 0;
+        for (int j = 0; j <= i; ++j) sum += std::exp(x.S(i, j));
+        lse.push_back(static_cast<float>(std::log(sum)));
+      }
+    }
+    write("q", "(2, 3, 48, 16)", q), write("k", "(2, 3, 48, 16)", k), write("v", "(2, 3, 48, 16)", v);
+    write("o", "(2, 3, 48, 16)", o);
+  }
+  static std::string bytes_of(const Values& x) { return raw(std::vector<float>(x.begin(), x.end())); }
+  void write(const std::string& name, const std::string& shape, const Values& x) const {
+    scratch.write(name + ".npy", npy(npy_header("<f4", shape), bytes_of(x)));
+  }
+  /// L with tokens before heads.
+  static Values across(const Values& x) {
+    Values y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t head = i / n % 3, row = i % n, batch = i / (3 * n);
+      y[(batch * n + row) * 3 + head] = x[i];
+    }
+    return y;
+  }
+  std::vector<std::string> command(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{"judge", "--mask", "causal", "--threads", "1", "--json", "-", "--format", "bf16"};
+    for (const char* part : {"q", "k", "v", "o"})
+      all.insert(all.end(), {std::string("--") + part, scratch / (std::string(part) + ".npy")});
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  json told(const Values& x, const std::string& shape, int code) const {
+    write("lse", shape, x);
+    const Outcome outcome = attoscope(command({"--lse", scratch / "lse.npy"}));
+    EXPECT_EQ(outcome.code, code) << shape << outcome.out << outcome.err;
+    return outcome.out.empty() ? json() : json::parse(outcome.out);
+  }
+};
+
+TEST(JudgeLseCommand, ReadsEveryShapeInBothBases) {
+  const LseFiles files;
+  Values in_2 = files.lse;
+  for (double& x : in_2) x *= std::numbers::log2e;
+  for (const bool two : {false, true}) {
+    const Values& x = two ? in_2 : files.lse;
+    for (const auto& [shape, values] :
+         {std::pair{"(2, 3, 48)", x}, {"(2, 3, 48, 1)", x}, {"(2, 48, 3)", LseFiles::across(x)}}) {
+      const json told = files.told(values, shape, 0);
+      ASSERT_TRUE(told.contains("lse")) << shape;
+      EXPECT_EQ(told["lse"]["verdict"], "rounded") << shape;
+      EXPECT_EQ(told["lse"]["base"], two ? "2" : "e") << shape;
+      EXPECT_LE(told["lse"]["ratio"].get<double>(), 1) << shape;
+      EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr(two ? "in base 2" : "natural"));
+    }
+  }
+  EXPECT_FALSE(json::parse(attoscope(files.command()).out).contains("lse"));
+}
+
+/// One sequence of packed tokens: (heads, total) and (total, heads).
+TEST(JudgeLseCommand, ReadsPackedShapes) {
+  const LseFiles files;
+  const auto first = [](const Values& x) { return Values(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2)); };
+  for (const char* part : {"q", "k", "v", "o"}) {
+    const Values& x = *part == 'q' ? files.q : *part == 'k' ? files.k : *part == 'v' ? files.v : files.o;
+    files.write(part, "(3, 48, 16)", first(x));
+  }
+  const Values lse = first(files.lse);
+  for (const auto& [shape, values] :
+       {std::pair{"(3, 48)", lse}, {"(3, 48, 1)", lse}, {"(1, 3, 48)", lse}, {"(48, 3)", first(LseFiles::across(files.lse))}})
+    EXPECT_EQ(files.told(values, shape, 0)["lse"]["verdict"], "rounded") << shape;
+  files.write("lse", "(48, 5)", Values(240));
+  expect_refused(files.command({"--lse", files.scratch / "lse.npy"}), 1,
+                 "lse.npy has shape [48, 5], expected (batch, heads, n)");
+  expect_refused(files.command({"--lse", "missing.npy"}), 1, "missing.npy");
+}
+
+TEST(JudgeLseCommand, AWrongOneIsSaid) {
+  const LseFiles files;
+  Values x = files.lse;
+  for (std::size_t i = 4 * LseFiles::n; i < 5 * LseFiles::n; ++i) x[i] *= std::numbers::log2e;
+  const std::string page = files.scratch / "page.html";
+  files.write("lse", "(2, 3, 48)", x);
+  const Outcome outcome = attoscope(files.command({"--lse", files.scratch / "lse.npy", "--report", page}));
+  ASSERT_EQ(outcome.code, 3) << outcome.err;
+  const json told = json::parse(outcome.out);
+  EXPECT_EQ(told["verdict"], "wrong");
+  EXPECT_FALSE(told["ok"].get<bool>());
+  EXPECT_EQ(told["lse"]["verdict"], "wrong");
+  EXPECT_EQ(told["lse"]["base"], "e");
+  EXPECT_EQ(told["lse"]["head"], 4);
+  EXPECT_EQ(told["lse"]["slip"]["kind"], "base");
+  EXPECT_THAT(told["sentences"][0].get<std::string>(),
+              AllOf(StartsWith("Wrong: The log-sum-exp is wrong: numbers of base 2 among natural ones"),
+                    HasSubstr("The rest is rounded.")));
+  std::ifstream in(page);
+  const std::string html{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(html, AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("numbers of base 2")));
+  for (double& y : x) y = 0;
+  EXPECT_EQ(files.told(x, "(2, 3, 48)", 3)["lse"]["verdict"], "wrong");
+}
+
+/// Beside Q, K, V and O it is found by its name, and one whose shape does not fit is not taken.
+TEST(JudgeLseCommand, FindsItByNameInTheFile) {
+  const LseFiles files;
+  const int size = LseFiles::heads * LseFiles::n * LseFiles::d * 4, rows = LseFiles::heads * LseFiles::n * 4;
+  for (const char* name : {"lse", "softmax_lse", "logsumexp", "stats", "outputs.lse"})
+    for (const bool wrong : {false, true}) {
+      std::string header = "{", bytes;
+      for (const auto& [part, x] : {std::pair{"q", &files.q}, {"k", &files.k}, {"v", &files.v}, {"o", &files.o}}) {
+        const int at = static_cast<int>(bytes.size());
+        header += entry(part, "F32", "[2,3,48,16]", at, at + size) + ",", bytes += LseFiles::bytes_of(*x);
+      }
+      Values lse = files.lse;
+      if (wrong) lse[100] += 0.01;
+      header += entry(name, "F32", "[2,3,48]", 4 * size, 4 * size + rows) + "}", bytes += LseFiles::bytes_of(lse);
+      const std::string file = files.scratch.write("call.safetensors", little_endian(header.size(), 8) + header + bytes);
+      const Outcome outcome =
+          attoscope({"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--json", "-", "--threads", "1"});
+      ASSERT_EQ(outcome.code, wrong ? 3 : 0) << name << outcome.out << outcome.err;
+      EXPECT_EQ(json::parse(outcome.out)["lse"]["verdict"], wrong ? "wrong" : "rounded") << name;
+    }
+}
+
+/// Any shape fits or does not; one that fits has a number for each query.
+TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
+  Dice dice(3);
+  constexpr std::array<std::uint64_t, 8> sizes{0, 1, 2, 3, 6, 7, 1ULL << 40, ~0ULL};
+  int taken = 0;
+  for (int i = 0; i < 20000; ++i) {
+    CallPart part;
+    std::uint64_t numbers = 1;
+    for (int rank = dice.between(0, 5); rank > 0; --rank) {
+      const std::uint64_t size = sizes[static_cast<std::size_t>(dice.between(0, 7))];
+      part.tensor.tensor.shape.push_back(size), numbers *= size;
+    }
+    const HeadShape q{dice.one_in(2) ? HeadOrder::heads_first : HeadOrder::tokens_first, dice.between(1, 2), dice.between(1, 3),
+                      dice.between(1, 7), 16};
+    std::optional<RowNumbers> found;
+    try {
+      found = row_numbers(part, q);
+    } catch (const std::runtime_error&) {  // more bytes than any file has
+    }
+    if (!found) continue;
+    ++taken;
+    EXPECT_EQ(numbers, static_cast<std::uint64_t>(q.count() * q.n));
+    EXPECT_TRUE(found->shape.same_sizes({q.order, q.batch, q.heads, q.n, 1}));
+  }
+  EXPECT_GT(taken, 50);
+}
+
+}  // namespace
+}  // namespace attoscope::testing
