@@ -53,7 +53,7 @@ struct HeadsJob {
     base = base_of(x);
     files = std::make_unique<CallFiles>(base.problem.input.file);
     kept = std::make_unique<KeptHeads>(x.no_cache ? "" : default_point_cache());
-    question = {base, x.find("n") == nullptr, heads_of_layer(*files, x.layer), kept.get()};
+    question = {base, x.find("n") == nullptr, heads_of_layer(*files, x.layer), kept.get(), HeadNumbers(x.typed, *files)};
   }
 
   std::size_t top;  ///< rows that are printed; 0: all

@@ -69,8 +69,10 @@ class HeadsJudge {
 
   void judge(HeadRow& row, const Experiment& e, int head, const Options& options) const {
     if (!has_loaded(e)) return;
-    const HeadJudgement found = call_.whole ? judge_head(*call_.call, question_, claim_, head, options).head
-                                            : judge_experiment(e, options).worst_row().found;
+    JudgeQuestion own = question_;
+    own.problem = e.problem, own.problem.rows = 0;
+    const HeadJudgement found =
+        call_.whole ? judge_head(*call_.call, own, claim_, head, options).head : judge_experiment(e, options).worst_row().found;
     row.tolerance = found.ratio, row.rounded = found.rounded, row.incomparable = !found.incomparable.empty();
     row.first_row = found.first_row, row.worst_column = found.worst_col;
   }
@@ -105,6 +107,7 @@ std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer
 Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& files, int head) {
   Experiment e = question.base;
   Problem& p = e.problem;
+  p = question.numbers.of_head(p, head);
   p.input = files.input(head);
   const Tensors& t = *p.input.tensors;
   p = question.whole ? with_shape(p, t.shape()) : fitted(p, t.shape());
