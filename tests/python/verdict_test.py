@@ -202,7 +202,7 @@ class TorchsWords(Case):
             self.assertIn(word, words)
         if torch:
             self.assertIn("--scale=0.5", self.command(scale=torch.tensor(0.5, requires_grad=True)))
-        for options, said in (({"scale": []}, "scale holds no number, expected one"), ({"sink": []}, "expected one for each head"),
+        for options, said in (({"scale": []}, "scale holds no number, expected one"), ({"sink": []}, "or one for each head"),
                               ({"scale": object()}, "expected numbers"), ({"alibi": ["a"]}, "alibi holds 'a'")):
             self.assertIn(said, self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, **options))
 

@@ -84,6 +84,24 @@ Judged judged(const Problem& p, const Values& o, const Format& f) {
 
 Problem problem_of(const Case& x) { return with_odd(problem({n, n, d, d}, x.mask), x.odd); }
 
+/// Every algorithm, order of sums and kind of accumulator.
+std::vector<Method> correct_methods(const Format& f) {
+  std::vector<Method> all{method("hw", 16), method("hw", 64), method("base_hw", 32), method("base_floor", 32)};
+  for (const Algorithm a : {Algorithm::flash1, Algorithm::flash4, Algorithm::split_kv, Algorithm::two_pass}) {
+    all.push_back(with_algorithm(method("hw", 32), a));
+    all.back().splits = 3, all.back().tau = usual_tau(f);
+  }
+  for (const SumOrder order : {SumOrder::pairwise, SumOrder::interleaved}) {
+    all.push_back(method("hw", 32));
+    all.back().order = order, all.back().reverse_keys = order == SumOrder::pairwise;
+  }
+  if (f != fp32) {
+    all.push_back(method("hw", 64));
+    all.back().accumulator = {Accumulator::h100, Accumulator::h100};
+  }
+  return all;
+}
+
 /// Plain and emulated kernels with tiles of 16 to 64 pass, and every element that is no number is counted.
 TEST(Nonfinite, CorrectKernelsPass) {
   for (const Format& f : {bf16, fp16, fp32})
@@ -93,11 +111,11 @@ TEST(Nonfinite, CorrectKernelsPass) {
       EXPECT_TRUE(by_plain.head.rounded) << name(f) << ", " << x.text << ": " << by_plain.head.where;
       EXPECT_EQ(by_plain.head.due, x.due) << name(f) << ", " << x.text;
       EXPECT_EQ(by_plain.head.nonfinite, 0) << x.text;
-      for (const auto& [policy, tile] : {std::pair{"hw", 16}, {"hw", 64}, {"base_hw", 32}, {"base_floor", 32}}) {
-        const Judged found = judged(p, emulated(p, method(policy, tile), f), f);
-        EXPECT_TRUE(found.head.rounded) << name(f) << ", " << policy << " " << tile << ", " << x.text << ": "
-                                        << found.head.where;
-        EXPECT_EQ(found.head.due, x.due) << name(f) << ", " << policy << ", " << x.text;
+      for (const Method& m : correct_methods(f)) {
+        const Judged found = judged(p, emulated(p, m, f), f);
+        EXPECT_TRUE(found.head.rounded) << name(f) << ", " << name(m.algorithm) << ", sums " << static_cast<int>(m.order)
+                                        << ", " << name(m.accumulator.pv) << ", " << x.text << ": " << found.head.where;
+        EXPECT_EQ(found.head.due, x.due) << name(f) << ", " << name(m.algorithm) << ", " << x.text;
       }
     }
 }
@@ -115,7 +133,7 @@ TEST(Nonfinite, TheReportedCase) {
   EXPECT_EQ(said.slip->keys.front().first, 1);
 }
 
-/// Where a NaN belongs no number passes, nor NaN or infinity where a number does, or infinity of the other sign.
+/// No number passes where a NaN belongs, nor NaN or infinity where a number does, or infinity of the other sign.
 TEST(Nonfinite, EveryOtherElementIsWrong) {
   for (const Case& x : cases) {
     const Problem p = problem_of(x);
