@@ -123,7 +123,7 @@ Numbers of_all_heads(const std::string& label, const Numbers& numbers, const Cal
 /// Sets a number of the problem. Throws with one sentence that begins with `label`.
 void set_number(Problem& problem, const std::string& label, const std::string& key, const std::string& text) {
   set_field(label, settings(problem), key, text);
-  if (key == "scale" && problem.scale == 0) refuse(label, text, "a finite number above 0");
+  if (key == "scale" && problem.scale == 0) attoscope::refuse(label, text, "a finite number above 0");
 }
 void check(const std::string& label, const std::string& key, const Numbers& numbers) {
   Problem problem;
