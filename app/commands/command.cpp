@@ -94,6 +94,12 @@ OptionList& OptionList::parameters(ExperimentOptions& x, std::initializer_list<s
   return *this;
 }
 
+OptionList& OptionList::of_heads() {
+  for (const char* const key : {"scale", "softcap", "alibi", "sink"})
+    describe(std::string("--") + key, help_of(*find_parameter(key)) + "; X,X,.. or a file: one for each head");
+  return *this;
+}
+
 OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   group("Scales of stored tensors");
   constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
@@ -111,7 +117,7 @@ OptionList& OptionList::problem(ExperimentOptions& x) {
   parameter(x, *find_parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
   add("--layout", x.layout, layout_help() + " (told by the shapes)");
   parameters(x, {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"});
-  return scales(x);
+  return of_heads().scales(x);
 }
 
 OptionList& OptionList::arithmetic(ExperimentOptions& x) {

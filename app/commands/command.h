@@ -66,6 +66,9 @@ class OptionList {
   OptionList& parameter(ExperimentOptions& x, const Parameter& p, const std::string& help);
   OptionList& parameters(ExperimentOptions& x, std::initializer_list<std::string_view> keys);
 
+  /// Says of those of scale, softcap, alibi and sink that they may be numbers of heads.
+  OptionList& of_heads();
+
   // Groups that commands share.
   OptionList& problem(ExperimentOptions& x);
   /// The files of the scales of Q, K, V and, where there are four, O.

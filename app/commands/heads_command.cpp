@@ -53,7 +53,7 @@ struct HeadsJob {
     base = base_of(x);
     files = std::make_unique<CallFiles>(base.problem.input.file);
     kept = std::make_unique<KeptHeads>(x.no_cache ? "" : default_point_cache());
-    question = {base, x.find("n") == nullptr, heads_of_layer(*files, x.layer), kept.get()};
+    question = {base, x.find("n") == nullptr, heads_of_layer(*files, x.layer), kept.get(), HeadNumbers(x.typed, *files)};
   }
 
   std::size_t top;  ///< rows that are printed; 0: all
@@ -143,7 +143,7 @@ Command kv_command() {
   const auto declare = [](OptionList& c, KvArguments& x) {
     declare_heads(c, x, kv_storages);
     c.group("What the kernel computes");
-    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"}).scales(x).group("Device");
+    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"}).of_heads().scales(x).group("Device");
     declare_tables(c, x);
   };
   return command<KvArguments>("kv", "Tell which heads of a file may keep K and V in fewer bits, the worst first", declare,

@@ -67,16 +67,18 @@ CallSources sources_of(const JudgeArguments& x) {
 void check_places(const JudgeArguments& x) {
   std::vector<OutputPlace> read{{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}};
   for (const GradientOption& g : gradient_options) read.push_back({g.option, x.gradients.*g.file});
+  for (const auto& [key, numbers] : head_number_texts(x.typed)) read.push_back({"--" + key, tensor_ref(numbers).file});
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) read.push_back({scale_options[part], scale_file(scale_spec(*x.scales[part])).file});
   check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
 }
 
-JudgeQuestion question_of(const JudgeArguments& x, const AttentionShape& shape) {
+JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
   JudgeQuestion question;
+  question.numbers = HeadNumbers(x.typed, files.files());
   Experiment e = default_experiment();
-  set_problem(e.problem, x);
-  e.problem = with_shape(e.problem, shape);
+  set_problem(e.problem, without_head_numbers(x));
+  e.problem = with_shape(e.problem, files.shape());
   set_methods(e, x, true);
   if (e.a.scaling.any())
     refuse("--like", x.like.value_or(""), "a kernel that stores nothing with scales: judge has no rivals of those that do");
@@ -92,17 +94,21 @@ JudgeQuestion question_of(const JudgeArguments& x, const AttentionShape& shape) 
 
 /// The link that shows the worst head.
 std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head) {
+  const HeadNumbers numbers(x.typed, files.files());
   LinkMessage message{.files = files.files_for_window(head)};
   if (message.files.empty()) return "";
   for (std::string& file : message.files) file = absolute_spec(file);
   for (const std::string_view key : link_settings)
-    if (const std::string* const value = x.find(key)) message.settings[std::string(key)] = *value;
+    if (const std::string own = numbers.text(key, head); !own.empty())
+      message.settings[std::string(key)] = own;
+    else if (const std::string* const value = x.find(key))
+      message.settings[std::string(key)] = *value;
   return link_url(message);
 }
 
 CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
   ProgressLine line(terminal);
-  const JudgeQuestion question = question_of(x, files.shape());
+  const JudgeQuestion question = question_of(x, files);
   const int heads = question.head < 0 ? files.heads() : 1;
   const auto show = [&](double share) {
     line.show([&] {
@@ -127,7 +133,7 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
   try {
     const JudgedFiles read(sources);
     if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
-    const JudgeQuestion question = question_of(x, read.shape());
+    const JudgeQuestion question = question_of(x, read);
     const KernelClaim claim = claim_of(read, question).claim;
     const Interrupts interrupts;
     const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
@@ -149,8 +155,7 @@ std::optional<CallGradients> gradients_of(const JudgeArguments& x, const JudgedF
                                           const CallJudgement& call, int threads) {
   if (!given) return {};
   return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
-    return judge_gradients_of(*given, question_of(x, files.shape()).problem, call,
-                              {.cancelled = cancelled, .threads = threads});
+    return judge_gradients_of(*given, question_of(x, files), call, {.cancelled = cancelled, .threads = threads});
   });
 }
 
@@ -232,7 +237,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.group("Gradients");
   for (const GradientOption& g : gradient_options)
     c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");
-  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink"});
+  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink"}).of_heads();
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
   c.parameter(x, parameter("policy"),

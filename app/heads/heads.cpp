@@ -69,8 +69,10 @@ class HeadsJudge {
 
   void judge(HeadRow& row, const Experiment& e, int head, const Options& options) const {
     if (!has_loaded(e)) return;
-    const HeadJudgement found = call_.whole ? judge_head(*call_.call, question_, claim_, head, options).head
-                                            : judge_experiment(e, options).worst_row().found;
+    JudgeQuestion own = question_;
+    own.problem = e.problem, own.problem.rows = 0;
+    const HeadJudgement found =
+        call_.whole ? judge_head(*call_.call, own, claim_, head, options).head : judge_experiment(e, options).worst_row().found;
     row.tolerance = found.ratio, row.rounded = found.rounded, row.incomparable = !found.incomparable.empty();
     row.first_row = found.first_row, row.worst_column = found.worst_col;
   }
@@ -103,7 +105,9 @@ std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer
 }
 
 Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& files, int head) {
-  return on_head(question.base, files, head, question.whole);
+  Experiment e = question.base;
+  e.problem = question.numbers.of_head(e.problem, head);
+  return on_head(std::move(e), files, head, question.whole);
 }
 
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/tensors/call_files.h"
+#include "app/tensors/head_numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "ui/frame/heads_answer.h"
@@ -19,6 +20,7 @@ struct HeadsQuestion {
   bool whole = true;          ///< all tokens of each head; else at most the base's n
   std::vector<int> heads;     ///< indices of the heads
   KeptHeads* kept = nullptr;  ///< cache of rows; null: compute all
+  HeadNumbers numbers{};      ///< of all heads of the files
 };
 
 /// Indices of all heads, or those of a layer given by name ("layer 7") or number (7). Throws std::invalid_argument with one

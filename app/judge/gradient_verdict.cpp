@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
 
@@ -138,12 +139,18 @@ bool CallGradients::rounded() const {
   return std::ranges::all_of(tensors, [](const CallTensor& t) { return t.rounded; });
 }
 
-CallGradients judge_gradients_of(const GradientFiles& files, const Problem& problem, const CallJudgement& call,
+CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options) {
   const Format& d = call.claim.format;
   if (d != fp32 && d != bf16 && d != fp16)
     throw std::runtime_error("D is " + name(d) +
                              ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
+  for (int head = 0; head < call.heads; ++head)
+    if (question.problem_of(head) != question.problem_of(head - head % files.heads_of_group()))
+      throw std::runtime_error(
+          fmt::format("head {} has a scale, soft cap, slope or sink of its own, expected that of all heads that "
+                      "share its K and V where gradients are judged",
+                      head));
   CallGradients all{.tensors = {},
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),
@@ -154,7 +161,7 @@ CallGradients judge_gradients_of(const GradientFiles& files, const Problem& prob
   if (call.table.size() == 1 && call.heads > 1) groups = {call.table[0].head / files.heads_of_group()};
   std::mutex mutex;
   const auto given = [&](int group) {
-    JudgedGradients g = files.group(group, problem, call.claim);
+    JudgedGradients g = files.group(group, question.problem_of(files.first_head(group)), call.claim);
     g.o_is_rounded = is_rounded_in(call, files.first_head(group), files.heads_of_group());
     return g;
   };

@@ -32,9 +32,11 @@ struct CallGradients {
   bool rounded() const;
 };
 
+struct JudgeQuestion;
+
 /// Judges every group, or that of the head that was judged alone. O's judgement is `call`. Throws std::runtime_error in a
 /// sentence, Stopped when cancelled.
-CallGradients judge_gradients_of(const GradientFiles& files, const Problem& problem, const CallJudgement& call,
+CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options);
 
 /// The sentences of the call with those of its gradients.

@@ -92,12 +92,20 @@ std::string slip_sentence(const CallJudgement& call) {
                      call.table.size());
 }
 
+/// Elements that are NaN or infinite as attention is.
+std::int64_t due_elements(const CallJudgement& call) {
+  std::int64_t count = 0;
+  for (const JudgedRow& r : call.table) count += r.found.due;
+  return count;
+}
+
 /// Counts the elements that are NaN or infinite, with their heads, and the other wrong ones.
 std::string nonfinite_sentence(const CallJudgement& call) {
   std::int64_t count = 0;
   for (const JudgedRow& r : call.table) count += r.found.nonfinite;
   const std::vector<const JudgedRow*> heads = heads_that(call, [](const JudgedRow& r) { return r.found.nonfinite > 0; });
-  std::string text = fmt::format("Wrong: {} {} NaN or infinite{}", grouped(count), count == 1 ? "element is" : "elements are",
+  std::string text = fmt::format("Wrong: {} {} NaN or infinite{}{}", grouped(count), count == 1 ? "element is" : "elements are",
+                                 due_elements(call) > 0 ? " where attention is not" : "",
                                  call.heads > 1 ? " (" + heads_text(call, heads) + ")" : "");
   if (const std::int64_t others = call.suspect_elements() - count; others > 0)
     text +=
@@ -129,8 +137,9 @@ std::string element_text(const CallJudgement& call) {
   if (row < 0) return "";
   const double o =
       call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.shape.d_v) + static_cast<std::size_t>(c)];
-  return fmt::format("; the first such row is {}, where O is {} in column {}, the truth {}, and {} is tolerated", row,
-                     number_text(o, 6), c, number_text(t.golden(row, c), 6), number_text(t.of(row, c, o), 2));
+  const std::string text = fmt::format("; the first such row is {}, where O is {} in column {}, the truth {}", row,
+                                       number_text(o, 6), c, number_text(t.golden(row, c), 6));
+  return std::isfinite(t.golden(row, c)) ? fmt::format("{}, and {} is tolerated", text, number_text(t.of(row, c, o), 2)) : text;
 }
 
 std::string wrong_evidence(const CallJudgement& call) {
@@ -185,6 +194,14 @@ std::string rounded_evidence(const CallJudgement& call) {
       grouped(call.elements()), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(), h.max_abs);
 }
 
+/// The elements that are NaN or infinite and not wrong; "": there are none.
+std::string due_text(const CallJudgement& call) {
+  const std::int64_t count = due_elements(call);
+  if (count == 0) return "";
+  return fmt::format(" {} {} NaN or infinite, as attention of these Q, K and V is there.", grouped(count),
+                     count == 1 ? "element is" : "elements are");
+}
+
 /// The columns of O that are not judged; "": all are.
 std::string left_out_text(const CallJudgement& call) {
   const int d_v = call.shape.d_v, all = d_v + call.columns_left_out;
@@ -220,7 +237,7 @@ std::string place_text(const JudgedRow& row) {
 
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
   if (const std::string why = call.incomparable(); !why.empty()) return {"Not comparable: " + why + ".", "", ""};
-  const std::string others = left_out_text(call);
+  const std::string others = due_text(call) + left_out_text(call);
   if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call) + others, advice(call, accepting)};
   return {rounded_sentence(call), rounded_evidence(call) + others, seen_text(call)};
 }
@@ -228,19 +245,22 @@ std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
   if (call.family.empty()) return {};
   const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
-  return {fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
-          fmt::format("The truth is attention of Q, K and V in fp64{}.",
-                      significand_bits(call.claim.format) > 24 ? " and more" : ""),
-          fmt::format("{} kernels that {} were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
-                      call.family.size(),
-                      call.claim.declared ? "round as " + question.declared_name + " does"
-                                          : "keep scores, max and sums in fp32, and round P and O,",
-                      worst->name, worst->max_abs),
-          "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), "
-          "and by "
-          "half a unit in the last place of O's format.",
-          fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
-                      call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
+  std::vector<std::string> steps{
+      fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
+      fmt::format("The truth is attention of Q, K and V in fp64{}.",
+                  significand_bits(call.claim.format) > 24 ? " and more" : ""),
+      fmt::format("{} kernels that {} were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                  call.family.size(),
+                  call.claim.declared ? "round as " + question.declared_name + " does"
+                                      : "keep scores, max and sums in fp32, and round P and O,",
+                  worst->name, worst->max_abs),
+      "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), "
+      "and by "
+      "half a unit in the last place of O's format.",
+      fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
+                  call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
+  steps.insert(steps.end(), question.numbers.found().begin(), question.numbers.found().end());
+  return steps;
 }
 
 std::string verdict_text(const CallJudgement& call) {

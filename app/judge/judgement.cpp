@@ -80,7 +80,7 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
 }  // namespace
 
 JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, const JudgeQuestion& question, int head) {
-  JudgedOutput output{question.problem, files.output(head), claim};
+  JudgedOutput output{question.problem_of(head), files.output(head), claim};
   output.claim.scale = files.output_scale(head);
   Problem& p = output.problem;
   p = with_shape(p, files.shape());

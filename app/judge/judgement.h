@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/judge/judged_call.h"
+#include "app/tensors/head_numbers.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/call_judgement.h"
 
@@ -16,7 +17,11 @@ struct JudgeQuestion {
   std::optional<Format> format{};    ///< D; none: found from the tensors
   std::optional<Method> declared{};  ///< --policy or --like
   std::string declared_name;
-  int head = -1;  ///< that head alone; -1: all
+  int head = -1;          ///< that head alone; -1: all
+  HeadNumbers numbers{};  ///< of all heads, in place of the problem's
+
+  /// The problem of this head, without its tensors.
+  Problem problem_of(int of_head) const { return numbers.of_head(problem, of_head); }
 };
 
 /// The properties of the kernel, equal for all heads of a call.

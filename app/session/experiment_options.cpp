@@ -7,6 +7,8 @@
 
 #include "app/judge/judgement.h"
 #include "app/session/probes.h"
+#include "app/tensors/call_files.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
@@ -153,6 +155,15 @@ void load(Problem& p, const ExperimentOptions& x) {
   p = with_shape(p, s);
 }
 
+/// Sets the numbers of the head that is read, from lists, files, or tensors beside Q, K and V.
+void set_head_numbers(Problem& p, const ExperimentOptions& x) {
+  if (p.input.kind == InputKind::tensors && x.find("input") != nullptr) {
+    p = HeadNumbers(x.typed, CallFiles(p.input.file)).of_head(p, p.input.index);
+  } else if (const auto lists = head_number_texts(x.typed); !lists.empty()) {
+    refuse("--" + lists.begin()->first, lists.begin()->second, "one number: the input is not a file of heads");
+  }
+}
+
 /// Sets a named backward pass of a, or b.
 void set_gradient(Experiment& e, bool of_b, const std::string& label, const std::string& value) {
   e = with_backward(std::move(e));
@@ -256,7 +267,13 @@ ScaleSpec scale_of_option(std::size_t part, const std::string& typed) {
   return scale;
 }
 
-Experiment experiment_of(const ExperimentOptions& x) {
+ExperimentOptions without_head_numbers(ExperimentOptions x) {
+  for (const auto& [key, list] : head_number_texts(x.typed)) x.typed.erase(key);
+  return x;
+}
+
+Experiment experiment_of(const ExperimentOptions& typed) {
+  const ExperimentOptions x = without_head_numbers(typed);
   Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
   check_scales_have_input(x);
   set_problem(e.problem, x);
@@ -265,6 +282,7 @@ Experiment experiment_of(const ExperimentOptions& x) {
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
+  set_head_numbers(e.problem, typed);
   load_kernel(e, x);
   set_gradient_files(e, x);
   if (const auto* t = x.find("traced_row")) e.problem.traced_row = row_of(*t, e.problem.n);

@@ -47,8 +47,11 @@ inline constexpr std::array<const char*, 4> scale_options{"--scale-q", "--scale-
 /// The scale that this option names. Throws std::invalid_argument with one sentence unless it may be one.
 ScaleSpec scale_of_option(std::size_t part, const std::string& typed);
 
-/// The experiment of the options, with its tensors read. Throws std::invalid_argument with one sentence on an invalid option,
-/// std::runtime_error on an invalid file.
+/// The options without those that name a number for each head (app/tensors/head_numbers.h).
+ExperimentOptions without_head_numbers(ExperimentOptions options);
+
+/// The experiment of the options, with its tensors read, and the numbers of its head. Throws std::invalid_argument with one
+/// sentence on an invalid option, std::runtime_error on an invalid file.
 Experiment experiment_of(const ExperimentOptions& options);
 
 /// The traced row of n tokens from --row: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument with one sentence.

@@ -13,6 +13,9 @@ bool CallJudgement::rounded() const {
 
 std::string CallJudgement::incomparable() const {
   const auto row = std::ranges::find_if(table, [](const JudgedRow& r) { return !r.found.incomparable.empty(); });
+  if (row == table.end() && rounded() &&
+      std::ranges::all_of(table, [](const JudgedRow& r) { return r.found.due == r.found.elements; }))
+    return "attention of its Q, K and V is NaN or infinite in every element, and so is the output: nothing can be judged by it";
   if (row == table.end()) return "";
   return "head " + std::to_string(row->head) + ": " + row->found.incomparable + ", so that nothing can be judged by it";
 }
@@ -35,6 +38,7 @@ double CallJudgement::share(int row, int column) const {
   const Tolerance& t = detail.tolerance;
   const double o =
       output[static_cast<std::size_t>(row) * static_cast<std::size_t>(shape.d_v) + static_cast<std::size_t>(column)];
+  if (t.is_due(row, column, o, t.golden(row, column))) return 0;
   const double share = std::abs(o - t.golden(row, column)) / t.of(row, column, o);
   return std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
 }

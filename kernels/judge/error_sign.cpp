@@ -41,6 +41,10 @@ class ErrorSign {
     double square = 0, product = 0;
     for (std::size_t c = 0; c < columns; ++c) {
       error[c] = o_[static_cast<std::size_t>(row) * columns + c] - truth[c];
+      if (!std::isfinite(truth[c])) {
+        error[c] = 0;
+        continue;
+      }
       square += error[c] * error[c], product += error[c] * truth[c];
     }
     if (!std::isfinite(square)) infinite_ = true;
@@ -58,7 +62,7 @@ class ErrorSign {
       const double* v = head_.v.data() + j * error.size();
       double along = 0;
       for (std::size_t c = 0; c < error.size(); ++c) along += error[c] * v[c];
-      of_key_[j].add(P[j] * (along - product));
+      if (std::isfinite(along)) of_key_[j].add(P[j] * (along - product));
     }
   }
 

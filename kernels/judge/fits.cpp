@@ -521,6 +521,7 @@ class SideBySide {
  private:
   void attempt(int i) {
     if (wrong_.found().nonfinite > 0 && !fits[at(i)].bears_nan) return;
+    if (wrong_.found().due > 0 && fits[at(i)].slip != place_fit) return;  // the others fit numbers
     Options own = options_;
     own.cancelled = [this, i] { return i > last_ || (options_.cancelled && options_.cancelled()); };
     try {

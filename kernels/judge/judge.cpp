@@ -12,6 +12,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/fits.h"
 #include "kernels/judge/held_to.h"
+#include "kernels/judge/nonfinite.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/error_places.h"
 #include "kernels/slips/seen_tensors.h"
@@ -29,7 +30,7 @@ struct RowFinding {
   double ratio = 0;      ///< largest |error| / tolerance
   double row_ratio = 0;  ///< root mean square over that expected / what a row may come to
   double square = 0, relative = 0, max_abs = 0;
-  int suspects = 0, nonfinite = 0, worst_col = 0;
+  int suspects = 0, nonfinite = 0, due = 0, worst_col = 0;
   std::vector<bool> bad;  ///< columns
   bool is_bad() const { return suspects > 0 || row_ratio > 1; }
 };
@@ -41,15 +42,17 @@ RowFinding finding(const Tolerance& tolerance, int row, const double* output, co
   double worst = -1;
   for (int c = 0; c < columns; ++c) {
     const double o = output[c], error = std::abs(o - centre[c]);
-    if (std::isnan(o) && std::isnan(centre[c])) continue;
-    const double ratio = std::isfinite(o) ? error / (tolerance.of(row, c, o) + slack[c]) : infinity;
+    if (tolerance.is_due(row, c, o, centre[c])) {
+      ++f.due;
+      continue;
+    }
+    const bool are_numbers = std::isfinite(o) && std::isfinite(centre[c]);
+    const double ratio = are_numbers ? error / (tolerance.of(row, c, o) + slack[c]) : infinity;
     if (ratio > worst) worst = ratio, f.worst_col = c;
     f.ratio = std::max(f.ratio, ratio);
     if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
-    if (!std::isfinite(o)) {
-      ++f.nonfinite;
-      continue;
-    }
+    f.nonfinite += !std::isfinite(o);
+    if (!are_numbers) continue;
     const double z = error / std::hypot(tolerance.expected(row, c), slack[c]);
     f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
   }
@@ -58,9 +61,9 @@ RowFinding finding(const Tolerance& tolerance, int row, const double* output, co
 }
 
 double whole_of(const std::vector<RowFinding>& all, int columns) {
-  double sum = 0;
-  for (const RowFinding& f : all) sum += f.relative;
-  return std::sqrt(sum / (static_cast<double>(all.size()) * columns));
+  double sum = 0, due = 0;
+  for (const RowFinding& f : all) sum += f.relative, due += f.due;
+  return std::sqrt(sum / std::max(1.0, static_cast<double>(all.size()) * columns - due));
 }
 
 void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Tolerance& tolerance) {
@@ -72,7 +75,7 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
     names[i] = static_cast<int>(i);
     h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
     h.row_ratio.push_back(f.ratio);
-    h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
+    h.suspects += f.suspects, h.nonfinite += f.nonfinite, h.due += f.due, square += f.square;
     h.max_abs = std::max(h.max_abs, f.max_abs);
     if (!f.is_bad()) continue;
     h.wrong_rows.push_back(static_cast<int>(i));
@@ -80,7 +83,7 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
     rows[i] = true;
     for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
   }
-  h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite)));
+  h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite - h.due)));
   h.whole = whole_of(all, tolerance.golden.cols);
   if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance.whole});
   h.where = error_places(rows, columns, names, static_cast<int>(all.size()));
@@ -132,7 +135,8 @@ class Judge {
 
  private:
   std::string why_incomparable() const {
-    if (!std::ranges::all_of(tolerance_->golden.values, [](double x) { return std::isfinite(x); }))
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    if (tolerance_->inputs_finite && !std::ranges::all_of(tolerance_->golden.values, is_finite))
       return "attention of its Q, K and V is NaN or infinite even in fp64";
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
@@ -205,6 +209,7 @@ double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedR
     if (!expected(i, row.data())) continue;
     for (int c = 0; c < golden.cols; ++c) {
       const double o = (*output.values)[at(i) * at(golden.cols) + at(c)];
+      if (judged.tolerance.is_due(i, c, o, golden(i, c))) continue;
       before += (o - golden(i, c)) * (o - golden(i, c)), left += (o - row[at(c)]) * (o - row[at(c)]);
     }
   }
@@ -257,11 +262,16 @@ OtherHeads read_once(const OtherHeads& heads) {
   return once;
 }
 
-/// `fitted_slip` on the inputs as the kernel saw them, rounded.
+/// The output with the inputs as the kernel saw them, rounded.
+JudgedOutput with_seen_inputs(JudgedOutput output, const Options& options) {
+  output.problem.input.tensors = Judge(output, options).seen_inputs();
+  return output;
+}
+
+/// `fitted_slip` on the inputs as the kernel saw them.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
-  JudgedOutput seen = output;
-  seen.problem.input.tensors = Judge(output, options).seen_inputs();
+  const JudgedOutput seen = with_seen_inputs(output, options);
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
@@ -297,6 +307,10 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
 
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {
+  if (std::optional<Slip> slip = nonfinite_slip(with_seen_inputs(output, options), judged)) {
+    known.text = slip->text;
+    return {.found = std::move(slip), .ranked = {}};
+  }
   const OtherHeads heads = read_once(all_heads);
   const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
   const Result result = compute(experiment_of(output, known.policy), options);
@@ -330,6 +344,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
 std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
                                    const Options& options, const KnownName& known) {
   if (known.text.empty() || !judged.head.incomparable.empty()) return {};
+  if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output, options), judged)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
   int fit = known.fit;
   std::optional<Slip> slip = fit < 0 ? find_slip_like(known.text, result, heads, options)

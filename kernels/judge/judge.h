@@ -30,12 +30,13 @@ struct HeadJudgement {
   /// Largest error over its tolerance, infinite for NaN; where no element is beyond its own, that of a row or of all, if
   /// larger.
   double ratio = 0;
-  std::int64_t suspects = 0;  ///< elements beyond their tolerance
-  std::int64_t elements = 0, nonfinite = 0;
-  std::vector<int> wrong_rows;         ///< rows with a suspect, or that are too far off as a whole
-  double max_abs = 0, rms = 0;         ///< of the finite elements' errors
-  std::string where;                   ///< "in rows 960 to 999"; "" where nothing is suspect
-  int first_row = -1, worst_col = -1;  ///< the first row with a suspect, and its worst column; -1: none
+  std::int64_t suspects = 0;                 ///< elements beyond their tolerance
+  std::int64_t elements = 0, nonfinite = 0;  ///< nonfinite: NaN or infinite where correct kernels give something else
+  std::int64_t due = 0;                      ///< NaN or infinite as attention is there
+  std::vector<int> wrong_rows;               ///< rows with a suspect, or that are too far off as a whole
+  double max_abs = 0, rms = 0;               ///< of the finite elements' errors
+  std::string where;                         ///< "in rows 960 to 999"; "" where nothing is suspect
+  int first_row = -1, worst_col = -1;        ///< the first row with a suspect, and its worst column; -1: none
   double whole = 0;  ///< root mean square error over what is expected at first sight; tolerated: see `Tolerance::whole`
   std::vector<double> row_ratio;  ///< for each row the largest error over its tolerance
 

@@ -157,7 +157,7 @@ NamedSlip mean_of_heads(const WrongOutput& wrong, const Truths& truths) {
 
 NamedSlip place_fit(const WrongOutput& wrong) {
   if (NamedSlip slip = unwritten(wrong)) return slip;
-  if (wrong.found().nonfinite > 0) return {};
+  if (wrong.found().nonfinite + wrong.found().due > 0) return {};
   const Truths truths(wrong);
   if (NamedSlip slip = rows_from_elsewhere(wrong, truths)) return slip;
   return mean_of_heads(wrong, truths);

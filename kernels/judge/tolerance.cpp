@@ -10,6 +10,7 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 namespace {
@@ -61,6 +62,11 @@ double largest_of(const std::vector<double>& x) {
   return most;
 }
 
+bool all_finite(const double* x, int count) {
+  return std::all_of(x, x + count, [](double y) { return std::isfinite(y); });
+}
+bool all_finite(const std::vector<double>& x) { return all_finite(x.data(), static_cast<int>(x.size())); }
+
 double square(double x) { return x * x; }
 
 double length_of(const double* x, int d) {
@@ -92,6 +98,7 @@ class RivalRuns {
     for (const Rival& rival : all) work += static_cast<double>(rows_of(rival).size()) / problem_.n;
     stop_.weigh(1), stop_.expect(work * problem_.n);
     find_golden();
+    find_nonfinite();
     find_expectations();
     find_weights();
     largest_ = found_.at_first_sight, row_.assign(rows_.size(), 1);
@@ -110,6 +117,30 @@ class RivalRuns {
     Job<double> j = job(problem_, Method{.algorithm = Algorithm::three_pass}, claim_.format, Operands<double>{});
     j.q = inputs_.q.data(), j.k = inputs_.k.data(), j.v = inputs_.v.data();
     found_.golden = is_double ? run_double_double(j, rows_, stop_) : run(j, rows_, nullptr, stop_);
+  }
+
+  /// Rows with a finite number, and where an infinite one may be NaN as well: P of an infinite V may be 0 as D stores it.
+  void find_nonfinite() {
+    const Tensors& t = inputs_;
+    found_.inputs_finite = all_finite(t.q) && all_finite(t.k) && all_finite(t.v);
+    const std::vector<double>& golden = found_.golden.values;
+    has_number_.assign(rows_.size(), true);
+    if (found_.inputs_finite) return;
+    found_.nan_too.resize(golden.size());
+    const VariantHead head = variant_head(t);
+    const SoftmaxVariant right = right_softmax(problem_);
+    const double least = 2 * std::max(smallest_subnormal(claim_.format), 0x1p-126);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      stop_.check();
+      const double* const row = &golden[i * at(cols_)];
+      has_number_[i] = std::any_of(row, row + cols_, [](double x) { return std::isfinite(x); });
+      if (std::none_of(row, row + cols_, [](double x) { return std::isinf(x); })) continue;
+      const std::vector<double> P = weights(head, right, static_cast<int>(i));
+      const Keys keys = right.keys(static_cast<int>(i));
+      for (int j = keys.first; j < keys.end; ++j)
+        for (int c = 0; c < cols_ && P[at(j)] < least; ++c)
+          if (std::isinf(t.v[at(j) * at(cols_) + at(c)])) found_.nan_too[i * at(cols_) + at(c)] = true;
+    }
   }
 
   /// True if it differs from the others in the sums of a tensor core alone, which take as long as all others.
@@ -154,12 +185,14 @@ class RivalRuns {
   void find_expectations() {
     double longest_k = 0;
     for (int j = 0; j < key_count(problem_); ++j)
-      longest_k = std::max(longest_k, length_of(&inputs_.k[at(j) * at(problem_.d)], problem_.d));
+      if (const double* const k = &inputs_.k[at(j) * at(problem_.d)]; all_finite(k, problem_.d))
+        longest_k = std::max(longest_k, length_of(k, problem_.d));
     const double of_P = std::max(epsilon(claim_.format) / 2, unit);
     for (int i = 0; i < problem_.n; ++i) {
-      const double score =
-          std::abs(scale_of(problem_)) * length_of(&inputs_.q[at(i) * at(problem_.d)], problem_.d) * longest_k +
-          std::abs(problem_.alibi) * std::max(problem_.n, key_count(problem_));
+      const double* const q = &inputs_.q[at(i) * at(problem_.d)];
+      const double length = all_finite(q, problem_.d) ? length_of(q, problem_.d) : 0;
+      const double score = std::abs(scale_of(problem_)) * length * longest_k +
+                           std::abs(problem_.alibi) * std::max(problem_.n, key_count(problem_));
       found_.at_first_sight.push_back(of_P + unit * (4 + score));
       found_.digits_left &= unit * score < 0.125;
     }
@@ -169,23 +202,26 @@ class RivalRuns {
     const Matrix o = run_rival(rival);
     const std::vector<int>& rows = rows_of(rival);
     std::vector<double> ratios(rows.size()), roots(rows.size()), most(rows.size()), square(rows.size());
+    std::vector<int> counts(rows.size());
     parallel_for(std::size_t{0}, rows.size(), [&](std::size_t k) {
       const int i = rows[k];
       double relative = 0;
       for (int c = 0; c < cols_; ++c) {
         const double y = o(static_cast<int>(k), c), error = std::abs(y - found_.golden(i, c));
+        if (!std::isfinite(found_.golden(i, c)) || std::isnan(y)) continue;
+        ++counts[k];
         const double stored = std::abs(found_.as_stored(i, c, y) - found_.golden(i, c)), z = stored / found_.expected(i, c);
         ratios[k] = std::max(ratios[k], error / found_.weight(i, c));
         most[k] = std::max(most[k], stored);
         square[k] += stored * stored, relative += z * z;
       }
-      roots[k] = std::sqrt(relative / cols_);
+      roots[k] = std::sqrt(relative / std::max(1, counts[k]));
     });
-    const double count = static_cast<double>(rows.size()) * cols_;
-    double squares = 0, relative = 0;
-    for (std::size_t k = 0; k < rows.size(); ++k) squares += square[k], relative += roots[k] * roots[k];
-    found_.family.push_back({rival.name, *std::ranges::max_element(most), std::sqrt(squares / count),
-                             std::sqrt(relative / static_cast<double>(rows.size()))});
+    double squares = 0, relative = 0, count = 0, with_numbers = 0;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      squares += square[k], relative += roots[k] * roots[k], count += counts[k], with_numbers += counts[k] > 0;
+    found_.family.push_back({rival.name, *std::ranges::max_element(most), std::sqrt(squares / std::max(1.0, count)),
+                             std::sqrt(relative / std::max(1.0, with_numbers))});
     take(rows, ratios, largest_), take(rows, roots, row_);
   }
 
@@ -195,6 +231,7 @@ class RivalRuns {
     std::vector<double> growth;
     std::vector<bool> seen(bounds.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (!has_number_[at(rows[k])]) continue;
       double& bound = bounds[at(rows[k])];
       growth.push_back(std::max(1.0, of_rows[k] / bound));
       bound = std::max(bound, of_rows[k]), seen[at(rows[k])] = true;
@@ -204,17 +241,26 @@ class RivalRuns {
       if (!seen[i]) bounds[i] *= usual;
   }
 
-  /// The bound of nine of ten.
+  /// The bound of nine of ten; 1 of none.
   static double usual_of(std::vector<double> x) {
+    if (x.empty()) return 1;
     const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);
     std::ranges::nth_element(x, usual);
     return *usual;
   }
 
+  /// Those of rows that have a finite number.
+  std::vector<double> with_numbers(const std::vector<double>& x) const {
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (has_number_[i]) kept.push_back(x[i]);
+    return kept;
+  }
+
   void settle() {
     std::vector<double> over = largest_;
     for (std::size_t i = 0; i < over.size(); ++i) over[i] /= found_.at_first_sight[i];
-    const double usual = usual_of(over), usual_row = usual_of(row_);
+    const double usual = usual_of(with_numbers(over)), usual_row = usual_of(with_numbers(row_));
     for (std::size_t i = 0; i < over.size(); ++i) {
       found_.factor.push_back(margin * std::max(over[i], usual) * found_.at_first_sight[i]);
       found_.row.push_back(row_margin * std::max(row_[i], usual_row));
@@ -233,6 +279,7 @@ class RivalRuns {
   Tolerance found_;
   /// Over all rivals, and at least what is expected: |error| / w, and the row's root mean square over that expected.
   std::vector<double> largest_, row_;
+  std::vector<bool> has_number_;  ///< for each row: its attention is finite somewhere
 };
 
 /// The scale of element (i, c) of the output.
@@ -246,6 +293,12 @@ double Tolerance::of(int i, int c, double o) const {
   const double size = std::max(std::abs(o), std::abs(golden(i, c)));
   const double half_ulp = std::isfinite(size) ? spacing(i, c, size) / 2 : 0;
   return factor[at(i)] * weight(i, c) + half_ulp;
+}
+
+bool Tolerance::is_due(int i, int c, double o, double expected) const {
+  if (std::isnan(o))
+    return std::isnan(expected) || (std::isinf(expected) && !nan_too.empty() && nan_too[at(i) * at(golden.cols) + at(c)]);
+  return std::isinf(o) && o == expected;
 }
 
 double Tolerance::as_stored(int i, int c, double x) const {

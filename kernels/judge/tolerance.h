@@ -7,6 +7,8 @@
 /// in nine of ten rows, rows being compared by what their rounding errors are at first sight, u_P + u (4 + the largest |score|
 /// that Q[i] and K could have); and at least that. An element may be off by 2 kappa[i] w[i, c] and half a unit in the last
 /// place of the output's format.
+///
+/// Rows that see a NaN, or an infinite score, have no finite attention, and take no part in this: see `is_due`.
 #pragma once
 
 #include <string>
@@ -35,20 +37,25 @@ struct Tolerance {
   std::vector<double> at_first_sight;  ///< relative error of P that is expected in each row
   std::vector<double> row;             ///< limit of the root mean square over a row, over that expected
   double whole = 0;                    ///< the same over all elements
-  bool digits_left = true;  ///< false: a score may be so large that fp32 keeps no digit behind the point, and says nothing
-  KernelClaim claim;        ///< as what the output is stored
+  bool digits_left = true;    ///< false: a score may be so large that fp32 keeps no digit behind the point, and says nothing
+  bool inputs_finite = true;  ///< false: Q, K or V holds NaN or infinity, and so may `golden`
+  std::vector<bool> nan_too;  ///< row by row, where attention is infinite: P of an infinite V may be 0, and 0 * inf is NaN
+  KernelClaim claim;          ///< as what the output is stored
   std::vector<RivalError> family;
 
   /// The allowed error of element (i, c) where the output holds o.
   double of(int i, int c, double o) const;
   /// The error that is expected of it at first sight.
   double expected(int i, int c) const;
+  /// True if `expected`, of element (i, c), is NaN or infinite, and o is what correct kernels give there: NaN, infinity of that
+  /// sign, or where `nan_too` says so either.
+  bool is_due(int i, int c, double o, double expected) const;
   /// x as element (i, c) stores it, and how far apart such numbers are there.
   double as_stored(int i, int c, double x) const;
   double spacing(int i, int c, double x) const;
 };
 
-/// The errors of rivals on these tensors. `golden` must be finite to be of use. Throws Stopped when cancelled.
+/// The errors of rivals on these tensors, where attention is finite. Throws Stopped when cancelled.
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options = {});
 
 }  // namespace attoscope

@@ -125,7 +125,8 @@ std::vector<int> WrongOutput::some(int count) const {
 
 bool WrongOutput::is_wrong(int row, int c) const {
   const double o = output(row)[c];
-  return !(std::abs(o - truth(row)[c]) <= judged_.tolerance.of(row, c, o));
+  return !judged_.tolerance.is_due(row, c, o, truth(row)[c]) &&
+         !(std::abs(o - truth(row)[c]) <= judged_.tolerance.of(row, c, o));
 }
 
 void WrongOutput::check() const {

@@ -47,17 +47,21 @@ OutputErrors::OutputErrors(const Result& result, const Options& options)
   rounding_ = half_epsilon(e_.loaded.type);
   rival_ = is_emulated(other.algorithm) ? other : default_experiment().b;
   const Deviation& theirs = of_a_ ? r_.b_error : r_.a_error;
-  const bool compares = other.algorithm != Algorithm::loaded && theirs.nonfinite == 0;
+  const bool compares = other.algorithm != Algorithm::loaded && theirs.nonfinite <= r_.golden_nonfinite;
   size_ = largest_of(*r_.golden);
   limit_ = std::max(compares ? theirs.max_abs : 0, rounding_ * size_);
   limit_rms_ = std::max(compares ? theirs.rms : 0, rounding_ * r_.golden_rms / 2);
 }
 
-bool OutputErrors::has_line() const { return r_.golden_nonfinite == 0 && limit_ > 0; }
+bool OutputErrors::has_line() const { return limit_ > 0; }
 double OutputErrors::ratio() const { return own_.max_abs / limit_; }
-bool OutputErrors::inside() const { return own_.nonfinite == 0 && ratio() <= 2 && own_.rms <= 2 * limit_rms_; }
-bool OutputErrors::subtle() const { return own_.nonfinite == 0 && ratio() <= 5; }
+bool OutputErrors::has_more_nonfinite() const { return own_.nonfinite > r_.golden_nonfinite; }
+bool OutputErrors::inside() const { return !has_more_nonfinite() && ratio() <= 2 && own_.rms <= 2 * limit_rms_; }
+bool OutputErrors::subtle() const { return !has_more_nonfinite() && ratio() <= 5; }
 double OutputErrors::golden_at(int index, int c) const { return (*r_.golden)(index, c); }
+bool OutputErrors::is_due(int index, int c) const {
+  return !std::isfinite(golden_at(index, c)) && !std::isfinite(o_(index, c));
+}
 double OutputErrors::error_at(int index, int c) const { return std::abs(o_(index, c) - golden_at(index, c)); }
 
 void OutputErrors::check() const {
@@ -84,6 +88,7 @@ void OutputErrors::find_envelope() {
     double square = 0, most = 0;
     for (int c = 0; c < x.cols; ++c) {
       const double error = std::abs(x(i, c) - golden_at(i, c));
+      if (!std::isfinite(golden_at(i, c))) continue;
       square += error * error, most = std::max(most, error);
     }
     tight_rms_[static_cast<std::size_t>(i)] = std::max(std::sqrt(square / x.cols), floor);
@@ -98,6 +103,7 @@ double OutputErrors::excess(int index) const {
   double most = 0;
   for (int c = 0; c < o_.cols; ++c) {
     const double error = error_at(index, c);
+    if (is_due(index, c)) continue;
     most = std::max(most, std::isnan(error)
                               ? infinity
                               : error / (tight_max_[static_cast<std::size_t>(index)] + unit * std::abs(golden_at(index, c))));

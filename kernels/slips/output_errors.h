@@ -29,7 +29,7 @@ class OutputErrors {
   const Matrix& output() const { return o_; }
   const Deviation& deviation() const { return own_; }
   bool of_a() const { return of_a_; }
-  /// False if there is no limit: the golden value is not finite, or no error is expected.
+  /// False if there is no limit: no error is expected.
   bool has_line() const;
   /// The limit: the other method's largest error, or that of rounding to the stored type if larger; its root mean square; the
   /// largest |golden value|.
@@ -42,13 +42,15 @@ class OutputErrors {
   bool inside() const;
   /// True if the largest error is within five times that of the other method.
   bool subtle() const;
+  /// True if an element is NaN or infinite where the golden value is neither.
+  bool has_more_nonfinite() const;
 
   /// Finds the tightest rival's error in each row: scores and sums in fp32, P in D, the output as stored. If the rows are too
   /// many to be computed: its error in some of them. Throws Stopped.
   void find_envelope();
   bool has_envelope() const { return !tight_max_.empty(); }
 
-  bool is_bad(int index, int c) const { return !(error_at(index, c) <= 2 * limit_); }
+  bool is_bad(int index, int c) const { return !is_due(index, c) && !(error_at(index, c) <= 2 * limit_); }
   double error_at(int index, int c) const;
   double golden_at(int index, int c) const;
   /// Chooses rows, half where the error is largest against rounding, half spread irregularly, so that a periodic pattern of
@@ -66,6 +68,8 @@ class OutputErrors {
   void check() const;
 
  private:
+  /// True if neither the golden value nor the output is a number.
+  bool is_due(int index, int c) const;
   double excess(int index) const;
   std::vector<Fit> fits(const ExpectedRow& expected, std::span<const int> indices) const;
 

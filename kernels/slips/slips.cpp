@@ -139,7 +139,7 @@ class SlipFinder {
   /// A slip that no suspect gives.
   std::optional<Slip> last_slip() const {
     if (std::optional<Slip> tail = tail_slip(e_, errors_)) return tail;
-    return errors_.deviation().nonfinite > 0 ? overflow_slip(r_, errors_) : std::nullopt;
+    return errors_.has_more_nonfinite() ? overflow_slip(r_, errors_) : std::nullopt;
   }
 
   bool golden_row(int row, double* out) const {

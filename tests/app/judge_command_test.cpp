@@ -470,6 +470,32 @@ std::string named_file(const std::string& dtype, const std::string& shape,
   return length + header + data;
 }
 
+/// pytorch#101967: V[1] is NaN, and row 0 does not see it.
+TEST(JudgeCommand, JudgesTensorsWithNaN) {
+  const TemporaryDirectory scratch;
+  const auto write = [&](const std::string& name, const std::vector<float>& x) {
+    return scratch.write(name, npy(npy_header("<f4", "(2, 4)"), raw(x)));
+  };
+  const float nan = std::nanf("");
+  const auto judged_with = [&](const std::vector<float>& o, const std::vector<float>& v, const std::string& mask) {
+    return attoscope({"judge", "--q", write("q.npy", {1, 2, 3, 4, 4, 3, 2, 1}), "--k", write("k.npy", {1, 0, 1, 0, 0, 1, 0, 1}),
+                      "--v", write("v.npy", v), "--o", write("o.npy", o), "--mask", mask, "--json", "-"});
+  };
+  const std::vector<float> v{1, 2, 3, 4, nan, nan, nan, nan}, all(8, nan);
+  const Outcome right = judged_with(v, v, "causal"), leaked = judged_with(all, v, "causal");
+  ASSERT_EQ(right.code, 0) << right.out << right.err;
+  const json told = json::parse(right.out);
+  EXPECT_EQ(told["table"][0]["nonfinite"], 0);
+  EXPECT_EQ(told["table"][0]["nonfinite_expected"], 4);
+  EXPECT_THAT(told["sentences"][1].get<std::string>(), HasSubstr("4 elements are NaN or infinite, as attention of these"));
+  ASSERT_EQ(leaked.code, 3) << leaked.out << leaked.err;
+  EXPECT_EQ(json::parse(leaked.out)["sentences"][0], "Wrong: a masked key's NaN in V reaches row 0: 0 * NaN.");
+  EXPECT_EQ(judged_with({1, 2, 3, 4, 5, 6, 7, 8}, v, "causal").code, 3) << "numbers where row 1 sees NaN";
+  const Outcome nothing = judged_with(all, v, "none");
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("NaN or infinite in every element"));
+}
+
 TEST(JudgeCommand, ReadsEightBitTensors) {
   const TemporaryDirectory scratch;
   const std::string ones(32 * 16, '\x38');  // 1 in e4m3

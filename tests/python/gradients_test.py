@@ -77,12 +77,6 @@ class Passing(Case):
         self.stand_in(ROUNDED)
         self.assertIsNone(attoscope.judge(ONE, ONE, ONE, ONE).lse)
 
-    def test_numbers_of_heads_do_not_fit_groups(self):
-        self.stand_in(ROUNDED)
-        said = self.sentence_of(attoscope.BadOption, attoscope.judge, [ONE, ONE], [ONE, ONE], [ONE], [ONE], do=[ONE, ONE], dq=[ONE, ONE],
-                                sink=[1.0, 2.0])
-        self.assertIn("share K and V", said)
-
     def test_check_runs_the_function_with_autograd(self):
         asked = []
         torch = types.ModuleType("torch")

@@ -164,15 +164,17 @@ Verdict verdict(const Result& r) {
   using Tone = Verdict::Tone;
   const MethodNames names = method_names(r.experiment);
   const double a = r.a_error.mean_abs, b = r.b_error.mean_abs;
-  if (r.golden_nonfinite > 0)
-    return {Tone::bad, "Not comparable", "golden itself has " + count_of(r.golden_nonfinite, "NaN or infinities")};
-  if (r.a_error.nonfinite > 0)
+  const std::int64_t of_golden = r.golden_nonfinite, of_a = r.a_error.nonfinite - of_golden,
+                     of_b = r.b_error.nonfinite - of_golden;
+  const std::string left_out = of_golden > 0 ? "; golden has " + count_of(of_golden, "NaN or infinities, left out") : "";
+  if (of_golden > 0 && of_golden == static_cast<std::int64_t>(r.rows.size()) * value_columns(r.experiment.problem))
+    return {Tone::bad, "Not comparable", "golden itself has " + count_of(of_golden, "NaN or infinities")};
+  if (of_a > 0)
     return {Tone::bad, capital(names.a) + " overflows",
-            count_of(r.a_error.nonfinite, "values are NaN or infinite: ") + names.b + " has " +
-                std::to_string(r.b_error.nonfinite)};
-  if (r.b_error.nonfinite > 0)
+            count_of(of_a, "values are NaN or infinite: ") + names.b + " has " + std::to_string(of_b) + left_out};
+  if (of_b > 0)
     return {Tone::plain, capital(names.b) + " overflows",
-            count_of(r.b_error.nonfinite, "values are NaN or infinite, none of ") + names.a};
+            count_of(of_b, "values are NaN or infinite, none of ") + names.a + left_out};
   if (a == 0 && b == 0) return {Tone::good, "Identical to golden", "neither method has any error"};
   if (a == 0)
     return {Tone::good, capital(names.a) + " is identical to golden", "mean error of " + names.b + ": " + scientific(b)};
@@ -181,7 +183,7 @@ Verdict verdict(const Result& r) {
   const bool inside = r.a_error.max_abs <= 2 * r.b_error.max_abs;
   const Tone beyond = is_emulated(r.experiment.a.algorithm) ? Tone::plain : Tone::bad;
   return {inside ? Tone::good : beyond, "Mean error " + short_times(a / b) + " " + names.b_after_a + "'s",
-          inside ? "inside the 2× line: rounding explains it" : outside(r.experiment.a.algorithm)};
+          (inside ? "inside the 2× line: rounding explains it" : outside(r.experiment.a.algorithm)) + left_out};
 }
 
 HardwareWords hardware_words(const Result& r) {

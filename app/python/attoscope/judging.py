@@ -59,8 +59,8 @@ def judge(
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
     tensor [..., n, n_k] that is one of these: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,
-    `alibi` (a slope) and `sink` (a logit in every denominator) are numbers or tensors of one; `alibi` and `sink` may hold one for
-    each head, which are then judged one by one. `format` is what the kernel rounds P to: torch.bfloat16, "bfloat16" or "bf16";
+    `alibi` (a slope) and `sink` (a logit in every denominator) are numbers, or lists or tensors of one for each head, or the name of
+    a file of them. `format` is what the kernel rounds P to: torch.bfloat16, "bfloat16" or "bf16";
     without it the type of Q. `policy` and `like` name the rounding policy or the whole kernel that it is (`attoscope presets` lists
     them).
 
@@ -93,8 +93,6 @@ def judge(
         kept = not in_memory or save is not None
         places = {_option_of(name): f"{tensors_file}:{name}" if name in in_memory else _path(value)
                   for name, value in {**given, **multipliers}.items()}
-        if len(given) > len(call) and any(isinstance(options[name], list) for name in OF_HEADS) and _has_groups(in_memory, options["layout"]):
-            raise BadOption("alibi and sink hold a number for each head: expected one where gradients of heads that share K and V are judged")
         found = _answer(places, options, page, kept)
         verdict = Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**call, **multipliers}, options, kept),
                           (own_file or "") if kept else None)
@@ -106,52 +104,14 @@ def judge(
 _GRADIENTS = ("do", "dq", "dk", "dv", "lse", "dlse", "dsink")
 
 
-def _has_groups(tensors: Mapping[str, Any], layout: Optional[str]) -> bool:
-    """True where K has fewer heads than Q, or that is not known."""
-    if not {"q", "k"} <= set(tensors):
-        return True
-    q, k = tensors["q"].shape, tensors["k"].shape
-    axis = -2 if heads_last(layout) else -3
-    return len(q) > 2 and q[axis] != k[axis]
-
-
 def _answer(places: Dict[str, str], options: Dict[str, Any], page: Optional[str], kept: bool) -> Dict[str, Any]:
     """The program's verdict on tensors in these places."""
-
-    def ask(changed: Mapping[str, Any], page: Optional[str]) -> Dict[str, Any]:
-        words = options_of({**places, **options, **changed, "report": page, "unsaved": not kept})
-        answer = run_program(["judge", "--json=-", *words], good=(0, WRONG), watched=True)
-        found = json_of(answer)
-        _check(found, answer.code)
-        return found if kept else {**found, "command": "", "link": ""}
-
-    lists = {name: options[name] for name in OF_HEADS if isinstance(options[name], list)}
-    return _head_by_head(ask, lists, options["head"], page) if lists else ask({}, page)
-
-
-def _head_by_head(ask: Callable[[Mapping[str, Any], Optional[str]], Dict[str, Any]], lists: Mapping[str, List[float]],
-                  head: Optional[int], page: Optional[str]) -> Dict[str, Any]:
-    """Verdicts of heads that have numbers of their own, as one: that on the worst, with the table of all."""
-
-    def of_head(head: int, page: Optional[str] = None) -> Dict[str, Any]:
-        return ask({"head": head, **{name: numbers[head % len(numbers)] for name, numbers in lists.items()}}, page)
-
-    if head is not None:
-        return of_head(head, page)
-    answers = [of_head(0)]
-    heads = int(answers[0].get("heads", 1))
-    for name, numbers in lists.items():
-        if heads % len(numbers):
-            raise BadOption(f"{name} holds {len(numbers)} numbers, expected one for each of {heads} heads")
-    answers += [of_head(i) for i in range(1, heads)]
-    order = [(not found["ok"], _ratio(found["table"][0])) for found in answers]
-    place, wrong = order.index(max(order)), sum(not found["ok"] for found in answers)
-    worst = of_head(place, page) if page else answers[place]
-    said = f"{wrong or 'None'} of {heads} heads {'is' if wrong < 2 else 'are'} wrong, each judged by its own " \
-           f"{' and '.join(lists)}; this is of head {place}, the {'worst' if wrong else 'nearest to its limit'}."
-    sentences = [worst["sentences"][0], said + " " + worst["sentences"][1], *worst["sentences"][2:]] if len(worst["sentences"]) > 1 else worst["sentences"]
-    totals = {key: sum(int(found.get(key, 0)) for found in answers) for key in ("elements", "suspects")}
-    return {**worst, **totals, "sentences": sentences, "table": [row for found in answers for row in found["table"]]}
+    numbers = {name: ",".join(map(str, options[name])) for name in OF_HEADS if isinstance(options[name], list)}
+    answer = run_program(["judge", "--json=-", *options_of({**places, **options, **numbers, "report": page, "unsaved": not kept})],
+                         good=(0, WRONG), watched=True)
+    found = json_of(answer)
+    _check(found, answer.code)
+    return found if kept else {**found, "command": "", "link": ""}
 
 
 def _ratio(row: Mapping[str, Any]) -> float:

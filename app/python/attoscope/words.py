@@ -11,9 +11,8 @@ _FORMATS = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp
             "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
 #: Options that say what a kernel computes: those of `view`, and some of `judge`.
 PROBLEM = ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")
-_NUMBERS = ("scale", "softcap", "alibi", "sink")
 #: Those that may be one number for each head.
-OF_HEADS = ("alibi", "sink")
+OF_HEADS = ("scale", "softcap", "alibi", "sink")
 
 
 def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[str, Any]:
@@ -26,7 +25,7 @@ def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[
     if isinstance(found.get("layout"), str):
         found["layout"] = found["layout"].replace(" ", "").lower()
     found.update({name: _format(found[name]) for name in ("format",) if name in found})
-    found.update({name: _number(found[name], name) for name in _NUMBERS if name in found})
+    found.update({name: _number(found[name], name) for name in OF_HEADS if name in found})
     if "mask" in found:
         found["mask"] = _mask(found["mask"], tensors, heads_last(found.get("layout")))
     return found
@@ -51,11 +50,9 @@ def _number(value: Any, name: str) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     numbers = numbers_of(value, name)
-    if len(numbers) == 1:
-        return numbers[0]
-    if name not in OF_HEADS or not numbers:
-        raise BadOption(f"{name} holds {len(numbers)} numbers, expected one" + ("" if name not in OF_HEADS else " for each head"))
-    return numbers
+    if not numbers:
+        raise BadOption(f"{name} holds no number, expected one, or one for each head")
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def numbers_of(value: Any, name: str) -> List[float]:

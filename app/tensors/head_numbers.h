@@ -1,0 +1,44 @@
+/// Numbers of a problem that differ from head to head: scale, soft cap, ALiBi's slope and the sink.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+class CallFiles;
+
+/// Typed texts of options by their keys, as `ExperimentOptions::typed`.
+using TypedTexts = std::map<std::string, std::string, std::less<>>;
+
+/// Those of scale, softcap, alibi and sink that name a number for each head: "0.5,0.25" or a file of numbers.
+TypedTexts head_number_texts(const TypedTexts& typed);
+
+/// The numbers of all heads of a call.
+class HeadNumbers {
+ public:
+  HeadNumbers() = default;
+  /// Those that `typed` names, as many as heads of one batch, of one layer, or of all; of what is not typed the tensors called
+  /// scale, softcap, alibi_slopes and sinks that lie beside Q, K and V. Throws std::invalid_argument or std::runtime_error with
+  /// one sentence that names the option or the tensor, the count and what was expected.
+  HeadNumbers(const TypedTexts& typed, const CallFiles& files);
+
+  bool any() const { return !texts_.empty(); }
+  /// The problem of this head.
+  Problem of_head(Problem problem, int head) const;
+  /// The head's number as a text of the option; "" if the call's heads have none of their own.
+  std::string text(std::string_view key, int head) const;
+  /// Sentences that name the tensors that were found beside Q, K and V.
+  const std::vector<std::string>& found() const { return found_; }
+
+ private:
+  std::map<std::string, std::vector<std::string>, std::less<>> texts_;  ///< by key, one for each head
+  std::vector<std::string> found_;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,138 @@
+#include "kernels/judge/nonfinite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/judge/wrong_output.h"
+
+namespace attoscope {
+namespace {
+
+std::size_t wide(int i) { return static_cast<std::size_t>(i); }
+
+/// Wrong elements in which NaN or infinity plays a part.
+class NonfinitePlaces {
+ public:
+  NonfinitePlaces(const JudgedOutput& output, const Judged& judged)
+      : problem_(output.problem), o_(*output.values), judged_(judged) {
+    const Tensors& t = *output.problem.input.tensors;
+    const auto size_of = [](double x) { return std::isnan(x) ? 2 : std::isinf(x) ? 1 : 0; };
+    of_v_.resize(wide(t.d_v));
+    for (int j = 0; j < t.n_k; ++j) {
+      int of_k = 0;
+      for (int c = 0; c < t.d; ++c) of_k = std::max(of_k, size_of(t.k[wide(j) * wide(t.d) + wide(c)]));
+      if (of_k > 0) of_k_.push_back({j, of_k == 2});
+      for (int c = 0; c < t.d_v; ++c)
+        if (const int of_v = size_of(t.v[wide(j) * wide(t.d_v) + wide(c)]); of_v > 0) of_v_[wide(c)].push_back({j, of_v == 2});
+    }
+  }
+
+  std::optional<Slip> slip() {
+    for (int row = 0; row < golden().rows; ++row)
+      if (!take(row)) return {};
+    if (lost_.empty() == leaks_.empty()) return {};
+    if (leaks_.empty())
+      return Slip{.kind = Slip::Kind::place,
+                  .text = "numbers in " + rows_text(lost_) + ", which see a NaN or an infinity: it is lost",
+                  .mask = {},
+                  .keys = {}};
+    const std::string what = has_nan_ ? "NaN" : "infinity";
+    return Slip{.kind = Slip::Kind::mask,
+                .text = "a masked key's " + what + " in " + (by_v_ ? "V" : "K") + " reaches " + rows_text(leaks_) +
+                        (by_v_ ? ": 0 * " + what : ": a sum with -inf masks its score"),
+                .ratio = ratio_,
+                .output = with_leaks(),
+                .mask = {},
+                .keys = runs()};
+  }
+
+ private:
+  const Matrix& golden() const { return judged_.tolerance.golden; }
+  double output(int row, int c) const { return o_[wide(row) * wide(golden().cols) + wide(c)]; }
+
+  /// False if an element of the row is wrong, and no NaN or infinity is why.
+  bool take(int row) {
+    bool leaks = false, lost = false, by_v = true;
+    const Keys seen = visible_keys(problem_, row);
+    for (int c = 0; c < golden().cols; ++c) {
+      const double o = output(row, c), truth = golden()(row, c);
+      if (judged_.tolerance.is_due(row, c, o, truth)) continue;
+      if (std::isfinite(o) && std::isfinite(truth)) {
+        const double ratio = std::abs(o - truth) / judged_.tolerance.of(row, c, o);
+        ratio_ = std::max(ratio_, ratio);
+        if (!(ratio <= 1)) return false;
+      } else if (std::isnan(o)) {
+        leaks = true, by_v = by_v && hides(of_v_[wide(c)], seen);
+      } else if (std::isfinite(o)) {
+        lost = true;
+      } else {
+        return false;
+      }
+    }
+    if (leaks && !by_v && !hides(of_k_, seen)) return false;
+    by_v_ = by_v_ && by_v;
+    if (lost) lost_.push_back(row);
+    if (leaks) leaks_.push_back(row);
+    return true;
+  }
+
+  /// A key that holds NaN or infinity.
+  struct Odd {
+    int key;
+    bool is_nan;
+  };
+  /// True if one of them is not among the keys seen; keeps those.
+  bool hides(const std::vector<Odd>& keys, Keys seen) {
+    bool any = false;
+    for (const Odd& x : keys) {
+      if (x.key >= seen.first && x.key < seen.end) continue;
+      any = true, has_nan_ = has_nan_ || x.is_nan, hidden_.insert(x.key);
+    }
+    return any;
+  }
+
+  std::vector<Keys> runs() const {
+    std::vector<Keys> all;
+    for (const int key : hidden_)
+      if (!all.empty() && all.back().end == key)
+        ++all.back().end;
+      else
+        all.push_back({key, key + 1});
+    return all;
+  }
+
+  /// Attention, but for what leaks.
+  ExpectedRow with_leaks() const {
+    const auto rows = std::make_shared<std::vector<double>>(golden().values);
+    const int columns = golden().cols;
+    for (std::size_t i = 0; i < rows->size(); ++i)
+      if (std::isnan(o_[i])) (*rows)[i] = o_[i];
+    return [rows, columns](int row, double* out) {
+      std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);
+      return true;
+    };
+  }
+
+  const Problem& problem_;
+  const std::vector<double>& o_;
+  const Judged& judged_;
+  std::vector<Odd> of_k_;
+  std::vector<std::vector<Odd>> of_v_;  ///< for each column
+  std::vector<int> leaks_, lost_;       ///< rows
+  std::set<int> hidden_;                ///< keys that leak
+  bool has_nan_ = false, by_v_ = true;
+  double ratio_ = 0;  ///< of the elements that are numbers
+};
+
+}  // namespace
+
+std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {
+  if (judged.tolerance.inputs_finite || !judged.head.incomparable.empty()) return {};
+  return NonfinitePlaces(output, judged).slip();
+}
+
+}  // namespace attoscope

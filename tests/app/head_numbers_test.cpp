@@ -1,0 +1,200 @@
+// A scale, soft cap, slope and sink for each head: as a list, as a file of numbers, and beside Q, K and V.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/app/outcome.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+
+constexpr int batches = 2, heads_a_batch = 4, tokens = 24, width = 16;
+
+/// The numbers of a head.
+struct OwnNumbers {
+  double scale = 0.25, softcap = 0, alibi = 0, sink = -INFINITY;
+};
+
+struct NamedFloats {
+  std::string name, shape;
+  Floats values;
+};
+
+std::string file_of(const std::vector<NamedFloats>& tensors) {
+  std::string header = "{", data;
+  for (const NamedFloats& t : tensors) {
+    const auto begin = static_cast<int>(data.size());
+    data += raw(t.values);
+    header += (header.size() > 1 ? "," : "") + entry(t.name, "F32", t.shape, begin, static_cast<int>(data.size()));
+  }
+  return little_endian(header.size() + 1, 8) + header + "}" + data;
+}
+
+/// Causal attention of one head, as plainly as it can be written, added to `o`.
+void attend_plainly(const Floats& q, const Floats& k, const Floats& v, std::size_t first, const OwnNumbers& own, Floats& o) {
+  const auto at = [first](const Floats& x, int row, int c) {
+    return static_cast<double>(x[first + static_cast<std::size_t>(row * width + c)]);
+  };
+  for (int i = 0; i < tokens; ++i) {
+    std::vector<double> s, row(width);
+    double m = own.sink, l = 0;
+    for (int j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (int c = 0; c < width; ++c) sum += at(q, i, c) * at(k, j, c);
+      sum *= own.scale;
+      if (own.softcap != 0) sum = own.softcap * std::tanh(sum / own.softcap);
+      s.push_back(sum - own.alibi * (i - j)), m = std::max(m, s.back());
+    }
+    for (int j = 0; j <= i; ++j) {
+      const double e = std::exp(s[static_cast<std::size_t>(j)] - m);
+      l += e;
+      for (int c = 0; c < width; ++c) row[static_cast<std::size_t>(c)] += e * at(v, j, c);
+    }
+    for (const double x : row) o.push_back(static_cast<float>(x / (l + std::exp(own.sink - m))));
+  }
+}
+
+/// A call of two batches of four heads, each with its own numbers.
+std::vector<NamedFloats> call_of(const std::vector<OwnNumbers>& own) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  const auto drawn = [&] {
+    Floats x(static_cast<std::size_t>(batches * heads_a_batch * tokens * width));
+    for (float& y : x) y = normal(random);
+    return x;
+  };
+  const Floats q = drawn(), k = drawn(), v = drawn();
+  Floats o;
+  for (std::size_t head = 0; head < std::size_t{batches * heads_a_batch}; ++head)
+    attend_plainly(q, k, v, head * tokens * width, own[head % own.size()], o);
+  const std::string shape = "[2,4,24,16]";
+  return {{"q", shape, q}, {"k", shape, k}, {"v", shape, v}, {"o", shape, o}};
+}
+
+struct OfHeads {
+  const char *option, *name, *list, *reversed;
+  Floats numbers;
+  std::vector<OwnNumbers> own;
+};
+std::vector<OfHeads> all_numbers() {
+  return {{"--scale", "scale", "0.25,0.5,0.125,1", "1,0.125,0.5,0.25", {0.25F, 0.5F, 0.125F, 1}, {{0.25}, {0.5}, {0.125}, {1}}},
+          {"--softcap", "softcap", "4,1,2,8", "8,2,1,4", {4, 1, 2, 8}, {{0.25, 4}, {0.25, 1}, {0.25, 2}, {0.25, 8}}},
+          {"--alibi",
+           "alibi_slopes",
+           "0.5,0.25,0,1",
+           "1,0,0.25,0.5",
+           {0.5F, 0.25F, 0, 1},
+           {{0.25, 0, 0.5}, {0.25, 0, 0.25}, {0.25}, {0.25, 0, 1}}},
+          {"--sink",
+           "sinks",
+           "0,1,-2,3",
+           "3,-2,1,0",
+           {0, 1, -2, 3},
+           {{0.25, 0, 0, 0}, {0.25, 0, 0, 1}, {0.25, 0, 0, -2}, {0.25, 0, 0, 3}}}};
+}
+
+Outcome judge_of(const std::string& file, const std::vector<std::string>& more) {
+  std::vector<std::string> all{"judge", "--input", file, "--mask", "causal", "--json", "-"};
+  all.insert(all.end(), more.begin(), more.end());
+  return attoscope(all);
+}
+
+TEST(HeadNumbers, AreJudgedHeadByHead) {
+  const TemporaryDirectory scratch;
+  for (const OfHeads& x : all_numbers()) {
+    SCOPED_TRACE(x.option);
+    std::vector<NamedFloats> tensors = call_of(x.own);
+    const std::string file = scratch.write("call.safetensors", file_of(tensors));
+    for (const std::string shape : {"(4,)", "(1, 4)", "(4, 1)"}) {
+      const std::string numbers = scratch.write("numbers.npy", npy(npy_header("<f4", shape), raw(x.numbers)));
+      EXPECT_EQ(judge_of(file, {x.option, numbers}).code, 0) << shape;
+    }
+    const Outcome right = judge_of(file, {x.option, x.list});
+    ASSERT_EQ(right.code, 0) << right.out << right.err;
+    EXPECT_EQ(json::parse(right.out)["table"].size(), 8U);
+    EXPECT_EQ(judge_of(file, {x.option, x.reversed}).code, 3);
+    EXPECT_EQ(judge_of(file, {}).code, 3);
+    EXPECT_EQ(judge_of(file, {x.option, x.list, "--head", "6"}).code, 0);
+    EXPECT_EQ(judge_of(file, {x.option, x.reversed, "--head", "6"}).code, 3);
+
+    tensors.push_back({x.name, "[4]", x.numbers});
+    const std::string with = scratch.write("with.safetensors", file_of(tensors));
+    const Outcome beside = judge_of(with, {});
+    EXPECT_EQ(beside.code, 0) << beside.out << beside.err;
+    EXPECT_THAT(beside.out, HasSubstr(std::string(x.option) + " is taken from "));
+    EXPECT_EQ(judge_of(with, {x.option, x.reversed}).code, 3) << "what is typed counts";
+    EXPECT_EQ(judge_of(file, {x.option, with + ":" + x.name}).code, 0);
+  }
+}
+
+TEST(HeadNumbers, OfEachBatch) {
+  const TemporaryDirectory scratch;
+  const Floats slopes{0.5F, 0.25F, 0, 1, 0.125F, 0.75F, 2, 0.0625F};
+  std::vector<OwnNumbers> own;
+  std::string list;
+  for (const float slope : slopes) own.push_back({0.25, 0, slope}), list += (list.empty() ? "" : ",") + std::to_string(slope);
+  const std::string file = scratch.write("call.safetensors", file_of(call_of(own))),
+                    numbers = scratch.write("slopes.npy", npy(npy_header("<f4", "(2, 4)"), raw(slopes)));
+  EXPECT_EQ(judge_of(file, {"--alibi", list}).code, 0);
+  EXPECT_EQ(judge_of(file, {"--alibi", numbers}).code, 0);
+  EXPECT_EQ(judge_of(file, {"--alibi", "0.5,0.25,0,1"}).code, 3);
+}
+
+/// `run` and `heads` compute with the number of the head, and say it.
+TEST(HeadNumbers, AreThoseOfTheChosenHead) {
+  const TemporaryDirectory scratch;
+  for (const OfHeads& x : all_numbers()) {
+    SCOPED_TRACE(x.option);
+    const std::string key = std::string(x.option).substr(2);
+    const std::string file = scratch.write("call.safetensors", file_of(call_of(x.own)));
+    const Outcome heads = attoscope({"heads", file, "--mask", "causal", x.option, x.list, "--no-cache", "--json", "-"});
+    ASSERT_EQ(heads.code, 0) << heads.err;
+    for (const int head : {1, 6}) {
+      const std::string spec = file + ":" + std::to_string(head);
+      const auto run = [&](const std::string& number) {
+        const Outcome found = attoscope({"run", "--input", spec, "--mask", "causal", x.option, number, "--json", "-"});
+        EXPECT_EQ(found.code, 0) << found.err;
+        return json::parse(found.out);
+      };
+      const json by_list = run(x.list), alone = run(std::to_string(x.numbers[static_cast<std::size_t>(head % 4)]));
+      EXPECT_EQ(by_list["digests"], alone["digests"]);
+      EXPECT_EQ(by_list["experiment"], alone["experiment"]);
+      EXPECT_EQ(by_list["experiment"]["problem"][key], x.numbers[static_cast<std::size_t>(head % 4)]);
+      EXPECT_THAT(heads.out, HasSubstr(by_list["a"]["rms"].dump())) << "head " << head;
+    }
+  }
+}
+
+TEST(HeadNumbers, AreRefusedInASentence) {
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("call.safetensors", file_of(call_of({{}}))),
+                    three = scratch.write("three.npy", npy(npy_header("<f4", "(3,)"), raw(Floats{1, 2, 3})));
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"--alibi", "1,2,3"}, "--alibi holds 3 numbers, expected 4, one for each head, or 8, those of 2 batches"},
+      {{"--sink", three}, "--sink holds 3 numbers, expected 4"},
+      {{"--scale", "1,2,x,1"}, "--scale is 'x', expected"},
+      {{"--scale", "1,2,0,1"}, "--scale is '0', expected a finite number above 0"},
+      {{"--softcap", "1,,2,3"}, "--softcap is '', expected"},
+      {{"--alibi", "none.npy"}, "none.npy"}};
+  for (const auto& [options, said] : cases) {
+    const Outcome outcome = judge_of(file, options);
+    EXPECT_THAT(outcome.err, HasSubstr(said));
+    EXPECT_TRUE(outcome.code == 1 || outcome.code == 2) << outcome.code;
+  }
+  expect_refused({"run", "--n", "48", "--d", "16", "--alibi", "0.5,0.25"}, 2, "--alibi is '0.5,0.25', expected one number");
+}
+
+}  // namespace
+}  // namespace attoscope::testing

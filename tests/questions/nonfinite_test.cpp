@@ -1,0 +1,254 @@
+// NaN and infinity in Q, K and V: what plain kernels make of them, row by row, passes; what leaks from masked keys is named.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/judge/judge.h"
+#include "kernels/slips/softmax_variant.h"
+#include "tests/questions/planted_kernels.h"
+
+namespace attoscope {
+namespace {
+
+using namespace planted;
+using ::testing::HasSubstr;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr int n = 96, d = 16;
+
+/// A number of Q, K or V that is replaced; c -1: the whole row.
+struct Odd {
+  TensorsPart part;
+  int row, c;
+  double x;
+};
+
+Problem with_odd(Problem p, const std::vector<Odd>& all) {
+  Tensors t = *p.input.tensors;
+  for (const Odd& odd : all) {
+    const int columns = odd.part == &Tensors::v ? t.d_v : t.d;
+    for (int c = odd.c < 0 ? 0 : odd.c; c < (odd.c < 0 ? columns : odd.c + 1); ++c)
+      (t.*odd.part)[static_cast<std::size_t>(odd.row * columns + c)] = odd.x;
+  }
+  p.input = testing::given(t);
+  return p;
+}
+
+/// Attention of the keys that a row sees alone, P rounded to f, as a loop that never touches another key.
+Values plain(const Problem& p, const Format& f) {
+  const Seen x = seen(p);
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0;
+    Values row(static_cast<std::size_t>(x.t.d_v));
+    for (int j = 0; j < x.t.n_k; ++j)
+      if (x.sees(i, j)) m = std::fmax(m, x.S(i, j));
+    for (int j = 0; j < x.t.n_k; ++j) {
+      if (!x.sees(i, j)) continue;
+      const double e = std::exp(x.S(i, j) - m);
+      l += e;
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] += round(f, e) * x.v(j, static_cast<int>(c));
+    }
+    for (const double y : row) o.push_back(y / l);
+  }
+  return o;
+}
+
+struct Case {
+  const char* text;
+  Mask mask;
+  std::vector<Odd> odd;
+  std::int64_t due;  ///< elements that are NaN or infinite, counted by hand
+};
+const std::vector<Case> cases{{"NaN in V, full: one column", {}, {{&Tensors::v, 5, 3, nan}}, n},
+                              {"NaN in V, causal: that column of rows 40 on", causal, {{&Tensors::v, 40, 3, nan}}, n - 40},
+                              {"NaN in V, window", window(8), {{&Tensors::v, 40, 3, nan}}, 8},
+                              {"NaN in K, causal: rows 40 on", causal, {{&Tensors::k, 40, 3, nan}}, (n - 40) * d},
+                              {"NaN in K, window", window(8), {{&Tensors::k, 40, 3, nan}}, 8 * d},
+                              {"NaN in Q: that row", causal, {{&Tensors::q, 40, 3, nan}}, d},
+                              {"V[last] is NaN: the last row", causal, {{&Tensors::v, n - 1, -1, nan}}, d},
+                              {"infinity in V, causal", causal, {{&Tensors::v, 40, 3, infinity}}, n - 40},
+                              {"-infinity in V, window", window(8), {{&Tensors::v, 40, 3, -infinity}}, 8},
+                              {"both signs in V: NaN where both are seen",
+                               causal,
+                               {{&Tensors::v, 40, 3, infinity}, {&Tensors::v, 50, 3, -infinity}},
+                               n - 40}};
+
+Judged judged(const Problem& p, const Values& o, const Format& f) {
+  return judge({p, stored(o, f), {.format = f, .stored = f, .declared = {}}});
+}
+
+Problem problem_of(const Case& x) { return with_odd(problem({n, n, d, d}, x.mask), x.odd); }
+
+/// Every algorithm, order of sums and kind of accumulator.
+std::vector<Method> correct_methods(const Format& f) {
+  std::vector<Method> all{method("hw", 16), method("hw", 64), method("base_hw", 32), method("base_floor", 32)};
+  for (const Algorithm a : {Algorithm::flash1, Algorithm::flash4, Algorithm::split_kv, Algorithm::two_pass}) {
+    all.push_back(with_algorithm(method("hw", 32), a));
+    all.back().splits = 3, all.back().tau = usual_tau(f);
+  }
+  for (const SumOrder order : {SumOrder::pairwise, SumOrder::interleaved}) {
+    all.push_back(method("hw", 32));
+    all.back().order = order, all.back().reverse_keys = order == SumOrder::pairwise;
+  }
+  if (f != fp32) {
+    all.push_back(method("hw", 64));
+    all.back().accumulator = {Accumulator::h100, Accumulator::h100};
+  }
+  return all;
+}
+
+/// Plain and emulated kernels with tiles of 16 to 64 pass, and every element that is no number is counted.
+TEST(Nonfinite, CorrectKernelsPass) {
+  for (const Format& f : {bf16, fp16, fp32})
+    for (const Case& x : cases) {
+      const Problem p = problem_of(x);
+      const Judged by_plain = judged(p, plain(p, f), f);
+      EXPECT_TRUE(by_plain.head.rounded) << name(f) << ", " << x.text << ": " << by_plain.head.where;
+      EXPECT_EQ(by_plain.head.due, x.due) << name(f) << ", " << x.text;
+      EXPECT_EQ(by_plain.head.nonfinite, 0) << x.text;
+      for (const Method& m : correct_methods(f)) {
+        const Judged found = judged(p, emulated(p, m, f), f);
+        EXPECT_TRUE(found.head.rounded) << name(f) << ", " << name(m.algorithm) << ", sums " << static_cast<int>(m.order)
+                                        << ", " << name(m.accumulator.pv) << ", " << x.text << ": " << found.head.where;
+        EXPECT_EQ(found.head.due, x.due) << name(f) << ", " << name(m.algorithm) << ", " << x.text;
+      }
+    }
+}
+
+/// pytorch#101967: n 2, d 4, V[1] = NaN. Row 0 does not see it.
+TEST(Nonfinite, TheReportedCase) {
+  const Problem p = with_odd(problem({2, 2, 4, 4}, causal), {{&Tensors::v, 1, -1, nan}});
+  Values o = plain(p, fp32);
+  EXPECT_TRUE(judged(p, o, fp32).head.rounded);
+  EXPECT_EQ(judged(p, o, fp32).head.due, 4);
+  std::fill_n(o.begin(), 4, nan);
+  const Said said = said_of(p, o, fp32);
+  ASSERT_TRUE(said.slip);
+  EXPECT_EQ(said.slip->text, "a masked key's NaN in V reaches row 0: 0 * NaN");
+  EXPECT_EQ(said.slip->keys.front().first, 1);
+}
+
+/// No number passes where a NaN belongs, nor NaN or infinity where a number does, or infinity of the other sign.
+TEST(Nonfinite, EveryOtherElementIsWrong) {
+  for (const Case& x : cases) {
+    const Problem p = problem_of(x);
+    const Values right = plain(p, bf16);
+    for (const int at : {0, 39 * d + 3, 40 * d + 3, 40 * d + 4, n * d - 1}) {
+      for (const double put : {nan, infinity, -infinity, 1e3}) {
+        Values o = right;
+        double& y = o[static_cast<std::size_t>(at)];
+        const bool same = (std::isnan(y) && std::isnan(put)) || y == put;
+        y = put;
+        EXPECT_EQ(judged(p, o, bf16).head.rounded, same) << x.text << ", element " << at << " is " << put;
+      }
+    }
+  }
+}
+
+/// P of an infinite V may be 0: 0 * inf is NaN in some correct kernels. Elsewhere it is not.
+TEST(Nonfinite, AnInfiniteValueOfNoWeightMayBeNaN) {
+  for (const bool tiny : {false, true}) {
+    Problem p = with_odd(problem({n, n, d, d}), {{&Tensors::v, 40, 3, infinity}});
+    Tensors t = *p.input.tensors;
+    for (int i = 0; i < n; ++i) t.q[static_cast<std::size_t>(i * d)] = 64;
+    t.k[std::size_t{40} * d] = tiny ? -16 : 0;
+    p.input = testing::given(t);
+    Values o = plain(p, fp32);
+    for (int i = 0; i < n; ++i) o[static_cast<std::size_t>(i * d + 3)] = nan;
+    EXPECT_EQ(judged(p, o, fp32).head.rounded, tiny);
+  }
+}
+
+/// Scores: one of +inf makes its row NaN, one of -inf counts nothing.
+TEST(Nonfinite, InfiniteScores) {
+  Problem p = problem({n, n, d, d}, causal);
+  Tensors t = *p.input.tensors;
+  for (int i = 0; i < n; ++i) t.q[static_cast<std::size_t>(i * d)] = i % 3 == 0 ? 1 : -1;
+  t.k[std::size_t{40} * d] = infinity;
+  p.input = testing::given(t);
+  for (const Format& f : {bf16, fp32}) {
+    const Values o = plain(p, f);
+    int rows = 0;
+    for (int i = 40; i < n; ++i) rows += i % 3 == 0;
+    const Judged found = judged(p, o, f);
+    EXPECT_TRUE(found.head.rounded) << found.head.where;
+    EXPECT_EQ(found.head.due, rows * d);
+    EXPECT_TRUE(judged(p, emulated(p, method("hw", 16), f), f).head.rounded);
+  }
+}
+
+/// Kernels that multiply masked keys: all of them, those of a tile that is computed, or by a mask that is added to scores.
+TEST(Nonfinite, LeaksAreNamed) {
+  for (const Format& f : {bf16, fp32})
+    for (const Case& x : cases) {
+      if (x.mask.kind == Mask::Kind::none) continue;
+      const Problem p = problem_of(x);
+      const Seen s = seen(p);
+      const bool of_v = x.odd.front().part == &Tensors::v, of_k = x.odd.front().part == &Tensors::k;
+      for (const int tile : {16, 0}) {
+        Values o = plain(p, f);
+        bool leaks = false;
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j) {
+            if (s.sees(i, j) || (tile > 0 && i / tile != j / tile)) continue;
+            for (int c = 0; c < d; ++c) {
+              double& y = o[static_cast<std::size_t>(i * d + c)];
+              const double more = of_k ? s.dot(i, j) * 0 : 0 * s.v(j, c);
+              leaks = leaks || (std::isfinite(y) && !std::isfinite(more)), y += more;
+            }
+          }
+        if (!leaks) continue;
+        const Said said = said_of(p, o, f);
+        ASSERT_TRUE(said.slip) << x.text << ": " << said.text();
+        EXPECT_EQ(name(said.slip->kind), "mask");
+        EXPECT_THAT(said.slip->text, HasSubstr("a masked key's ")) << x.text;
+        EXPECT_THAT(said.slip->text, HasSubstr(of_v ? ": 0 * " : "a sum with -inf")) << x.text;
+        EXPECT_LE(said.slip->ratio, 1) << x.text;
+      }
+    }
+}
+
+TEST(Nonfinite, ALostNaNIsNamed) {
+  const Case& x = cases[3];
+  const Problem p = problem_of(x);
+  Values o = plain(p, bf16);
+  for (double& y : o) y = std::isnan(y) ? 0 : y;
+  const Said said = said_of(p, o);
+  ASSERT_TRUE(said.slip) << said.text();
+  EXPECT_THAT(said.slip->text, HasSubstr("numbers in rows 40 to 95, which see a NaN or an infinity"));
+}
+
+/// A usual slip is named beside NaN, and garbage is wrong.
+TEST(Nonfinite, OtherSlipsAreNamedBesideNaN) {
+  const Problem p = with_odd(problem({n, n, d, d}, causal), {{&Tensors::v, 40, 3, nan}});
+  Problem scaled = p;
+  scaled.scale = 1.0 / d;
+  Said said = said_of(p, plain(scaled, bf16));
+  ASSERT_TRUE(said.slip) << said.text();
+  EXPECT_EQ(name(said.slip->kind), "scale") << said.slip->text;
+  const Values garbage(static_cast<std::size_t>(n * d), 1.0);
+  said = said_of(p, garbage);
+  EXPECT_EQ(said.head.verdict(), "wrong");
+}
+
+/// A NaN in rows that are masked for others changes no bound of theirs: what failed without it fails with it.
+TEST(Nonfinite, OtherRowsAreHeldToWhatTheyWereHeldTo) {
+  const Problem clean = problem({n, n, d, d}, causal), p = with_odd(clean, {{&Tensors::k, 40, 3, nan}});
+  for (const Format& f : {bf16, fp32}) {
+    const Judged before = judged(clean, plain(clean, f), f), after = judged(p, plain(p, f), f);
+    for (int i = 0; i < 40; ++i)
+      EXPECT_LE(after.tolerance.factor[static_cast<std::size_t>(i)], 1.5 * before.tolerance.factor[static_cast<std::size_t>(i)])
+          << i;
+    Values o = plain(p, f);
+    o[0] += 8 * before.tolerance.of(0, 0, o[0]);
+    EXPECT_FALSE(judged(p, o, f).head.rounded);
+  }
+}
+
+}  // namespace
+}  // namespace attoscope
