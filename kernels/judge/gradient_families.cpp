@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
 #include "kernels/experiment/presets.h"
@@ -60,13 +61,25 @@ GradientFamily eager_family(const JudgedGradients& given) {
   const Problem& p = given.problem;
   const std::string to = "rounded to " + name(given.format);
   GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_dP = true};
-  const bool knows_scores = significand_bits(given.format) <= 16 && p.softcap == 0 && p.alibi == 0;
+  int unused = 0;
+  const double root = std::sqrt(scale_of(p));
+  const bool is_narrow = significand_bits(given.format) <= 16, knows_scores = is_narrow && p.softcap == 0 && p.alibi == 0;
   if (knows_scores) rounding.stored.scores = given.format;
   GradientFamily f{{{"its scores, P, dP and dS are " + to + ", op by op", rounding}}};
+  if (is_narrow && !knows_scores) {
+    rounding.stored.scores = given.format;
+    f.forms.push_back({"its scores before the soft cap and the bias, P, dP and dS are " + to + ", op by op", rounding});
+  }
   rounding.stored.products = given.format;
   if (knows_scores)
     f.forms.push_back(
         {"its q.k, its scores, P, dP, dS and dS times the scale are " + to + ", as in PyTorch's eager attention", rounding});
+  if (is_narrow && root > 0 && std::frexp(root, &unused) != 0.5) {
+    rounding.stored.products.reset();
+    f.forms.push_back(
+        {"its Q and K times the scale's root, scores, P, dP and dS are " + to + ", as in PyTorch's math attention", rounding,
+         true});
+  }
   GradMethod math = backward_pass({probability, P, dP, dS}, 64, 64, GradExponential::natural);
   math.precision.delta_from = DeltaFrom::probabilities;
   f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math, true});
