@@ -531,8 +531,16 @@ void add_padding_slips(std::vector<PlantedGradient>& all) {
       {"padded keys, dS over fp16", in_fp16, "dq", lower, {}, padded_keys(ds_over_fp16, std::nan("")), Needs::fp16_numbers});
   all.push_back(
       {"padded keys, P over fp16", in_fp16, "dq", lower, {}, padded_keys(p_over_fp16, std::nan("")), Needs::fp16_numbers});
+  const CallSizes pytorch_196678{.shape = {32, 704, 64, 64}, .low = 120};  // its scores, of fewer queries
+  all.push_back({"padded keys of pytorch#196678",
+                 "overflow: .*-88.*padded key",
+                 "dq",
+                 pytorch_196678,
+                 {},
+                 padded_keys(over_fp32, std::nan("")),
+                 Needs::no_mask});
   const CallSizes one_query{.shape = {1, 128, 64, 64}, .low = 120};
-  all.push_back({"padded queries",
+  all.push_back({"padded queries of cudnn-frontend#1072",
                  "overflow: .*-88.*padded query",
                  "dk dv",
                  one_query,
