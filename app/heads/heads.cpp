@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "app/heads/kept_heads.h"
 #include "app/judge/judgement.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -28,27 +28,48 @@ std::string tensors_that(const CallGradients& g, const Chosen& chosen) {
   return listed(names);
 }
 
+std::string slip_text(const std::optional<GradientSlip>& slip) { return slip ? slip->text : ""; }
+
 std::string right_tensors(const CallGradients& g) {
   return tensors_that(g, [](const CallTensor& t) { return t.rounded; });
 }
 bool is_are(const std::string& names) { return names.find(' ') != std::string::npos; }
 
-/// "dQ and dK are wrong: no delta: dS is P*dP." Tensors of one name stand together.
+/// " in heads 0 to 3 and 8 to 11"; "" where a tensor is wrong in all heads that were judged, and in one way.
+std::string places_text(const CallGradients& g, const CallTensor& t, const WrongGroups& wrong) {
+  if (t.wrong.size() == 1 && static_cast<int>(wrong.groups.size()) == g.judged_groups) return "";
+  const std::vector<std::array<int, 2>> runs = head_runs(g, wrong.groups);
+  if (runs.size() > 3)
+    return fmt::format(" in {} heads, the first {}", static_cast<int>(wrong.groups.size()) * g.heads_of_group, runs[0][0]);
+  std::vector<std::string> texts;
+  for (const auto& [first, last] : runs)
+    texts.push_back(first == last ? std::to_string(first) : fmt::format("{} to {}", first, last));
+  return (runs.size() == 1 && runs[0][0] == runs[0][1] ? " in head " : " in heads ") + listed(texts);
+}
+
+/// The names of a tensor's mistakes, with their heads: "no delta: dS is P*dP in heads 0 to 3; ...".
+std::string names_text(const CallGradients& g, const CallTensor& t) {
+  std::string all;
+  for (const WrongGroups& wrong : t.wrong)
+    if (wrong.slip) all += (all.empty() ? "" : "; ") + wrong.slip->text + places_text(g, t, wrong);
+  return all;
+}
+
+/// "dQ and dK are wrong in heads 0 to 3: no delta: dS is P*dP." Tensors of one name in the same heads stand together.
 std::string wrong_gradients(const CallGradients& g) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_slip;
-  for (const CallTensor& t : g.tensors) {
-    if (t.rounded) continue;
-    const std::string slip = t.worst.slip ? t.worst.slip->text : "";
-    const auto same = std::ranges::find(by_slip, slip, [](const auto& x) { return x.first; });
-    if (same == by_slip.end())
-      by_slip.push_back({slip, {std::string(text(t.tensor))}});
-    else
-      same->second.emplace_back(text(t.tensor));
-  }
+  for (const CallTensor& t : g.tensors)
+    for (const WrongGroups& wrong : t.wrong) {
+      const std::string slip = places_text(g, t, wrong) + (wrong.slip ? ": " + wrong.slip->text : "");
+      const auto same = std::ranges::find(by_slip, slip, [](const auto& x) { return x.first; });
+      if (same == by_slip.end())
+        by_slip.push_back({slip, {std::string(text(t.tensor))}});
+      else
+        same->second.emplace_back(text(t.tensor));
+    }
   std::string sentences;
   for (const auto& [slip, names] : by_slip)
-    sentences += (sentences.empty() ? "" : " ") + listed(names) + (names.size() > 1 ? " are wrong" : " is wrong") +
-                 (slip.empty() ? "" : ": " + slip) + ".";
+    sentences += (sentences.empty() ? "" : " ") + listed(names) + (names.size() > 1 ? " are wrong" : " is wrong") + slip + ".";
   return sentences;
 }
 
@@ -76,7 +97,8 @@ std::string evidence(const CallGradients& g) {
   for (const CallTensor& t : g.tensors)
     if (!t.rounded) all += (all.empty() ? "" : " ") + tensor_evidence(g, t);
   if (const std::string right = right_tensors(g); !right.empty())
-    all += " " + right + (is_are(right) ? " are" : " is") + " rounded.";
+    all +=
+        " " + right + (is_are(right) ? " are" : " is") + " rounded" + (g.worst.as.empty() ? "." : ", if " + g.worst.as + ".");
   return all;
 }
 
@@ -84,6 +106,13 @@ std::string notes(const CallGradients& g) {
   std::string all;
   if (g.heads_of_q) all += " dK and dV have the heads of Q: each is judged by itself, not summed over a group.";
   return all;
+}
+
+/// The largest ratio of its tensors.
+double ratio_of(const GroupJudgement& judged) {
+  double most = 0;
+  for (const TensorJudgement& t : judged.tensors) most = std::max(most, t.found.ratio);
+  return most;
 }
 
 /// Keeps what is furthest off.
@@ -101,32 +130,64 @@ class Worst {
     for (const TensorJudgement& t : judged.tensors) take_tensor(group, files, t);
     const double ratio = ratio_of(judged);
     const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
-    if (!any_ || worse) all_.worst = std::move(judged), ratio_ = ratio, group_ = group;
+    if (!any_ || worse) all_.worst = std::move(judged), ratio_ = ratio;
     any_ = true;
   }
-  int group() const { return group_; }
 
  private:
-  static double ratio_of(const GroupJudgement& judged) {
-    double most = 0;
-    for (const TensorJudgement& t : judged.tensors) most = std::max(most, t.found.ratio);
-    return most;
-  }
   void take_tensor(int group, const GradientFiles& files, const TensorJudgement& t) {
     auto known = std::ranges::find(all_.tensors, t.tensor, &CallTensor::tensor);
     if (known == all_.tensors.end()) known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t});
     known->rounded = known->rounded && t.found.rounded;
-    known->wrong_groups += !t.found.rounded;
     const bool worse = known->worst.found.rounded != t.found.rounded ? !t.found.rounded : t.found.ratio > known->ratio;
     if (worse) known->worst = t, known->head = files.first_head(group) + t.head;
     known->ratio = std::max(known->ratio, t.found.ratio);
+    if (t.found.rounded) return;
+    const auto same =
+        std::ranges::find(known->wrong, slip_text(t.slip), [](const WrongGroups& w) { return slip_text(w.slip); });
+    if (same == known->wrong.end())
+      known->wrong.push_back({t.slip, {group}});
+    else
+      same->groups.push_back(group);
   }
 
   CallGradients& all_;
   double ratio_ = 0;
-  int group_ = 0;
   bool any_ = false;
 };
+
+/// Calls work(place, own) for each of these places, from several threads if they are several.
+void at_places(const std::vector<int>& places, const Options& options, const std::function<void(int, const Options&)>& work) {
+  if (places.size() > 1)
+    each_head(places, options, work);
+  else if (!places.empty())
+    work(places[0], options);
+}
+
+/// Searches the worst of the wrong groups, tries the names that it has in the others, and does the same with those that are
+/// left, four times at most.
+void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGradients(int place)>& given,
+                const Options& options) {
+  constexpr int most_searches = 4;
+  const auto is_named = [&](int place) {
+    return std::ranges::all_of(found[static_cast<std::size_t>(place)].tensors,
+                               [](const TensorJudgement& t) { return t.found.rounded || t.slip; });
+  };
+  std::vector<int> left;
+  for (int i = 0; i < static_cast<int>(found.size()); ++i)
+    if (!is_named(i)) left.push_back(i);
+  std::ranges::stable_sort(left, std::greater{}, [&](int place) { return ratio_of(found[static_cast<std::size_t>(place)]); });
+  for (int k = 0; k < most_searches && !left.empty(); ++k) {
+    GroupJudgement& worst = found[static_cast<std::size_t>(left.front())];
+    find_gradient_slips(given(left.front()), worst, options);
+    left.erase(left.begin());
+    if (std::ranges::none_of(worst.tensors, [](const TensorJudgement& t) { return t.slip.has_value(); })) continue;
+    at_places(left, options, [&](int place, const Options& own) {
+      find_gradient_slips(given(place), found[static_cast<std::size_t>(place)], own, worst);
+    });
+    std::erase_if(left, is_named);
+  }
+}
 
 bool is_rounded_in(const CallJudgement& call, int first, int count) {
   return std::ranges::all_of(call.table,
@@ -159,31 +220,38 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
   std::vector<int> groups(static_cast<std::size_t>(files.groups()));
   std::iota(groups.begin(), groups.end(), 0);
   if (call.table.size() == 1 && call.heads > 1) groups = {call.table[0].head / files.heads_of_group()};
-  std::mutex mutex;
-  const auto given = [&](int group) {
+  all.judged_groups = static_cast<int>(groups.size());
+  const auto given = [&](int place) {
+    const int group = groups[static_cast<std::size_t>(place)];
     JudgedGradients g = files.group(group, question.problem_of(files.first_head(group)), call.claim);
     g.o_is_rounded = is_rounded_in(call, files.first_head(group), files.heads_of_group());
     return g;
   };
   std::vector<GroupJudgement> found(groups.size());
-  const auto work = [&](int group, const Options& own) {
-    GroupJudgement judged = judge_gradients(given(group), own);
-    const std::lock_guard lock(mutex);
-    found[static_cast<std::size_t>(group - groups.front())] = std::move(judged);
-  };
-  if (groups.size() > 1)
-    each_head(groups, options, work);
-  else
-    work(groups.front(), options);
+  std::vector<int> places(groups.size());
+  std::iota(places.begin(), places.end(), 0);
+  at_places(places, options, [&](int place, const Options& own) {
+    found[static_cast<std::size_t>(place)] = judge_gradients(given(place), own);
+  });
+  if (std::ranges::all_of(found, [](const GroupJudgement& g) { return g.incomparable.empty(); }))
+    find_slips(found, given, options);
   Worst worst(all);
   for (std::size_t i = 0; i < groups.size(); ++i) worst.take(groups[i], files, std::move(found[i]));
   std::ranges::sort(all.tensors, {}, &CallTensor::tensor);
-  if (all.rounded() || !all.incomparable.empty()) return all;
-  find_gradient_slips(given(worst.group()), all.worst, options);
   for (CallTensor& t : all.tensors)
-    for (const TensorJudgement& named : all.worst.tensors)
-      if (named.tensor == t.tensor && !t.rounded) t.worst.slip = named.slip;
+    std::ranges::stable_sort(t.wrong, std::greater{},
+                             [&](const WrongGroups& w) { return slip_text(w.slip) == slip_text(t.worst.slip); });
   return all;
+}
+
+std::vector<std::array<int, 2>> head_runs(const CallGradients& g, const std::vector<int>& groups) {
+  std::vector<std::array<int, 2>> runs;
+  for (const int group : groups) {
+    const int first = group * g.heads_of_group;
+    if (runs.empty() || runs.back()[1] + 1 != first) runs.push_back({first, first});
+    runs.back()[1] = first + g.heads_of_group - 1;
+  }
+  return runs;
 }
 
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& g) {
@@ -232,7 +300,7 @@ std::string gradient_html(const CallGradients& g) {
         "class=\"text\">{}"
         "</td><td class=\"text\">{}</td></tr>\n",
         t.rounded ? "" : " class=\"wrong\"", text(t.tensor), t.rounded ? "rounded" : "wrong", t.ratio, t.worst.found.suspects,
-        t.worst.found.max_abs, html_escaped(t.worst.found.where), html_escaped(t.worst.slip ? t.worst.slip->text : ""));
+        t.worst.found.max_abs, html_escaped(t.worst.found.where), html_escaped(names_text(g, t)));
   html += "</table>\n<ul>\n";
   for (const std::string& s : gradient_derivation(g)) html += "<li>" + html_escaped(s) + "</li>\n";
   return html + "</ul>\n";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,20 +11,26 @@
 
 namespace attoscope {
 
+/// Groups in which a tensor is wrong in one way.
+struct WrongGroups {
+  std::optional<GradientSlip> slip{};  ///< none: no name was found
+  std::vector<int> groups{};           ///< ascending
+};
+
 /// One tensor of all groups.
 struct CallTensor {
   GradientTensor tensor;
   bool rounded = true;
-  double ratio = 0;  ///< of the group that is furthest off
-  int wrong_groups = 0;
-  TensorJudgement worst{};  ///< of that group
-  int head = 0;             ///< of Q, in which that is
+  double ratio = 0;                  ///< of the group that is furthest off
+  std::vector<WrongGroups> wrong{};  ///< that of the worst group first
+  TensorJudgement worst{};           ///< of that group
+  int head = 0;                      ///< of Q, in which that is
 };
 
 /// All gradients of a call.
 struct CallGradients {
   std::vector<CallTensor> tensors;  ///< those that were given
-  int groups = 0, heads_of_group = 1;
+  int groups = 0, judged_groups = 0, heads_of_group = 1;
   bool heads_of_q = false, o_is_rounded = true;
   GroupJudgement worst{};  ///< the group that is furthest off
   std::vector<RivalError> family{};
@@ -38,6 +45,9 @@ struct JudgeQuestion;
 /// sentence, Stopped when cancelled.
 CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options);
+
+/// The heads of Q of these groups: first and last of each run.
+std::vector<std::array<int, 2>> head_runs(const CallGradients& gradients, const std::vector<int>& groups);
 
 /// The sentences of the call with those of its gradients.
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& gradients);

@@ -53,14 +53,20 @@ Json also_json(const std::optional<AlsoJudged>& also) {
 Json gradients_json(const CallGradients& gradients) {
   Json all = Json::array();
   for (const CallTensor& t : gradients.tensors) {
-    const std::optional<GradientSlip>& slip = t.worst.slip;
+    const auto slip_json = [](const std::optional<GradientSlip>& slip) {
+      return slip ? Json{{"kind", slip->kind}, {"text", slip->text}} : Json(nullptr);
+    };
+    Json by_heads = Json::array();
+    for (const WrongGroups& w : t.wrong)
+      by_heads.push_back({{"heads", head_runs(gradients, w.groups)}, {"slip", slip_json(w.slip)}});
     all.push_back({{"tensor", name(t.tensor)},
                    {"verdict", t.rounded ? "rounded" : "wrong"},
                    {"ratio", number_json(t.ratio)},
                    {"suspects", t.worst.found.suspects},
                    {"where", t.worst.found.where},
                    {"head", t.head},
-                   {"slip", slip ? Json{{"kind", slip->kind}, {"text", slip->text}} : Json(nullptr)}});
+                   {"slip", slip_json(t.worst.slip)},
+                   {"by_heads", std::move(by_heads)}});
   }
   return all;
 }

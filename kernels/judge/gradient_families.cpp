@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
 #include "kernels/experiment/presets.h"
@@ -59,16 +60,31 @@ GradientFamily prescaled_family(const JudgedGradients& given) {
 GradientFamily eager_family(const JudgedGradients& given) {
   const std::string to = "rounded to " + name(given.format);
   GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_dP = true};
-  const bool knows_scores = significand_bits(given.format) <= 16;
+  const Problem& p = given.problem;
+  int unused = 0;
+  const double root = std::sqrt(scale_of(p));
+  const bool is_narrow = significand_bits(given.format) <= 16, knows_scores = is_narrow && p.softcap == 0 && p.alibi == 0;
   if (knows_scores) rounding.stored.scores = given.format;
   GradientFamily f{{{"its scores, P, dP and dS are " + to + ", op by op", rounding}}};
+  if (is_narrow && !knows_scores) {
+    rounding.stored.scores = given.format;
+    f.forms.push_back({"its scores before the soft cap and the bias, P, dP and dS are " + to + ", op by op", rounding});
+  }
   rounding.stored.products = given.format;
   if (knows_scores)
     f.forms.push_back(
         {"its q.k, its scores, P, dP, dS and dS times the scale are " + to + ", as in PyTorch's eager attention", rounding});
-  rounding.stored.biased = given.format;
-  if (knows_scores && given.problem.alibi != 0)
+  if (is_narrow && p.alibi != 0) {
+    rounding.stored.biased = given.format;
     f.forms.push_back({"its q.k, its scores, also with ALiBi's bias, P, dP and dS are " + to + ", op by op", rounding});
+    rounding.stored.biased.reset();
+  }
+  if (is_narrow && root > 0 && std::frexp(root, &unused) != 0.5) {
+    rounding.stored.products.reset();
+    f.forms.push_back(
+        {"its Q and K times the scale's root, scores, P, dP and dS are " + to + ", as in PyTorch's math attention", rounding,
+         true});
+  }
   GradMethod math = backward_pass({probability, P, dP, dS}, 64, 64, GradExponential::natural);
   math.precision.delta_from = DeltaFrom::probabilities;
   f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math, true});

@@ -26,6 +26,14 @@ std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const 
   return std::make_shared<const std::vector<double>>(std::move(y));
 }
 
+/// Q and K that are rounded once they are multiplied by the scale's root, without it.
+std::shared_ptr<const Tensors> on_roots(const JudgedGradients& given, Tensors t) {
+  const double root = std::sqrt(scale_of(given.problem));
+  for (std::vector<double>* x : {&t.q, &t.k})
+    for (double& y : *x) y = round(given.format, y * root) / root;
+  return std::make_shared<const Tensors>(std::move(t));
+}
+
 void add(Matrix& sum, const Matrix& x) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += x.values[i];
 }
@@ -97,12 +105,19 @@ void GroupGradients::sum(const Format& stored_dk, const Format& stored_dv) {
   take_roots(dk_error), take_roots(dv_error);
 }
 
-GradientGroup::GradientGroup(const JudgedGradients& given, const GradientRounding& rounding, const StopSign& stop)
-    : given_(given), rounding_(rounding), stop_(stop) {
-  for (std::size_t h = 0; h < given.heads.size(); ++h) {
-    operands_.push_back(gradient_operands(seen_in(given.format, given.heads[h]), seen_d_o(given.format, given.d_o[h]),
-                                          given.d_lse.empty() ? std::vector<double>{} : given.d_lse[h]));
-    rows_.push_back(gradient_rows(operands_.back(), given.problem, rounding_, stop));
+GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily::Form& form, const StopSign& stop)
+    : given_(given), stop_(stop) {
+  round_like(form);
+}
+
+void GradientGroup::round_like(const GradientFamily::Form& form) {
+  rounding_ = form.rounding, operands_.clear(), rows_.clear();
+  for (std::size_t h = 0; h < given_.heads.size(); ++h) {
+    std::shared_ptr<const Tensors> seen = seen_in(given_.format, given_.heads[h]);
+    if (form.scales_both) seen = on_roots(given_, *seen);
+    operands_.push_back(gradient_operands(seen, seen_d_o(given_.format, given_.d_o[h]),
+                                          given_.d_lse.empty() ? std::vector<double>{} : given_.d_lse[h]));
+    rows_.push_back(gradient_rows(operands_.back(), given_.problem, rounding_, stop_));
   }
   changed({}, truth_, false);
 }
@@ -211,12 +226,6 @@ void GradientGroup::changed_on(const std::vector<GradientOperands>& others, cons
   out.sum(given_.dk.stored, given_.dv.stored);
 }
 
-GroupGradients GradientGroup::rounded_like(const GradientRounding& rounding) const {
-  GroupGradients out;
-  changed_on(operands_, rounding, [](GradientVariant&, int) {}, out);
-  return out;
-}
-
 Tolerance GradientGroup::tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds,
                                       const Format& stored) const {
   Tolerance t;
@@ -268,6 +277,21 @@ std::vector<TensorJudgement> GradientGroup::judged_all(const GroupGradients& exp
   for (const GradientTensor t : {GradientTensor::dq, GradientTensor::dk, GradientTensor::dv, GradientTensor::dsink})
     if (has(t)) all.push_back(judged(t, expected));
   return all;
+}
+
+void each_form(const JudgedGradients& given, const StopSign& stop, const FormSeen& seen,
+               const std::optional<std::string>& only) {
+  const auto is_meant = [&](const GradientFamily::Form& form) { return !only || form.as == *only; };
+  for (const GradientFamily& family : gradient_families(given)) {
+    if (std::ranges::none_of(family.forms, is_meant)) continue;
+    GradientGroup group(given, family.forms[0], stop);
+    const std::vector<RivalError> rivals = group.bound_by(family);
+    for (const GradientFamily::Form& form : family.forms) {
+      if (!is_meant(form)) continue;
+      if (&form != &family.forms[0]) group.round_like(form);
+      if (seen(group, form.as, rivals)) return;
+    }
+  }
 }
 
 }  // namespace attoscope

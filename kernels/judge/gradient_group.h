@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct GradientFamily {
   struct Form {
     std::string as;  ///< "" for the usual one
     GradientRounding rounding{};
+    bool scales_both = false;  ///< Q and K are rounded once each is multiplied by the scale's root
   };
   std::vector<Form>
       forms;  ///< the error that is expected; the rivals have the first form's roundings, and bound the others, too
@@ -52,8 +54,11 @@ using GradientChange = std::function<void(GradientVariant& variant, int head)>;
 /// A group with all that its judgement needs.
 class GradientGroup {
  public:
-  /// Computes the truth. `stop` must outlive the group.
-  GradientGroup(const JudgedGradients& given, const GradientRounding& rounding, const StopSign& stop);
+  /// Computes the truth. `given` and `stop` must outlive the group.
+  GradientGroup(const JudgedGradients& given, const GradientFamily::Form& form, const StopSign& stop);
+
+  /// Computes the truth of kernels that round like this; the bounds stay.
+  void round_like(const GradientFamily::Form& form);
 
   /// Derives bounds from rivals; returns the largest of each rival's errors over those expected.
   std::vector<RivalError> bound_by(const GradientFamily& family);
@@ -76,9 +81,6 @@ class GradientGroup {
   void changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
                   GroupGradients& out) const;
 
-  /// The right gradients of kernels that round like this.
-  GroupGradients rounded_like(const GradientRounding& rounding) const;
-
   /// A given tensor held to these gradients.
   TensorJudgement judged(GradientTensor tensor, const GroupGradients& expected) const;
   /// All given ones of dQ, dK and dV, and dSink held to the truth.
@@ -100,5 +102,11 @@ class GradientGroup {
   std::vector<GradientBounds> of_dq_;
   GradientBounds of_dk_, of_dv_;
 };
+
+/// Looks at a group as kernels of one form round, with the bounds of its family; true ends the walk.
+using FormSeen = std::function<bool(const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals)>;
+/// Walks over the forms of all families, the usual one first, or over that called `only` alone.
+void each_form(const JudgedGradients& given, const StopSign& stop, const FormSeen& seen,
+               const std::optional<std::string>& only = {});
 
 }  // namespace attoscope

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "kernels/cancelled_sign.h"
@@ -12,9 +11,10 @@
 namespace attoscope {
 namespace {
 
-bool all_rounded(const std::vector<TensorJudgement>& tensors) {
-  return std::ranges::all_of(tensors, [](const TensorJudgement& t) { return t.found.rounded; });
+std::ptrdiff_t count_wrong(const std::vector<TensorJudgement>& tensors) {
+  return std::ranges::count_if(tensors, [](const TensorJudgement& t) { return !t.found.rounded; });
 }
+bool all_rounded(const std::vector<TensorJudgement>& tensors) { return count_wrong(tensors) == 0; }
 
 bool all_finite(const GroupGradients& x) {
   const auto finite = [](const Matrix& m) { return std::ranges::all_of(m.values, [](double y) { return std::isfinite(y); }); };
@@ -63,26 +63,23 @@ double rest(const std::vector<TensorJudgement>& tensors) {
 GroupJudgement judged_group(const JudgedGradients& given, const Options& options) {
   const CancelledSign stop(options.cancelled, options.isa);
   GroupJudgement judged;
-  double least = std::numeric_limits<double>::infinity();
-  for (const GradientFamily& family : gradient_families(given)) {
-    GradientGroup group(given, family.forms[0].rounding, stop);
+  std::ptrdiff_t fewest = 0;
+  double least = 0;
+  each_form(given, stop, [&](const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals) {
+    const bool is_usual = as.empty();
     if (!all_finite(group.truth())) {
-      judged.incomparable = "the gradient of its Q, K, V and dO is NaN or infinite even in fp64";
-      return judged;
+      if (is_usual) judged.incomparable = "the gradient of its Q, K, V and dO is NaN or infinite even in fp64";
+      return is_usual;
     }
-    const std::vector<RivalError> errors = group.bound_by(family);
-    for (const GradientFamily::Form& form : family.forms) {
-      const bool is_first = &form == &family.forms[0], is_usual = form.as.empty();
-      std::vector<TensorJudgement> tensors = group.judged_all(is_first ? group.truth() : group.rounded_like(form.rounding));
-      const bool rounded = all_rounded(tensors);
-      const double left = rest(tensors);
-      if (!is_usual && (!rounded || left >= least)) continue;
-      judged.tensors = std::move(tensors), judged.as = form.as, judged.family = errors;
-      if (is_usual && !rounded) try_given(group, judged);
-      if (is_usual && judged.rounded()) return judged;
-      if (!is_usual) least = left;
-    }
-  }
+    std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
+    const std::ptrdiff_t wrong = count_wrong(tensors);
+    const double left = rest(tensors);
+    if (!is_usual && (wrong > fewest || (wrong == fewest && (wrong > 0 || left >= least)))) return false;
+    judged.tensors = std::move(tensors), judged.as = as, judged.family = rivals;
+    if (is_usual && wrong > 0) try_given(group, judged);
+    fewest = wrong, least = left;
+    return is_usual && judged.rounded();
+  });
   return judged;
 }
 

@@ -55,8 +55,8 @@ struct TensorJudgement {
 
 /// The judgement on a group.
 struct GroupJudgement {
-  std::string incomparable;              ///< half a sentence; "": it can be judged
-  std::string as;                        ///< another rounding that explains them: "its scores, dP and dS are rounded to bf16"
+  std::string incomparable;  ///< half a sentence; "": it can be judged
+  std::string as;  ///< another rounding that explains those that are right: "its scores, dP and dS are rounded to bf16"
   bool fits_given_o = false;             ///< they are the gradients with delta of the O that was given, which is wrong
   bool fits_given_lse = false;           ///< they are those with the L that was given
   std::vector<TensorJudgement> tensors;  ///< those that were given
@@ -67,8 +67,10 @@ struct GroupJudgement {
 /// Throws Stopped when cancelled.
 GroupJudgement judge_gradients(const JudgedGradients& given, const Options& options = {});
 
-/// Looks for the slips of wrong gradients, and sets them in `judged`. Throws Stopped when cancelled.
-void find_gradient_slips(const JudgedGradients& given, GroupJudgement& judged, const Options& options = {});
+/// Looks for the slips of wrong gradients, in all ways of rounding, and sets them in `judged` with the judgement of the way in
+/// which they were found; tries those alone that `like`, another group, has, if it has any. Throws Stopped when cancelled.
+void find_gradient_slips(const JudgedGradients& given, GroupJudgement& judged, const Options& options = {},
+                         const GroupJudgement& like = {});
 
 /// The step that the wrong tensors point to: "dQ and dK are wrong and dV is not: P and L are right, delta, dP or dS is wrong";
 /// "" where nothing is wrong. Only dQ, dK and dV count.

@@ -8,6 +8,7 @@
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/judge/gradient_group.h"
+#include "kernels/judge/gradient_padding.h"
 #include "kernels/judge/gradient_runs.h"
 #include "kernels/parallel/parallel.h"
 
@@ -31,16 +32,58 @@ std::string texts_of(Affected tensors) {
   return names.size() == 1 ? names[0] : names.size() == 2 ? names[0] + " and " + names[1] : "dQ, dK and dV";
 }
 
-/// A mistake and the gradients that it would give; false: it cannot be the one.
+/// A mistake and the gradients that it would give a group; false: it cannot be the one.
 struct Candidate {
   GradientSlip slip;
   Affected affects = in_all;
-  std::function<bool(GroupGradients&)> make;
+  std::function<bool(const GradientGroup&, GroupGradients&)> make;
 };
 
+/// Changes what a head computes to what it would be with a mistake.
+using HeadChange = std::function<void(const GradientGroup& group, GradientVariant& variant, int head)>;
+
+/// True if the given tensors are as far from the truth as these gradients, and in the same direction.
+bool lies_along(const GradientGroup& group, const GroupGradients& x) {
+  for (const GradientTensor t : {dq, dk, dv}) {
+    if (!group.has(t)) continue;
+    const JudgedGradients& g = group.given();
+    const Matrix& wrong = t == dq ? x.heads[0].dq : t == dk ? x.dk : x.dv;
+    const Matrix& right = t == dq ? group.truth().heads[0].dq : t == dk ? group.truth().dk : group.truth().dv;
+    const std::vector<double>& values = *(t == dq ? g.dq : t == dk ? g.dk : g.dv).values[0];
+    double along = 0, apart = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double step = wrong.values[i] - right.values[i];
+      along += step * (values[i] - right.values[i]), apart += step * step;
+    }
+    if (!(along > 0.7 * apart && along < 1.4 * apart)) return false;
+  }
+  return true;
+}
+
+/// Tensor cores that take TF32: Q, K, V, dO, and P and dS as they enter products.
+bool take_tf32(const GradientGroup& group, GroupGradients& out) {
+  std::vector<GradientOperands> shorter;
+  const auto cut = [](std::vector<double> x) {
+    for (double& y : x) y = round(tf32, y);
+    return x;
+  };
+  for (int h = 0; h < group.heads(); ++h) {
+    const GradientOperands& x = group.operands(h);
+    Tensors t = *x.tensors;
+    t.q = cut(t.q), t.k = cut(t.k), t.v = cut(t.v);
+    shorter.push_back(gradient_operands(std::make_shared<const Tensors>(std::move(t)),
+                                        std::make_shared<const std::vector<double>>(cut(*x.d_o)), x.d_lse));
+  }
+  GradientRounding rounding = group.rounding();
+  rounding.format = tf32;
+  group.changed_on(shorter, rounding, [](GradientVariant& v, int) { v.products = tf32; }, out);
+  return lies_along(group, out);
+}
+
+/// The mistakes that a group may have. Candidates hold values alone, neither this nor a group.
 class SlipCandidates {
  public:
-  SlipCandidates(const GradientGroup& group, const GroupJudgement& judged) : group_(group), judged_(judged) {}
+  SlipCandidates(const GradientGroup& group, const std::vector<TensorJudgement>& judged) : group_(group), judged_(judged) {}
 
   std::vector<Candidate> all() {
     scales();
@@ -57,20 +100,25 @@ class SlipCandidates {
  private:
   const Problem& problem() const { return group_.given().problem; }
 
-  void add(std::string kind, std::string text, Affected affects, GradientChange change) {
-    const auto make = [this, affects, change = std::move(change)](GroupGradients& out) {
-      return group_.changed(change, out, (affects & in_dq) != 0);
-    };
-    all_.push_back({{std::move(kind), std::move(text)}, affects, make});
+  /// Where kernels sum delta from P and dP, that of such a kernel as well.
+  void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
+    const bool may_sum = group_.rounding().stores_dP && kind != "delta" && kind != "dlse";
+    for (const bool sums : {false, true}) {
+      if (sums && !may_sum) continue;
+      all_.push_back({{kind, text}, affects, [affects, change, sums](const GradientGroup& g, GroupGradients& out) {
+                        const auto of_head = [&](GradientVariant& v, int head) { change(g, v, head), v.sums_delta = sums; };
+                        return g.changed(of_head, out, (affects & in_dq) != 0);
+                      }});
+    }
   }
   /// A change of the truth itself.
   void add_edit(std::string kind, std::string text, Affected affects, std::function<void(GroupGradients&)> edit) {
-    const auto make = [this, edit = std::move(edit)](GroupGradients& out) {
-      out = group_.truth();
-      edit(out);
-      return true;
-    };
-    all_.push_back({{std::move(kind), std::move(text)}, affects, make});
+    all_.push_back(
+        {{std::move(kind), std::move(text)}, affects, [edit = std::move(edit)](const GradientGroup& g, GroupGradients& out) {
+           out = g.truth();
+           edit(out);
+           return true;
+         }});
   }
 
   static void multiply(Matrix& x, Matrix& error, double factor) {
@@ -101,9 +149,9 @@ class SlipCandidates {
   }
 
   using DeltaOf = std::function<double(const GradientGroup& group, int head, int row)>;
-  void add_delta(std::string kind, std::string text, DeltaOf delta) {
-    add(std::move(kind), std::move(text), in_dq_dk, [this, delta = std::move(delta)](GradientVariant& v, int head) {
-      for (std::size_t i = 0; i < v.delta.size(); ++i) v.delta[i] = delta(group_, head, static_cast<int>(i));
+  void add_delta(const std::string& kind, const std::string& text, const DeltaOf& delta) {
+    add(kind, text, in_dq_dk, [delta](const GradientGroup& g, GradientVariant& v, int head) {
+      for (std::size_t i = 0; i < v.delta.size(); ++i) v.delta[i] = delta(g, head, static_cast<int>(i));
     });
   }
   static double d_lse(const GradientGroup& g, int head, int row) {
@@ -119,15 +167,16 @@ class SlipCandidates {
 
   /// Its error is multiplied as well.
   void undivided() {
-    add("delta", "delta is that of O before its division by l", in_dq_dk, [this](GradientVariant& v, int head) {
-      const GradientRows& r = group_.rows(head);
-      v.delta_error = r.delta_error;
-      for (std::size_t i = 0; i < v.delta.size(); ++i) {
-        if (!std::isfinite(r.lse[i])) continue;
-        const double l = std::exp(r.lse[i] - r.max[i]), d_l = d_lse(group_, head, static_cast<int>(i));
-        v.delta[i] = (r.delta[i] + d_l) * l - d_l, v.delta_error[i] *= l;
-      }
-    });
+    add("delta", "delta is that of O before its division by l", in_dq_dk,
+        [](const GradientGroup& g, GradientVariant& v, int head) {
+          const GradientRows& r = g.rows(head);
+          v.delta_error = r.delta_error;
+          for (std::size_t i = 0; i < v.delta.size(); ++i) {
+            if (!std::isfinite(r.lse[i])) continue;
+            const double l = std::exp(r.lse[i] - r.max[i]), d_l = d_lse(g, head, static_cast<int>(i));
+            v.delta[i] = (r.delta[i] + d_l) * l - d_l, v.delta_error[i] *= l;
+          }
+        });
   }
 
   void deltas() {
@@ -151,10 +200,10 @@ class SlipCandidates {
               [](const GradientGroup& g, int h, int i) { return g.rows(h).delta[at(i)] + 2 * d_lse(g, h, i); });
   }
 
-  void add_lse(std::string kind, std::string text, std::function<double(double lse, double max)> lse) {
-    add(std::move(kind), std::move(text), in_all, [this, lse = std::move(lse)](GradientVariant& v, int head) {
+  void add_lse(const std::string& kind, const std::string& text, const std::function<double(double lse, double max)>& lse) {
+    add(kind, text, in_all, [lse](const GradientGroup& g, GradientVariant& v, int head) {
       for (std::size_t i = 0; i < v.lse.size(); ++i)
-        if (std::isfinite(v.lse[i])) v.lse[i] = lse(v.lse[i], group_.rows(head).max[i]);
+        if (std::isfinite(v.lse[i])) v.lse[i] = lse(v.lse[i], g.rows(head).max[i]);
     });
   }
 
@@ -163,18 +212,28 @@ class SlipCandidates {
     add_lse("lse", "L, a natural logarithm, is read as one of base 2", [](double l, double) { return l * std::numbers::ln2; });
     add_lse("lse", "L is ln l without the max", [](double l, double m) { return l - m; });
     add_lse("lse", "L is the max alone, without ln l", [](double, double m) { return m; });
+    const int n_k = key_count(problem());
+    if (problem().mask.kind == Mask::Kind::none)
+      for (const int end : {(n_k + 15) / 16 * 16, (n_k + 63) / 64 * 64, (n_k + 127) / 128 * 128})
+        if (end > n_k)
+          add_lse("padding",
+                  "L counts padded keys " + std::to_string(n_k) + " to " + std::to_string(end - 1) +
+                      ", whose scores are 0: P is too small",
+                  [more = std::log(end - n_k)](double l, double) {
+                    return std::max(l, more) + std::log1p(std::exp(-std::abs(l - more)));
+                  });
     if (!problem().sink) return;
     add_lse("sink", "L is without the sink",
             [sink = *problem().sink](double l, double) { return l + std::log1p(-std::exp(sink - l)); });
   }
 
-  void add_mask(std::string text, std::function<Keys(int row)> keys) {
-    add("mask", std::move(text), in_all, [keys = std::move(keys)](GradientVariant& v, int) { v.keys = keys; });
+  void add_mask(const std::string& text, const std::function<Keys(int row)>& keys) {
+    add("mask", text, in_all, [keys](const GradientGroup&, GradientVariant& v, int) { v.keys = keys; });
   }
-  void add_mask(std::string text, const Mask& mask) {
+  void add_mask(const std::string& text, const Mask& mask) {
     Problem p = problem();
     p.mask = mask;
-    add_mask(std::move(text), [p](int row) { return visible_keys(p, row); });
+    add_mask(text, [p](int row) { return visible_keys(p, row); });
   }
 
   void masks() {
@@ -198,32 +257,36 @@ class SlipCandidates {
                               : "the backward pass's mask is aligned bottom-right, with the last query at the last key",
                other);
     }
-    const auto moved = [p, n_k](int first, int end) {
-      return [p, n_k, first, end](int row) {
-        const Keys k = visible_keys(p, row);
-        return Keys{std::max(0, k.first + first), std::min(n_k, k.end + end)};
-      };
-    };
-    add_mask("the backward pass's mask lets every query see one key more", moved(0, 1));
-    add_mask("the backward pass's mask lets every query see one key fewer", moved(0, -1));
+    for (const int more : {1, -1})
+      add_mask(std::string("the backward pass's mask lets every query see one key ") + (more > 0 ? "more" : "fewer"),
+               [p, n_k, more](int row) {
+                 const Keys k = visible_keys(p, row);
+                 return Keys{k.first, std::min(n_k, k.end + more)};
+               });
     if (p.mask.kind != Mask::Kind::window) return;
-    add_mask("the backward pass's window is one key wider", moved(-1, 0));
-    add_mask("the backward pass's window is one key narrower", moved(1, 0));
+    for (const int more : {1, -1}) {
+      Mask other = p.mask;
+      other.window += more;
+      if (other.window > 0)
+        add_mask(std::string("the backward pass's window is one key ") + (more > 0 ? "wider" : "narrower"), other);
+    }
   }
 
   void scores() {
     const Problem& p = problem();
     if (p.softcap != 0) {
       add("softcap", "the soft cap's derivative is missing in dS", in_dq_dk,
-          [](GradientVariant& v, int) { v.has_cap_factor = false; });
-      add("softcap", "the soft cap is ignored in the backward pass", in_all, [](GradientVariant& v, int) { v.softcap = 0; });
+          [](const GradientGroup&, GradientVariant& v, int) { v.has_cap_factor = false; });
+      add("softcap", "the soft cap is ignored in the backward pass", in_all,
+          [](const GradientGroup&, GradientVariant& v, int) { v.softcap = 0; });
     }
     if (p.alibi != 0)
-      add("bias", "ALiBi's bias is ignored in the backward pass", in_all, [](GradientVariant& v, int) { v.alibi = 0; });
+      add("bias", "ALiBi's bias is ignored in the backward pass", in_all,
+          [](const GradientGroup&, GradientVariant& v, int) { v.alibi = 0; });
     const AttentionShape s = group_.shape();
     if (s.d_v > s.d)
       add("columns", "dP sums the first d columns of V alone, of d_v", in_dq_dk,
-          [d = s.d](GradientVariant& v, int) { v.dp_columns = d; });
+          [d = s.d](const GradientGroup&, GradientVariant& v, int) { v.dp_columns = d; });
     if (s.d == s.d_v)
       add_edit("exchange", "dK and dV are exchanged", in_dk_dv,
                [](GroupGradients& x) { std::swap(x.dk, x.dv), std::swap(x.dk_error, x.dv_error); });
@@ -261,9 +324,10 @@ class SlipCandidates {
   }
 
   void add_run(const CountedRun& run, Affected where, bool of_keys) {
-    std::string text = (of_keys ? "keys " : "queries ") + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
-                       (run.times == 0 ? " are missing in " : " count twice in ") + texts_of(where);
-    add("tile", std::move(text), where, [run, where, of_keys](GradientVariant& v, int) {
+    const std::string text = (of_keys ? "keys " : "queries ") + std::to_string(run.first) + " to " +
+                             std::to_string(run.end - 1) + (run.times == 0 ? " are missing in " : " count twice in ") +
+                             texts_of(where);
+    add("tile", text, where, [run, where, of_keys](const GradientGroup&, GradientVariant& v, int) {
       count_in(v, where, [run, of_keys](int i, int j) {
         const int x = of_keys ? j : i;
         return x >= run.first && x < run.end ? run.times : 1.0;
@@ -273,9 +337,9 @@ class SlipCandidates {
 
   void tiles() {
     Affected wrong = 0;
-    for (const TensorJudgement& t : judged_.tensors)
+    for (const TensorJudgement& t : judged_)
       if (!t.found.rounded && t.tensor != dsink) wrong |= bit_of(t.tensor);
-    for (const TensorJudgement& t : judged_.tensors) {
+    for (const TensorJudgement& t : judged_) {
       if (t.found.rounded || t.found.nonfinite > 0 || t.tensor == dsink) continue;
       const std::optional<CountedRun> run = counted_run(group_, t);
       if (!run) continue;
@@ -288,54 +352,15 @@ class SlipCandidates {
           add("tile",
               "the diagonal tiles of " + std::to_string(tile) + (times == 0 ? " are missing in " : " count twice in ") +
                   texts_of(wrong),
-              wrong, [wrong, tile, times, shift = diagonal(problem())](GradientVariant& v, int) {
+              wrong, [wrong, tile, times, shift = diagonal(problem())](const GradientGroup&, GradientVariant& v, int) {
                 count_in(v, wrong, [=](int i, int j) { return (i + shift) / tile == j / tile ? times : 1.0; });
               });
   }
 
-  /// Tensor cores that take TF32: Q, K, V, dO, and P and dS as they enter products.
-  void short_products() {
-    const auto make = [this](GroupGradients& out) {
-      std::vector<GradientOperands> shorter;
-      const auto cut = [](std::vector<double> x) {
-        for (double& y : x) y = round(tf32, y);
-        return x;
-      };
-      for (int h = 0; h < group_.heads(); ++h) {
-        const GradientOperands& x = group_.operands(h);
-        Tensors t = *x.tensors;
-        t.q = cut(t.q), t.k = cut(t.k), t.v = cut(t.v);
-        shorter.push_back(gradient_operands(std::make_shared<const Tensors>(std::move(t)),
-                                            std::make_shared<const std::vector<double>>(cut(*x.d_o)), x.d_lse));
-      }
-      GradientRounding rounding = group_.rounding();
-      rounding.format = tf32;
-      group_.changed_on(shorter, rounding, [](GradientVariant& v, int) { v.products = tf32; }, out);
-      return lies_along(out);
-    };
-    all_.push_back({{"format", "products take TF32, not fp32"}, in_all, make});
-  }
-
-  /// True if the given tensors are as far from the truth as these gradients, and in the same direction.
-  bool lies_along(const GroupGradients& x) const {
-    for (const GradientTensor t : {dq, dk, dv}) {
-      if (!group_.has(t)) continue;
-      const JudgedGradients& g = group_.given();
-      const Matrix& wrong = t == dq ? x.heads[0].dq : t == dk ? x.dk : x.dv;
-      const Matrix& right = t == dq ? group_.truth().heads[0].dq : t == dk ? group_.truth().dk : group_.truth().dv;
-      const std::vector<double>& values = *(t == dq ? g.dq : t == dk ? g.dk : g.dv).values[0];
-      double along = 0, apart = 0;
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const double step = wrong.values[i] - right.values[i];
-        along += step * (values[i] - right.values[i]), apart += step * step;
-      }
-      if (!(along > 0.7 * apart && along < 1.4 * apart)) return false;
-    }
-    return true;
-  }
+  void short_products() { all_.push_back({{"format", "products take TF32, not fp32"}, in_all, take_tf32}); }
 
   const GradientGroup& group_;
-  const GroupJudgement& judged_;
+  const std::vector<TensorJudgement>& judged_;
   std::vector<Candidate> all_;
 };
 
@@ -357,25 +382,6 @@ std::optional<GradientSlip> unwritten(const GradientGroup& group, const TensorJu
   const std::string place = t.found.where.empty() ? "" : " " + t.found.where;
   return GradientSlip{
       "place", std::string(text(t.tensor)) + " is " + (first == 0 ? "0" : "NaN") + place + ", as if it was never written"};
-}
-
-/// NaN in exactly those rows of dQ whose L is below -88.7, where exp(0 - L) overflows in fp32.
-std::optional<GradientSlip> overflowed(const GradientGroup& group, const TensorJudgement& t) {
-  if (t.tensor != dq || t.found.nonfinite == 0) return {};
-  constexpr double limit = -88.7228;
-  int low = 0, agree = 0;
-  const int n = group.shape().n, columns = group.shape().d;
-  const std::vector<double>& values = *group.given().dq.values[at(t.head)];
-  for (int i = 0; i < n; ++i) {
-    const double l = group.rows(t.head).lse[at(i)];
-    const bool is_low = std::isfinite(l) && l < limit;
-    bool nan = false;
-    for (int c = 0; c < columns; ++c) nan = nan || !std::isfinite(values[at(i) * at(columns) + at(c)]);
-    low += is_low, agree += nan == is_low;
-  }
-  if (low == 0 || agree < n) return {};
-  return GradientSlip{"overflow",
-                      "dQ is NaN in exactly the rows whose L is below -88.7, where exp(0 - L) overflows: a padded key counts"};
 }
 
 /// The name of a wrong dSink.
@@ -402,7 +408,7 @@ std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vecto
     group.stop().check();
     if ((wrong & ~c.affects) != 0 || (exactly && c.affects != wrong)) continue;
     GroupGradients expected;
-    if (!c.make(expected)) continue;
+    if (!c.make(group, expected)) continue;
     double sum = 0;
     bool fits = true;
     for (const GradientTensor t : {dq, dk, dv}) {
@@ -416,42 +422,56 @@ std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vecto
   return best;
 }
 
-void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options) {
-  const CancelledSign stop(options.cancelled, options.isa);
-  const GradientFamily family = gradient_families(given).front();
-  GradientGroup group(given, family.forms[0].rounding, stop);
-  group.bound_by(family);
-  Affected all = 0, wrong = 0;
-  for (TensorJudgement& t : judged.tensors) {
+/// Names what is wrong in a group, by mistakes of these names alone where there are any.
+void name_wrong(const GradientGroup& group, const std::vector<GradientSlip>& known, std::vector<TensorJudgement>& judged) {
+  Affected given = 0, wrong = 0;
+  for (TensorJudgement& t : judged) {
     if (t.tensor == dsink) continue;
-    all |= bit_of(t.tensor);
-    if (t.found.rounded) continue;
-    t.slip = overflowed(group, t);
-    if (!t.slip) t.slip = unwritten(group, t);
-    if (!t.slip) wrong |= bit_of(t.tensor);
+    if (!t.found.rounded) t.slip = padding_slip(group, t);
+    if (!t.found.rounded && !t.slip) t.slip = unwritten(group, t);
+    if (!t.slip) given |= bit_of(t.tensor);
+    if (!t.found.rounded && !t.slip) wrong |= bit_of(t.tensor);
   }
   std::optional<GradientSlip> slip;
   if (wrong != 0) {
-    SlipCandidates slips(group, judged);  // outlives the candidates, which ask it for its group
-    const std::vector<Candidate> candidates = slips.all();
-    Affected considered = wrong;
-    for (const TensorJudgement& t : judged.tensors)
-      if (t.tensor != dsink && t.found.rounded) considered |= bit_of(t.tensor);
-    slip = best_of(group, candidates, considered, wrong, false);
-    for (TensorJudgement& t : judged.tensors) {
-      if (t.tensor == dsink || !(wrong & bit_of(t.tensor))) continue;
-      t.slip = slip ? slip : best_of(group, candidates, bit_of(t.tensor), bit_of(t.tensor), true);
-    }
+    std::vector<Candidate> candidates = SlipCandidates(group, judged).all();
+    if (!known.empty())
+      std::erase_if(candidates, [&](const Candidate& c) {
+        return std::ranges::find(known, c.slip.text, &GradientSlip::text) == known.end();
+      });
+    slip = best_of(group, candidates, given, wrong, false);
+    for (TensorJudgement& t : judged)
+      if (wrong & bit_of(t.tensor)) t.slip = slip ? slip : best_of(group, candidates, bit_of(t.tensor), bit_of(t.tensor), true);
   }
-  for (TensorJudgement& t : judged.tensors)
+  for (TensorJudgement& t : judged)
     if (t.tensor == dsink && !t.found.rounded) t.slip = sink_slip(group, slip);
+}
+
+bool is_unnamed(const TensorJudgement& t) { return !t.found.rounded && !t.slip; }
+
+/// Takes the way of rounding in which the fewest wrong tensors stay without a name.
+void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options, const GroupJudgement& like) {
+  const CancelledSign stop(options.cancelled, options.isa);
+  std::vector<GradientSlip> known;
+  for (const TensorJudgement& t : like.tensors)
+    if (t.slip) known.push_back(*t.slip);
+  std::ptrdiff_t fewest = std::ranges::count_if(judged.tensors, is_unnamed);
+  const auto look = [&](const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals) {
+    std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
+    name_wrong(group, known, tensors);
+    if (const std::ptrdiff_t unnamed = std::ranges::count_if(tensors, is_unnamed); unnamed < fewest)
+      judged.tensors = std::move(tensors), judged.as = as, judged.family = rivals, fewest = unnamed;
+    return fewest == 0;
+  };
+  each_form(given, stop, look, known.empty() ? std::optional<std::string>{} : like.as);
 }
 
 }  // namespace
 
-void find_gradient_slips(const JudgedGradients& given, GroupJudgement& judged, const Options& options) {
+void find_gradient_slips(const JudgedGradients& given, GroupJudgement& judged, const Options& options,
+                         const GroupJudgement& like) {
   if (judged.rounded() || !judged.incomparable.empty()) return;
-  on_threads(options.threads, [&] { search(given, judged, options); });
+  on_threads(options.threads, [&] { search(given, judged, options, like); });
 }
 
 }  // namespace attoscope

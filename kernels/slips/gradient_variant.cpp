@@ -100,12 +100,12 @@ void row_products(const std::vector<double>& x, const std::vector<double>& y_col
 struct Pair {
   double p, dp, y, ds, f;  ///< y is dS without the soft cap's factor f
 };
-Pair pair_of(const GradientVariant& v, const Scores& scores, int row, int key, double product, double dp) {
+Pair pair_of(const GradientVariant& v, const Scores& scores, int row, int key, double product, double dp, double delta) {
   double t = 0;
   const double s = scores.of(product, row, key, t), lse = v.lse[at(row)];
   Pair x{.p = std::isfinite(lse) ? std::exp(s - lse) : 0, .dp = dp, .y = 0, .ds = 0, .f = 1};
   if (v.softcap != 0 && v.has_cap_factor) x.f = 1 - t * t;
-  x.y = x.p * (dp - v.delta[at(row)]);
+  x.y = x.p * (dp - delta);
   x.ds = x.y * x.f;
   return x;
 }
@@ -157,6 +157,18 @@ class Pass {
     return {rows_.relative[i] + of_lse, std::hypot((v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[i], of_delta)};
   }
 
+  /// rowsum(P*dP) - dL of products with the keys, and its expected error.
+  std::pair<double, double> summed_delta(int row, Keys keys, const std::vector<double>& s, const std::vector<double>& dp,
+                                         double relative) const {
+    double sum = x_.d_lse.empty() ? 0 : -x_.d_lse[at(row)], spread = 0;
+    for (int j = keys.first; j < keys.end; ++j) {
+      const double p = pair_of(v_, scores_, row, j, s[at(j)], 0, 0).p, x = p * dp[at(j)];
+      sum += x, spread += (square(relative) + square(of_D_)) * square(x);
+      spread += square(p * r_.unit * x_.d_o_length[at(row)] * x_.v_length[at(j)]);
+    }
+    return {sum, std::sqrt(spread + (keys.end - keys.first) * square(of_sums * sum))};
+  }
+
   void do_row(int row, int place) {
     double *const p = row_of(p_, place, shape_.n_k), *const ds = row_of(ds_, place, shape_.n_k),
                   *const p_error = row_of(p_error_, place, shape_.n_k), *const ds_error = row_of(ds_error_, place, shape_.n_k);
@@ -167,10 +179,12 @@ class Pass {
     std::vector<double> s(at(shape_.n_k)), dp(at(shape_.n_k)), of_dq(at(shape_.n_k)), of_delta(at(shape_.n_k));
     row_products(x_.tensors->q, x_.k_columns, row, shape_.d, shape_.n_k, shape_.d, keys, s.data());
     row_products(*x_.d_o, x_.v_columns, row, shape_.d_v, shape_.n_k, dp_columns, keys, dp.data());
-    const auto [relative, delta_error] = row_errors(row);
+    const auto [relative, of_delta_O] = row_errors(row);
+    const auto [delta, delta_error] =
+        v_.sums_delta ? summed_delta(row, keys, s, dp, relative) : std::pair{v_.delta[at(row)], of_delta_O};
     for (int j = keys.first; j < keys.end; ++j) {
       const std::size_t key = at(j);
-      const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key]);
+      const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key], delta);
       double error =
           square(relative * x.ds) + square(least_) + square(x.p * x.f * r_.unit * x_.d_o_length[at(row)] * x_.v_length[key]);
       if (v_.softcap != 0) error += square(r_.unit * x.y);
@@ -334,7 +348,7 @@ PairNumbers pairs_of_row(const GradientOperands& x, const GradientVariant& v, in
   row_products(x.tensors->q, x.k_columns, row, shape.d, shape.n_k, shape.d, keys, s.data());
   row_products(*x.d_o, x.v_columns, row, shape.d_v, shape.n_k, shape.d_v, keys, dp.data());
   for (int j = keys.first; j < keys.end; ++j) {
-    const Pair pair = pair_of(v, Scores(v), row, j, s[at(j)], dp[at(j)]);
+    const Pair pair = pair_of(v, Scores(v), row, j, s[at(j)], dp[at(j)], v.delta[at(row)]);
     numbers.p[at(j)] = pair.p, numbers.ds[at(j)] = pair.ds;
   }
   return numbers;
@@ -349,7 +363,7 @@ PairNumbers pairs_of_key(const GradientOperands& x, const GradientVariant& v, in
     double s = 0, dp = 0;
     for (int c = 0; c < shape.d; ++c) s += row_of(x.tensors->q, i, shape.d)[c] * row_of(x.tensors->k, key, shape.d)[c];
     for (int c = 0; c < shape.d_v; ++c) dp += row_of(*x.d_o, i, shape.d_v)[c] * row_of(x.tensors->v, key, shape.d_v)[c];
-    const Pair pair = pair_of(v, Scores(v), i, key, s, dp);
+    const Pair pair = pair_of(v, Scores(v), i, key, s, dp, v.delta[at(i)]);
     numbers.p[at(i)] = pair.p, numbers.ds[at(i)] = pair.ds;
   }
   return numbers;

@@ -73,6 +73,7 @@ struct GradientVariant {
   PairCount dq_count{}, dk_count{}, dv_count{};  ///< none: once
   StoredScores stored{};
   bool rounds_tiles = false;  ///< dK and dV are rounded after every tile of queries
+  bool sums_delta = false;    ///< delta is rowsum(P*dP) - dL of this pass's own P and dP, not `delta`
 };
 GradientVariant right_gradient(const Problem& problem, const GradientRows& rows);
 

@@ -28,27 +28,30 @@ std::string shape(int heads, int n, int d) {
   return "(" + std::to_string(heads) + ", " + std::to_string(n) + (d > 0 ? ", " + std::to_string(d) : "") + ")";
 }
 
-/// Two heads of Q that share one of K and V, 64 x 16, with a sink and dL.
+/// Two heads of Q that share one of K and V, 64 x 16, with a sink and dL, in each group, which has its own mistake.
 struct Files {
   static constexpr int n = 64, d = 16, heads = 2;
   TemporaryDirectory scratch;
-  JudgedGradients given;
 
-  explicit Files(const GradientMistake& mistake = {}) {
-    GradientCall call = gradient_call({.shape = AttentionShape::square(n, d), .heads = heads, .of_dl = true}, causal, bf16, 1);
-    call.p.sink = 1;
-    given = gradients_of(call, GradientKind::flash, mistake);
-    std::vector<double> q, o, d_o, d_lse;
-    for (std::size_t h = 0; h < heads; ++h) {
-      append(q, given.heads[h]->q), append(o, *given.o[h]), append(d_o, *given.d_o[h]), append(d_lse, given.d_lse[h]);
+  explicit Files(const GradientMistake& mistake = {}) : Files(std::vector{mistake}) {}
+  explicit Files(const std::vector<GradientMistake>& groups) {
+    std::vector<double> q, k, v, o, d_o, d_lse, dq, dk, dv, dsink;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      GradientCall call =
+          gradient_call({.shape = AttentionShape::square(n, d), .heads = heads, .of_dl = true}, causal, bf16, 1 + g);
+      call.p.sink = 1;
+      const JudgedGradients given = gradients_of(call, GradientKind::flash, groups[g]);
+      for (std::size_t h = 0; h < heads; ++h)
+        append(q, given.heads[h]->q), append(o, *given.o[h]), append(d_o, *given.d_o[h]), append(d_lse, given.d_lse[h]),
+            append(dq, *given.dq.values[h]);
+      append(k, given.heads[0]->k), append(v, given.heads[0]->v), append(dsink, *given.dsink);
+      append(dk, *given.dk.values[0]), append(dv, *given.dv.values[0]);
     }
-    write("q", shape(heads, n, d), q), write("k", shape(1, n, d), given.heads[0]->k);
-    write("v", shape(1, n, d), given.heads[0]->v), write("o", shape(heads, n, d), o), write("do", shape(heads, n, d), d_o);
-    write("dlse", shape(heads, n, 0), d_lse), write("dsink", "(2,)", *given.dsink);
-    std::vector<double> dq;
-    for (const auto& head : given.dq.values) append(dq, *head);
-    write("dq", shape(heads, n, d), dq), write("dk", shape(1, n, d), *given.dk.values[0]);
-    write("dv", shape(1, n, d), *given.dv.values[0]);
+    const int count = static_cast<int>(groups.size()), all = count * heads;
+    write("q", shape(all, n, d), q), write("k", shape(count, n, d), k), write("v", shape(count, n, d), v);
+    write("o", shape(all, n, d), o), write("do", shape(all, n, d), d_o), write("dlse", shape(all, n, 0), d_lse);
+    write("dsink", "(" + std::to_string(all) + ",)", dsink), write("dq", shape(all, n, d), dq);
+    write("dk", shape(count, n, d), dk), write("dv", shape(count, n, d), dv);
   }
   static void append(std::vector<double>& all, const std::vector<double>& x) { all.insert(all.end(), x.begin(), x.end()); }
   void write(const std::string& name, const std::string& shape_text, const std::vector<double>& x) const {
@@ -118,6 +121,37 @@ TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
   const std::string html{std::istreambuf_iterator<char>(in), {}};
   EXPECT_THAT(html, AllOf(HasSubstr("<h2>Gradients</h2>"), HasSubstr("no delta")));
   EXPECT_THAT(attoscope(files.command({"do", "dq", "dk", "dv", "dlse"})).out, HasSubstr("dQ"));
+}
+
+/// Groups that share a slip are named together, one with another by itself, and one with none that is known, too.
+TEST(JudgeGradients, EveryWrongGroupIsSearched) {
+  GradientMistake no_delta, no_scale, unknown;
+  no_delta.delta = [](const RowState&) { return 0; };
+  no_scale.dk_factor = 4;
+  unknown.writes = [](JudgedGradients& g) {
+    std::vector<double> dv = *g.dv.values[0];
+    for (std::size_t i = 0; i < dv.size(); ++i) dv[i] += (i % 3 == 0 ? 1 : -0.5) * static_cast<double>(i % 7);
+    g.dv.values[0] = std::make_shared<const std::vector<double>>(std::move(dv));
+  };
+  const Files files({no_delta, {}, no_scale, no_delta, no_delta, unknown});
+  const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--json", "-"}));
+  ASSERT_EQ(outcome.code, 3) << outcome.err;
+  const json told = json::parse(outcome.out);
+  const auto heads_of = [&](std::size_t tensor, const std::string& slip) {
+    for (const json& w : told["gradients"][tensor]["by_heads"])
+      if (slip.empty() ? w["slip"].is_null() : !w["slip"].is_null() && w["slip"]["text"].get<std::string>().find(slip) == 0)
+        return w["heads"];
+    return json();
+  };
+  const json without_delta = {{0, 1}, {6, 9}};
+  EXPECT_EQ(heads_of(0, "no delta"), without_delta) << told["gradients"];
+  EXPECT_EQ(heads_of(1, "no delta"), without_delta);
+  EXPECT_EQ(heads_of(1, "the scale is missing"), json({{4, 5}})) << told["gradients"];
+  EXPECT_EQ(heads_of(2, ""), json({{10, 11}})) << told["gradients"];
+  EXPECT_THAT(told["sentences"][0].get<std::string>(),
+              AllOf(HasSubstr("are wrong in heads 0 to 1 and 6 to 9: no delta: dS is P*dP."),
+                    HasSubstr("dK is wrong in heads 4 to 5: the scale is missing in dK."),
+                    HasSubstr("dV is wrong in heads 10 to 11.")));
 }
 
 /// dK and dV of each head of Q by itself.

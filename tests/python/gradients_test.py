@@ -94,6 +94,20 @@ class Passing(Case):
 
     def test_check_takes_tensors_of_torch(self):
         self.assertIn("torch", self.sentence_of(attoscope.BadTensor, attoscope.check, lambda q, k, v: q, ONE, ONE, ONE))
+        with mock.patch.dict(sys.modules, {"torch": types.ModuleType("torch")}):
+            for made in (None, (), [[1.0]]):
+                self.assertIn("returned", self.sentence_of(attoscope.BadTensor, attoscope.check, lambda q, k, v: made,  # noqa: B023
+                                                           *map(StandInTensor, (ONE, ONE, ONE))))
+
+    def test_check_of_an_output_without_a_gradient(self):
+        torch = types.ModuleType("torch")
+        torch.zeros_like = lambda x: [[0.0] * x.shape[1] for _ in range(x.shape[0])]
+        made = StandInTensor(ONE)
+        made.requires_grad = False
+        with mock.patch.dict(sys.modules, {"torch": torch}), mock.patch("attoscope.judging.judge") as judge:
+            attoscope.check(lambda q, k, v: made, *map(StandInTensor, (ONE, ONE, ONE)), do=ONE)
+        for name in ("dq", "dk", "dv"):
+            self.assertEqual(judge.call_args.kwargs[name], [[0.0, 0.0], [0.0, 0.0]])
 
 
 class Answers(Case):

@@ -33,7 +33,11 @@ class PlainHead {
         dk(at(t_.n_k * t_.d)),
         dv(at(t_.n_k * t_.d_v)) {
     for (int i = 0; i < t_.n; ++i) row(i);
-    const float factor = kind == GradientKind::memory_efficient ? 1 : static_cast<float>(scale_of(p_));
+    const float factor =
+        kind == GradientKind::memory_efficient ? 1 : static_cast<float>(kind == GradientKind::roots ? root_ : scale_of(p_));
+    if (kind == GradientKind::roots)
+      for (Values* x : {&dq, &dk})
+        for (double& y : *x) y = to_D(y);
     for (double& x : dq) x = static_cast<float>(x) * static_cast<float>(factor * mistake.dq_factor);
     for (double& x : dk) x = static_cast<float>(x) * static_cast<float>(factor * mistake.dk_factor);
     for (double& x : dv) x *= mistake.dv_factor;
@@ -47,6 +51,7 @@ class PlainHead {
   int head_;
   GradientKind kind_;
   const GradientMistake& mistake_;
+  double root_ = std::sqrt(scale_of(call_.p));
 
  public:
   Values o, dq, dk, dv;
@@ -55,6 +60,8 @@ class PlainHead {
  private:
   float to_D(double x) const { return static_cast<float>(round(call_.f, x)); }
   float operand(double x) const { return static_cast<float>(mistake_.tf32_products ? round(tf32, x) : x); }
+  /// A number of Q or K as it enters products.
+  float in_products(double x) const { return kind_ == GradientKind::roots ? to_D(x * root_) : operand(x); }
   float dot(const double* x, const double* y, int count) const {
     float sum = 0;
     for (int c = 0; c < count; ++c) sum = std::fma(operand(x[c]), operand(y[c]), sum);
@@ -68,8 +75,9 @@ class PlainHead {
       for (int c = 0; c < t_.d; ++c) s = std::fma(operand(q[c]), to_D(k[c] * scale_of(p_) * std::numbers::log2e), s);
       s *= std::numbers::ln2_v<float>;
     } else {
-      s = dot(q, k, t_.d) * static_cast<float>(scale_of(p_));
-      if (kind_ == GradientKind::eager) s = to_D(s);
+      for (int c = 0; c < t_.d; ++c) s = std::fma(in_products(q[c]), in_products(k[c]), s);
+      if (kind_ != GradientKind::roots) s *= static_cast<float>(scale_of(p_));
+      if (is_eager(kind_)) s = to_D(s);
     }
     derivative = 1;
     if (p_.softcap != 0 && caps) {
@@ -134,26 +142,30 @@ class PlainHead {
     for (int j = 0; j < t_.n_k; ++j) {
       if (!sees(j)) continue;
       p[at(j)] = std::exp(score(i, j, mistake_.caps, mistake_.biases, f[at(j)]) - lse);
-      if (kind_ == GradientKind::eager || kind_ == GradientKind::memory_efficient) p[at(j)] = to_D(p[at(j)]);
+      if (is_eager(kind_) || kind_ == GradientKind::memory_efficient) p[at(j)] = to_D(p[at(j)]);
       dp[at(j)] = dot(r.d_o, &t_.v[at(j * t_.d_v)], mistake_.dp_columns > 0 ? mistake_.dp_columns : t_.d_v);
-      if (kind_ == GradientKind::eager) dp[at(j)] = to_D(dp[at(j)]);
+      if (is_eager(kind_)) dp[at(j)] = to_D(dp[at(j)]);
       from_p = std::fma(p[at(j)], dp[at(j)], from_p);
     }
     float delta = static_cast<float>(mistake_.delta ? mistake_.delta(r) : r.delta);
-    if (kind_ == GradientKind::eager && !mistake_.delta) delta = from_p - static_cast<float>(r.d_lse);
+    if (is_eager(kind_) && !mistake_.delta) delta = from_p - static_cast<float>(r.d_lse);
     if (p_.sink) dsink -= std::exp(*p_.sink - lse) * delta;
     for (int j = 0; j < t_.n_k; ++j) {
       if (!sees(j)) continue;
       float ds = p[at(j)] * (dp[at(j)] - delta) * (mistake_.cap_derivative && mistake_.caps ? f[at(j)] : 1);
       if (kind_ == GradientKind::memory_efficient) ds *= static_cast<float>(scale_of(p_));
       if (kind_ != GradientKind::fp32_inside) ds = to_D(ds), p[at(j)] = to_D(p[at(j)]);
-      add(ds * (mistake_.in_dq ? static_cast<float>(mistake_.in_dq(i, j)) : 1), &t_.k[at(j * t_.d)], t_.d, &dq[at(i * t_.d)]);
-      add(ds * (mistake_.in_dk ? static_cast<float>(mistake_.in_dk(i, j)) : 1), &t_.q[at(i * t_.d)], t_.d, &dk[at(j * t_.d)]);
-      add(p[at(j)] * (mistake_.in_dv ? static_cast<float>(mistake_.in_dv(i, j)) : 1), r.d_o, t_.d_v, &dv[at(j * t_.d_v)]);
+      const auto in = [&](double x) { return in_products(x); };
+      const auto plain = [&](double x) { return operand(x); };
+      const auto count = [&](const auto& of) { return of ? static_cast<float>(of(i, j)) : 1; };
+      add(ds * count(mistake_.in_dq), in, &t_.k[at(j * t_.d)], t_.d, &dq[at(i * t_.d)]);
+      add(ds * count(mistake_.in_dk), in, &t_.q[at(i * t_.d)], t_.d, &dk[at(j * t_.d)]);
+      add(p[at(j)] * count(mistake_.in_dv), plain, r.d_o, t_.d_v, &dv[at(j * t_.d_v)]);
     }
   }
-  void add(float factor, const double* x, int count, double* sum) const {
-    for (int c = 0; c < count; ++c) sum[c] = std::fma(operand(factor), operand(x[c]), static_cast<float>(sum[c]));
+  template <class As>
+  void add(float factor, const As& as, const double* x, int count, double* sum) const {
+    for (int c = 0; c < count; ++c) sum[c] = std::fma(operand(factor), as(x[c]), static_cast<float>(sum[c]));
   }
 };
 
@@ -172,8 +184,10 @@ GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Forma
   for (int h = 0; h < sizes.heads; ++h) {
     call.heads.push_back(drawn(sizes.shape, seed * 100 + static_cast<std::uint64_t>(h)));
     for (double& x : call.heads.back().q) x *= sizes.size;
-    for (int i = 0; sizes.low && i < sizes.shape.n; ++i) call.heads.back().q[at(i * sizes.shape.d)] = i / 16 % 2 == 0 ? 8 : 16;
-    for (int j = 0; sizes.low && j < sizes.shape.n_k; ++j) call.heads.back().k[at(j * sizes.shape.d)] = -40;
+    for (int i = 0; sizes.low > 0 && i < sizes.shape.n; ++i)
+      call.heads.back().q[at(i * sizes.shape.d)] = i / 16 % 2 == 0 ? 8 : 16;
+    for (int j = 0; sizes.low > 0 && j < sizes.shape.n_k; ++j)
+      call.heads.back().k[at(j * sizes.shape.d)] = -std::round(sizes.low * std::sqrt(sizes.shape.d) / 8);
     if (h > 0) call.heads.back().k = call.heads[0].k, call.heads.back().v = call.heads[0].v;
     call.d_o.push_back(drawn_values(sizes.shape.n * sizes.shape.d_v, seed * 1000 + static_cast<std::uint64_t>(h)));
     if (sizes.of_dl) call.d_lse.push_back(drawn_values(sizes.shape.n, seed * 2000 + static_cast<std::uint64_t>(h)));
@@ -298,6 +312,12 @@ void add_delta_slips(std::vector<PlantedGradient>& all) {
       {"delta added", "delta: .*(sign|added)", "dq dk", {}, {}, always(of_delta([](const RowState& r) { return -r.delta; }))});
   all.push_back(
       {"delta twice", "delta: .*twice", "dq dk", {}, {}, always(of_delta([](const RowState& r) { return 2 * r.delta; }))});
+  all.push_back({"delta of the query before", "delta: .*before", "dq dk", {}, {}, always(of_delta([](const RowState& r) {
+                   const int back = r.row > 0 ? r.d_v : 0;
+                   double sum = 0;
+                   for (int c = 0; c < r.d_v; ++c) sum += r.o[c - back] * r.d_o[c - back];
+                   return sum;
+                 }))});
   all.push_back({"dL dropped", "(dlse|delta): .*(dL|log-sum-exp)", "dq dk", with_dl, {}, always(of_delta([](const RowState& r) {
                    return r.delta + r.d_lse;
                  }))});
@@ -335,6 +355,7 @@ void add_scale_slips(std::vector<PlantedGradient>& all) {
   all.push_back({"scale twice in dQ", "scale: .*twice.*dQ|scale: .*dQ.*twice", "dq", {}, {}, always(scaled_by(scale, 1))});
   all.push_back({"scale twice in dK", "scale: .*twice.*dK|scale: .*dK.*twice", "dk", {}, {}, always(scaled_by(1, scale))});
   all.push_back({"scale twice in both", "scale: .*twice", "dq dk", {}, {}, always(scaled_by(scale, scale))});
+  all.push_back({"dQ with the other sign", "number: .*sign", "dq", {}, {}, always(scaled_by(-1, 1))});
   all.push_back({"dQ without ln 2", "scale: .*(ln 2|log2)", "dq", {}, {}, always(scaled_by(std::numbers::log2e, 1))});
   all.push_back({"dK times ln 2", "scale: .*(ln 2|log2)", "dk", {}, {}, always(scaled_by(1, std::numbers::ln2))});
 }
@@ -364,6 +385,12 @@ void add_mask_slips(std::vector<PlantedGradient>& all) {
                  {},
                  always(other_side),
                  Needs::a_mask});
+  GradientMistake too_causal, narrow;
+  too_causal.sees = sees_under([](const Mask&) { return causal; });
+  all.push_back({"a mask where none is wanted", "mask: .*causal", "dq dk dv", {}, {}, always(too_causal), Needs::no_mask});
+  narrow.sees = sees_under([](const Mask& m) { return window(m.window - 1); });
+  all.push_back(
+      {"window of one key fewer", "mask: .*narrower", "dq dk dv", {}, [](Problem& p) { p.mask = window(40); }, always(narrow)});
   GradientMistake no_window;
   no_window.sees = sees_under([](const Mask&) { return causal; });
   all.push_back(
@@ -463,19 +490,75 @@ void add_written_slips(std::vector<PlantedGradient>& all) {
                  {},
                  [](Problem& p) { p.sink = 1; },
                  always(written([](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), 0.0); }))});
-  const CallSizes low{.shape = {120, 150, 32, 32}, .low = true};
-  all.push_back({"padded keys", "overflow: .*(padd|-88)", "dq", low, {}, [](const Call& call) {
-                   return written([call](JudgedGradients& g) {
-                     const Seen x{call.heads[0], call.p};
-                     for (int i = 0; i < call.heads[0].n; ++i) {
-                       double m = -infinity;
-                       for (int j = 0; j < call.heads[0].n_k; ++j) m = std::max(m, x.score(i, j));
-                       double l = 0;
-                       for (int j = 0; j < call.heads[0].n_k; ++j) l += std::exp(x.score(i, j) - m);
-                       if (m + std::log(l) < -88.7228) overwrite(g.dq.values[0], i, i + 1, 32, std::nan(""));
-                     }
-                   });
-                 }});
+  all.push_back({"dSink with the other sign",
+                 "sink: .*sign",
+                 "dsink",
+                 {},
+                 [](Problem& p) { p.sink = 1; },
+                 always(written([](JudgedGradients& g) {
+                   for (double& x : *g.dsink) x = -x;
+                 }))});
+}
+
+/// Padded keys, which K = 0 stands for: P = exp(0 - L), dS = -P*delta. `is_over` tells whose product with 0 is NaN.
+std::function<GradientMistake(const Call&)> padded_keys(std::function<bool(double p, double ds)> is_over, double written_as) {
+  return [=](const Call& call) {
+    return written([=](JudgedGradients& g) {
+      const Tensors& t = call.heads[0];
+      const Seen x{t, call.p};
+      for (int i = 0; i < t.n; ++i) {
+        double m = -infinity, l = 0, delta = 0;
+        for (int j = 0; j < t.n_k; ++j) m = std::max(m, x.score(i, j));
+        for (int j = 0; j < t.n_k; ++j) l += std::exp(x.score(i, j) - m);
+        for (int c = 0; c < t.d_v; ++c) delta += (*g.o[0])[at(i * t.d_v + c)] * call.d_o[0][at(i * t.d_v + c)];
+        const double p = std::exp(-m) / l;
+        if (is_over(p, std::abs(p * delta))) overwrite(g.dq.values[0], i, i + 1, t.d, written_as);
+      }
+    });
+  };
+}
+
+void add_padding_slips(std::vector<PlantedGradient>& all) {
+  const CallSizes low{.shape = {120, 150, 32, 32}, .low = 57}, lower{.shape = {120, 150, 32, 32}, .low = 8};
+  const auto over_fp32 = [](double p, double) { return p > std::numeric_limits<float>::max(); };
+  const char *const pattern = "overflow: .*-88.*16 to 31 of every 32.*padded key", *const in_fp16 =
+                                                                                       "overflow: .*fp16.*padded key";
+  all.push_back({"padded keys", pattern, "dq", low, {}, padded_keys(over_fp32, std::nan("")), Needs::no_mask});
+  all.push_back({"padded keys, NaN written as 0", pattern, "dq", low, {}, padded_keys(over_fp32, 0), Needs::no_mask});
+  const auto ds_over_fp16 = [](double, double ds) { return ds > 65504; };
+  const auto p_over_fp16 = [](double p, double) { return p > 65504; };
+  all.push_back(
+      {"padded keys, dS over fp16", in_fp16, "dq", lower, {}, padded_keys(ds_over_fp16, std::nan("")), Needs::fp16_numbers});
+  all.push_back(
+      {"padded keys, P over fp16", in_fp16, "dq", lower, {}, padded_keys(p_over_fp16, std::nan("")), Needs::fp16_numbers});
+  const CallSizes pytorch_196678{.shape = {32, 704, 64, 64}, .low = 120};  // its scores, of fewer queries
+  all.push_back({"padded keys of pytorch#196678",
+                 "overflow: .*-88.*padded key",
+                 "dq",
+                 pytorch_196678,
+                 {},
+                 padded_keys(over_fp32, std::nan("")),
+                 Needs::no_mask});
+  const CallSizes one_query{.shape = {1, 128, 64, 64}, .low = 120};
+  all.push_back({"padded queries of cudnn-frontend#1072",
+                 "overflow: .*-88.*padded query",
+                 "dk dv",
+                 one_query,
+                 {},
+                 always(written([](JudgedGradients& g) {
+                   overwrite(g.dk.values[0], 0, 128, 64, std::nan("")), overwrite(g.dv.values[0], 0, 128, 64, std::nan(""));
+                 })),
+                 Needs::no_mask});
+  for (const int padded : {10, 42, 106})
+    all.push_back({"padded keys in L",
+                   padded == 10   ? "padding: .*keys 150 to 159"
+                   : padded == 42 ? "padding: .*keys 150 to 191"
+                                  : "padding: .*keys 150 to 255",
+                   "dq dk dv",
+                   {},
+                   {},
+                   always(of_lse([padded](const RowState& r) { return std::log(std::exp(r.lse) + padded); })),
+                   Needs::no_mask});
 }
 
 }  // namespace
@@ -483,7 +566,7 @@ void add_written_slips(std::vector<PlantedGradient>& all) {
 std::vector<PlantedGradient> planted_gradients() {
   std::vector<PlantedGradient> all;
   for (const auto add : {add_delta_slips, add_lse_slips, add_scale_slips, add_mask_slips, add_score_slips, add_tile_slips,
-                         add_group_slips, add_written_slips})
+                         add_group_slips, add_written_slips, add_padding_slips})
     add(all);
   return all;
 }

@@ -12,9 +12,12 @@
 namespace attoscope::planted {
 
 /// Roundings of correct kernels (kernels/backward/README.md and its sources).
-enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, prescaled };
+enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, roots, prescaled };
 inline constexpr std::array gradient_kinds{GradientKind::fp32_inside, GradientKind::flash, GradientKind::memory_efficient,
-                                           GradientKind::flex,        GradientKind::eager, GradientKind::prescaled};
+                                           GradientKind::flex,        GradientKind::eager, GradientKind::roots,
+                                           GradientKind::prescaled};
+/// True for kernels op by op, which store the scores, P and dP; `roots` multiplies Q and K by the scale's root before.
+constexpr bool is_eager(GradientKind kind) { return kind == GradientKind::eager || kind == GradientKind::roots; }
 
 /// A group of heads of Q that share K and V.
 struct GradientCall {
@@ -30,8 +33,8 @@ struct CallSizes {
   AttentionShape shape = AttentionShape::square(150, 32);
   int heads = 1;
   bool of_dl = false;
-  double size = 1;   ///< of Q
-  bool low = false;  ///< scores about -57 and -113, 16 rows each
+  double size = 1;  ///< of Q
+  double low = 0;   ///< scores about -`low` and -2 `low`, 16 rows each; 0: scores around 0
 };
 GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Format& f, std::uint64_t seed);
 
@@ -69,7 +72,7 @@ struct PlantedGradient {
   CallSizes sizes{};
   std::function<void(Problem&)> problem{};  ///< changes the problem
   std::function<GradientMistake(const GradientCall&)> mistake{};
-  enum class Needs { nothing, a_mask, fp32_numbers } needs = Needs::nothing;
+  enum class Needs { nothing, a_mask, no_mask, fp32_numbers, fp16_numbers } needs = Needs::nothing;
 };
 std::vector<PlantedGradient> planted_gradients();
 

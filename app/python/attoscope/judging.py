@@ -218,11 +218,13 @@ def check(function: Callable[..., Any], q: Any, k: Any, v: Any, do: Any = None, 
     torch = importlib.import_module("torch")
     inputs = [x.detach().clone().requires_grad_(True) for x in (q, k, v)]
     made = function(*inputs)
-    o = made[0] if isinstance(made, (tuple, list)) else made
+    o = made[0] if isinstance(made, (tuple, list)) and made else made
+    if not hasattr(o, "detach"):
+        raise BadTensor(f"the function returned {type(o).__name__}, expected a tensor of torch, or a tuple that begins with one")
     if do is None:
         drawn = torch.randn(tuple(o.shape), generator=torch.Generator().manual_seed(seed), dtype=torch.float32)
         do = drawn.to(o.dtype).to(o.device)
-    found = torch.autograd.grad(o, inputs, do, allow_unused=True)
+    found = torch.autograd.grad(o, inputs, do, allow_unused=True) if getattr(o, "requires_grad", True) else (None, None, None)
     dq, dk, dv = (torch.zeros_like(x) if grad is None else grad for x, grad in zip(inputs, found))
     return judge(o.detach(), *(x.detach() for x in inputs), do=do, dq=dq, dk=dk, dv=dv, **options)
 

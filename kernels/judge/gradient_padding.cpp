@@ -1,0 +1,90 @@
+#include "kernels/judge/gradient_padding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/judge/wrong_output.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double largest_exponent = 88.7228;  ///< exp of more is infinite in fp32
+constexpr int largest_tile = 128;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// The overflow of a padded key's P = exp(0 - L), or of its dS = -P*delta.
+struct Line {
+  std::string text;  ///< "L is below -88.7, where exp(0 - L) overflows"
+  double of_P = largest_exponent, of_dS = std::numeric_limits<double>::infinity();  ///< logarithms that are still finite
+};
+
+/// The rows under a line; none: a wrong row is not under it, or one that surely is is right.
+std::vector<int> rows_under(const Line& line, const GradientRows& rows, const std::vector<int>& wrong) {
+  std::vector<int> under;
+  for (std::size_t i = 0; i < rows.lse.size(); ++i) {
+    const int row = static_cast<int>(i);
+    const bool is_wrong = std::ranges::binary_search(wrong, row);
+    const double p = -rows.lse[i], ds = p + std::log(std::abs(rows.delta[i])),
+                 beyond = std::max(p - line.of_P, ds - line.of_dS);
+    constexpr double near = 0.05;  // L and delta have rounding errors
+    if (is_wrong ? !(std::isfinite(p) && beyond > -near) : std::isfinite(p) && beyond > near) return {};
+    if (is_wrong) under.push_back(row);
+  }
+  return under;
+}
+
+/// The lines of a kernel whose D is `d`: fp32's, and that of the cast to a format with a smaller range.
+std::vector<Line> lines_of(const Format& d) {
+  std::vector<Line> lines{{"L is below -88.7, where exp(0 - L) overflows"}};
+  const double of_D = std::min(std::log(largest(d)), largest_exponent);
+  lines.push_back({"exp(0 - L)*delta is beyond " + name(d), largest_exponent, of_D});
+  if (of_D < largest_exponent) lines.push_back({"exp(0 - L) is beyond " + name(d), of_D});
+  return lines;
+}
+
+std::optional<GradientSlip> padded_keys(const GradientGroup& group, const TensorJudgement& t) {
+  const AttentionShape s = group.shape();
+  const std::vector<int>& wrong = t.found.wrong_rows;
+  if (s.n_k % largest_tile == 0 || wrong.empty()) return {};
+  const std::vector<double>& values = *group.given().dq.values[at(t.head)];
+  const bool nan = std::ranges::all_of(wrong, [&](int row) { return !std::isfinite(values[at(row) * at(s.d)]); });
+  if (!nan && static_cast<int>(wrong.size()) == s.n) return {};  // no right row stands against it
+  for (const Line& line : lines_of(group.given().format))
+    if (const std::vector<int> under = rows_under(line, group.rows(t.head), wrong); !under.empty())
+      return GradientSlip{"overflow", std::string("dQ is ") + (nan ? "NaN" : "wrong") + " in exactly the rows where " +
+                                          line.text + " (" + rows_text(under) + "): a padded key counts"};
+  return {};
+}
+
+std::optional<GradientSlip> padded_queries(const GradientGroup& group, const TensorJudgement& t) {
+  const AttentionShape s = group.shape();
+  const bool of_dv = t.tensor == GradientTensor::dv;
+  const std::vector<double>& values = *(of_dv ? group.given().dv : group.given().dk).values[0];
+  if (s.n % largest_tile == 0 || std::ranges::any_of(values, [](double x) { return !std::isnan(x); })) return {};
+  for (int h = 0; h < group.heads(); ++h)
+    if (const double l = group.rows(h).lse.back(); std::isfinite(l) && -l > largest_exponent)
+      return GradientSlip{
+          "overflow",
+          "the gradient of every key is NaN, and the last query's L is below -88.7, where exp(0 - L) overflows: a "
+          "padded query counts"};
+  return {};
+}
+
+}  // namespace
+
+std::optional<GradientSlip> padding_slip(const GradientGroup& group, const TensorJudgement& wrong) {
+  switch (wrong.tensor) {
+    case GradientTensor::dq:
+      return padded_keys(group, wrong);
+    case GradientTensor::dk:
+    case GradientTensor::dv:
+      return padded_queries(group, wrong);
+    case GradientTensor::dsink:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace attoscope
