@@ -139,6 +139,13 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
       vec(lse_)[r] = m[r] + logarithm(l[r]);
     }
     each([&](V& x, int r) { x = x * share[r]; });
+    each_chunk(task_.keys, [&](int i, int first, int end) { clear_rows_without_keys(task_.p + at(i), end - first); });
+  }
+
+  /// P is 0 in rows that a mask tensor leaves no key, between rows that have some.
+  void clear_rows_without_keys(Array p, int count) const {
+    for (int lane = 0; job_.mask_tensor.rows != nullptr && lane < R; ++lane)
+      for (int j = 0; first_[lane] >= end_[lane] && j < count; ++j) p[at(j) + lane] = 0;
   }
 
   /// x[i] = round(f(i, r)) for `count` numbers a row, numbered from `number` on.
@@ -267,6 +274,7 @@ class GradientRows : private TileSteps<T, CpuObserver<T>> {
     }
     turn_keys();
     probabilities(p, first);
+    clear_rows_without_keys(p, end - first);
   }
 
   /// P from S, in `p`.

@@ -189,7 +189,7 @@ class SlipCandidates {
     add_mask("the mask is ignored in the backward pass", Mask{});
     if (p.mask.kind == Mask::Kind::window)
       add_mask("the window is ignored in the backward pass, which is causal", {Mask::Kind::causal, 256, p.mask.top_left});
-    if (p.mask.kind == Mask::Kind::padding)
+    if (p.mask.kind == Mask::Kind::padding || p.mask.kind == Mask::Kind::right_padding)
       add_mask("the padding is ignored in the backward pass", {Mask::Kind::causal, 256, p.mask.top_left});
     if (p.n != n_k) {
       Mask other = p.mask;

@@ -63,6 +63,7 @@ struct GradientVariant {
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
   int diagonal = 0;                    ///< the key at which query 0 stands
+  std::shared_ptr<const MaskTensor> mask{};  ///< whose terms are added to scores; null: none are
   std::vector<double> lse{}, delta{};  ///< of each query
   std::vector<double> delta_error{};   ///< expected, of each query; empty: that of the right delta
   bool has_cap_factor = true;          ///< dS gets the soft cap's derivative

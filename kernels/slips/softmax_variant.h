@@ -62,6 +62,7 @@ struct SoftmaxVariant {
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
   int diagonal = 0;                      ///< the key at which query 0 stands, from which ALiBi counts
+  std::shared_ptr<const MaskTensor> mask{};  ///< whose terms are added to scores; null: none are
   bool caps_before_scale = false;        ///< softcap * tanh(q.k / softcap) * scale
   std::optional<double> cap_factor{};    ///< of tanh(S / softcap), instead of softcap
   std::optional<double> hidden_score{};  ///< score of hidden keys, or with adds_hidden the number added to theirs
