@@ -57,16 +57,18 @@ GradientFamily prescaled_family(const JudgedGradients& given) {
 }
 
 GradientFamily eager_family(const JudgedGradients& given) {
-  const Problem& p = given.problem;
   const std::string to = "rounded to " + name(given.format);
   GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_dP = true};
-  const bool knows_scores = significand_bits(given.format) <= 16 && p.softcap == 0 && p.alibi == 0;
+  const bool knows_scores = significand_bits(given.format) <= 16;
   if (knows_scores) rounding.stored.scores = given.format;
   GradientFamily f{{{"its scores, P, dP and dS are " + to + ", op by op", rounding}}};
   rounding.stored.products = given.format;
   if (knows_scores)
     f.forms.push_back(
         {"its q.k, its scores, P, dP, dS and dS times the scale are " + to + ", as in PyTorch's eager attention", rounding});
+  rounding.stored.biased = given.format;
+  if (knows_scores && given.problem.alibi != 0)
+    f.forms.push_back({"its q.k, its scores, also with ALiBi's bias, P, dP and dS are " + to + ", op by op", rounding});
   GradMethod math = backward_pass({probability, P, dP, dS}, 64, 64, GradExponential::natural);
   math.precision.delta_from = DeltaFrom::probabilities;
   f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math, true});

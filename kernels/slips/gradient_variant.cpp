@@ -74,7 +74,10 @@ class Scores {
   double of(double product, int row, int key, double& t) const {
     double s = scaled(product);
     if (softcap_ != 0) t = std::tanh(s / softcap_), s = softcap_ * t;
-    if (alibi_ != 0) s -= alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
+    if (alibi_ != 0) {
+      s -= alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
+      if (stored_.biased) s = round(*stored_.biased, s);
+    }
     return mask_.terms == nullptr ? s : s + mask_.term(row, key);
   }
 

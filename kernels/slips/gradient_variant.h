@@ -31,6 +31,7 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
 struct StoredScores {
   std::optional<Format> products{};  ///< q.k
   std::optional<Format> scores{};    ///< q.k times the scale, before a soft cap and ALiBi
+  std::optional<Format> biased{};    ///< with ALiBi's bias
 };
 
 /// Roundings of a kernel, as far as its expected errors depend on them.
