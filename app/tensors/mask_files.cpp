@@ -45,8 +45,8 @@ void check_type(const NamedTensor& t) {
 
 [[noreturn]] void refuse_element(const NamedTensor& t, std::size_t place, int columns, double x, const std::string& expected) {
   const auto width = static_cast<std::size_t>(columns);
-  throw std::runtime_error(t.tensor.label + ": element [" + std::to_string(place / width) + ", " + std::to_string(place % width) +
-                           "] of a head is " + shortest(x) + ", expected " + expected);
+  throw std::runtime_error(t.tensor.label + ": element [" + std::to_string(place / width) + ", " +
+                           std::to_string(place % width) + "] of a head is " + shortest(x) + ", expected " + expected);
 }
 
 }  // namespace
@@ -94,13 +94,16 @@ void MaskFiles::take_shape() {
   std::vector<std::uint64_t> s = mask_.tensor.shape;
   const auto sizes = [](std::vector<std::uint64_t> x) { return shape_text(x); };
   if (s.size() == 2 && s[1] == n_k && s[0] == n && s[0] == b && n > 1)
-    refuse_shape(mask_, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " + sizes({b, 1, 1, n_k}));
-  if (s.size() == 2) s = s[0] == b && s[0] != n ? std::vector{b, std::uint64_t{1}, std::uint64_t{1}, s[1]} : std::vector{std::uint64_t{1}, std::uint64_t{1}, s[0], s[1]};
+    refuse_shape(
+        mask_, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " + sizes({b, 1, 1, n_k}));
+  if (s.size() == 2)
+    s = s[0] == b && s[0] != n ? std::vector{b, std::uint64_t{1}, std::uint64_t{1}, s[1]}
+                               : std::vector{std::uint64_t{1}, std::uint64_t{1}, s[0], s[1]};
   if (s.size() == 3) s.insert(s.begin(), 1);
   const auto is = [](std::uint64_t size, std::uint64_t whole) { return size == whole || size == 1; };
   if (s.size() != 4 || !is(s[0], b) || !is(s[1], h) || !is(s[2], n) || s[3] != n_k)
-    refuse_shape(mask_, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " + sizes({b, h, n, n_k}) + ", " +
-                            sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
+    refuse_shape(mask_, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " +
+                            sizes({b, h, n, n_k}) + ", " + sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
   by_batch_ = s[0] > 1, by_head_ = s[1] > 1, by_query_ = s[2] == n;
   mask_.tensor.shape = s;
 }

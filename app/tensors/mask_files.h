@@ -15,7 +15,8 @@
 namespace attoscope {
 
 /// Texts that name a mask tensor, for messages and help.
-inline constexpr std::string_view mask_specs = "FILE.npy, FILE.safetensors, FILE.safetensors:TENSOR or FILE.pt:TENSOR, with :keep, :drop or :add behind it or not";
+inline constexpr std::string_view mask_specs =
+    "FILE.npy, FILE.safetensors, FILE.safetensors:TENSOR or FILE.pt:TENSOR, with :keep, :drop or :add behind it or not";
 
 /// What a mask tensor's elements mean: 1 keeps the key, 1 drops it, or they are added to the scores.
 enum class MaskUse : std::uint8_t { keep, drop, add };
@@ -34,15 +35,15 @@ struct MaskedCall {
   friend bool operator==(const MaskedCall&, const MaskedCall&) = default;
 };
 
-/// The mask tensor of a call, joined by its documents' ids: queries see keys of their own document; the last query stands at the
-/// last key. Masks are [n_q, n_k], [h, n_q, n_k], [b, n_k], or of four axes, each of b, h and n_q or 1.
+/// The mask tensor of a call, joined by its documents' ids: queries see keys of their own document; the last query stands at
+/// the last key. Masks are [n_q, n_k], [h, n_q, n_k], [b, n_k], or of four axes, each of b, h and n_q or 1.
 class MaskFiles {
  public:
   /// Opens them; "" is none. Throws std::runtime_error with one sentence that names the file, the shape and what was expected.
   MaskFiles(const std::string& mask, const std::string& documents, const MaskedCall& call);
 
-  /// The mask of a head, read once for all heads that share it and are held. Throws if `watch` asks to stop, or an element is none
-  /// that its use allows.
+  /// The mask of a head, read once for all heads that share it and are held. Throws if `watch` asks to stop, or an element is
+  /// none that its use allows.
   std::shared_ptr<const MaskTensor> of(int batch, int head, const ReadWatch& watch = {}) const;
 
  private:

@@ -171,9 +171,10 @@ std::string refusal_of(const std::string& label, const std::string& descr) {
 
 void set_type(StoredTensor& t, const std::string& descr) {
   const char order = descr.size() == 3 ? descr[0] : '?';
-  const auto type = std::ranges::find(types, std::string_view(descr).substr(descr.empty() ? 0 : 1),
-                                      [](const auto& x) { return x.first; });
-  const bool fits = type != types.end() && (bytes_of(type->second) == 1 ? order == '|' : order == '<' || order == '>' || order == '=');
+  const auto type =
+      std::ranges::find(types, std::string_view(descr).substr(descr.empty() ? 0 : 1), [](const auto& x) { return x.first; });
+  const bool fits =
+      type != types.end() && (bytes_of(type->second) == 1 ? order == '|' : order == '<' || order == '>' || order == '=');
   if (!fits) throw std::runtime_error(refusal_of(t.label, descr));
   t.type = type->second;
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);

@@ -8,11 +8,11 @@
 
 namespace attoscope {
 
-/// Rule for the keys that a query sees. window: the key at which it stands, the `window` - 1 keys before it and the `right` keys
-/// behind it. padding: causal, without the first `window` keys (a sequence padded on the left), so that as many rows see no key
-/// at all. right_padding: causal, without the last `window` keys. prefix: causal, and every query sees the first `window` keys.
-/// chunk: causal within chunks of `window` keys, counted from key 0. With more keys than queries, or fewer, the last query stands
-/// at the last key, or with top_left the first at the first.
+/// Rule for the keys that a query sees. window: the key at which it stands, the `window` - 1 keys before it and the `right`
+/// keys behind it. padding: causal, without the first `window` keys (a sequence padded on the left), so that as many rows see
+/// no key at all. right_padding: causal, without the last `window` keys. prefix: causal, and every query sees the first
+/// `window` keys. chunk: causal within chunks of `window` keys, counted from key 0. With more keys than queries, or fewer, the
+/// last query stands at the last key, or with top_left the first at the first.
 struct Mask {
   enum class Kind : std::uint8_t { none, causal, window, padding, prefix, chunk, right_padding };
   Kind kind = Kind::none;
@@ -66,7 +66,8 @@ struct MaskView {
   /// Of the keys that the rule shows to a row, those from the first that the tensor keeps to the last.
   constexpr Keys within(int row, Keys keys) const {
     if (rows == nullptr) return keys;
-    int first = keys.first > rows[row].first ? keys.first : rows[row].first, end = keys.end < rows[row].end ? keys.end : rows[row].end;
+    int first = keys.first > rows[row].first ? keys.first : rows[row].first,
+        end = keys.end < rows[row].end ? keys.end : rows[row].end;
     if (terms != nullptr) {
       while (first < end && drops(row, first)) ++first;
       while (first < end && drops(row, end - 1)) --end;

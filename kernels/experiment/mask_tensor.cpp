@@ -39,8 +39,9 @@ std::optional<Mask> rule_of(const MaskTensor& mask) {
   const Keys last = mask.rows.back();
   const int count = last.end - last.first, hidden = mask.n_k - last.end;
   for (const bool top_left : {false, true})
-    for (const Mask& rule : {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, count}, Mask{Mask::Kind::padding, last.first},
-                             Mask{Mask::Kind::right_padding, hidden}, Mask{Mask::Kind::prefix, mask.rows.front().end}}) {
+    for (const Mask& rule :
+         {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, count}, Mask{Mask::Kind::padding, last.first},
+          Mask{Mask::Kind::right_padding, hidden}, Mask{Mask::Kind::prefix, mask.rows.front().end}}) {
       if (rule.has_width() && rule.window < 1) continue;
       const int at = top_left ? 0 : mask.n_k - mask.n;
       int row = 0;

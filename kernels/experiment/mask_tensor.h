@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// The mask tensor of one head. A key that it drops takes part in nothing; a term that it adds enters S behind scale, soft cap and
-/// ALiBi, before S is rounded.
+/// The mask tensor of one head. A key that it drops takes part in nothing; a term that it adds enters S behind scale, soft cap
+/// and ALiBi, before S is rounded.
 struct MaskTensor {
   int n = 0, n_k = 0;
   std::vector<Keys> rows;     ///< [n]: from the first key that the query keeps to the last; empty where it keeps none

@@ -65,8 +65,8 @@ std::string scale_spec_text(const ScaleSpec& scale);
 using ScaleSpecs = std::array<std::optional<ScaleSpec>, 6>;
 inline constexpr std::size_t mask_part = 4, documents_part = 5;
 
-/// Files of tensors, the scales and masks that are named behind them, and the layout: "qkv.safetensors,k_scale=s.npy[n h d]". Parsed
-/// once; the text remains as written, in sessions and sentences.
+/// Files of tensors, the scales and masks that are named behind them, and the layout: "qkv.safetensors,k_scale=s.npy[n h d]".
+/// Parsed once; the text remains as written, in sessions and sentences.
 class TensorSpec {
  public:
   TensorSpec() = default;

@@ -297,9 +297,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
              o);
-    const double score =
-        std::abs(scale_of(problem)) * x.q_length[at(i)] * longest_k + std::abs(problem.alibi) * std::max(shape.n, shape.n_k) +
-        term_size(mask_view(problem), i, keys);
+    const double score = std::abs(scale_of(problem)) * x.q_length[at(i)] * longest_k +
+                         std::abs(problem.alibi) * std::max(shape.n, shape.n_k) + term_size(mask_view(problem), i, keys);
     double delta = 0, stored = 0, length = 0;
     for (int c = 0; c < shape.d_v; ++c) {
       const double d_o = row_of(*x.d_o, i, shape.d_v)[c];

@@ -30,7 +30,8 @@ struct Call {
   TemporaryDirectory scratch;
   std::vector<float> q, k, v;
 
-  Call(int sequences, int heads, int tokens, int columns, std::uint64_t seed = 1) : b(sequences), h(heads), n(tokens), d(columns) {
+  Call(int sequences, int heads, int tokens, int columns, std::uint64_t seed = 1)
+      : b(sequences), h(heads), n(tokens), d(columns) {
     Dice dice(seed);
     for (std::vector<float>* x : {&q, &k, &v})
       for (int i = 0; i < b * h * n * d; ++i) x->push_back(round(bf16, static_cast<float>(dice.normal())));
@@ -45,7 +46,8 @@ struct Call {
   std::string write(const std::string& name, const std::string& shape, const std::vector<float>& x) const {
     return scratch.write(name + ".npy", npy(npy_header("<f4", shape), {reinterpret_cast<const char*>(x.data()), 4 * x.size()}));
   }
-  std::string write_bits(const std::string& name, const std::string& shape, const std::string& bits, const char* type = "|b1") const {
+  std::string write_bits(const std::string& name, const std::string& shape, const std::string& bits,
+                         const char* type = "|b1") const {
     return scratch.write(name + ".npy", npy(npy_header(type, shape), bits));
   }
   /// [b, 1, n, n], [b, h, n, n] or [n, n].
@@ -72,7 +74,9 @@ struct Call {
         const double m = *std::ranges::max_element(s);
         for (int c = 0; c < d; ++c) {
           double sum = 0, l = 0;
-          for (int j = 0; j < n; ++j) l += std::exp(s[static_cast<std::size_t>(j)] - m), sum += std::exp(s[static_cast<std::size_t>(j)] - m) * v[at(head, j, c)];
+          for (int j = 0; j < n; ++j)
+            l += std::exp(s[static_cast<std::size_t>(j)] - m),
+                sum += std::exp(s[static_cast<std::size_t>(j)] - m) * v[at(head, j, c)];
           o.push_back(m > -infinity ? round(bf16, static_cast<float>(sum / l)) : 0.0F);
         }
       }
@@ -83,15 +87,32 @@ struct Call {
   }
 
   Outcome judged(const std::vector<std::string>& more, const std::string& o = "o") const {
-    std::vector<std::string> all{"judge", "--q", scratch / "q.npy", "--k", scratch / "k.npy", "--v", scratch / "v.npy", "--o", scratch / (o + ".npy"),
-                                 "--format", "bf16", "--layout", "b h n d", "--json", "-"};
+    std::vector<std::string> all{"judge",
+                                 "--q",
+                                 scratch / "q.npy",
+                                 "--k",
+                                 scratch / "k.npy",
+                                 "--v",
+                                 scratch / "v.npy",
+                                 "--o",
+                                 scratch / (o + ".npy"),
+                                 "--format",
+                                 "bf16",
+                                 "--layout",
+                                 "b h n d",
+                                 "--json",
+                                 "-"};
     all.insert(all.end(), more.begin(), more.end());
     return attoscope(all);
   }
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::size_t at(int head, int row, int c) const { return (static_cast<std::size_t>(head) * static_cast<std::size_t>(n) + static_cast<std::size_t>(row)) * static_cast<std::size_t>(d) + static_cast<std::size_t>(c); }
+  std::size_t at(int head, int row, int c) const {
+    return (static_cast<std::size_t>(head) * static_cast<std::size_t>(n) + static_cast<std::size_t>(row)) *
+               static_cast<std::size_t>(d) +
+           static_cast<std::size_t>(c);
+  }
 };
 
 /// pytorch#108503: a block-diagonal mask against separate calls.
@@ -126,8 +147,10 @@ TEST(MasksCommand, AMaskOfTheFirstSequenceIsNamed) {
   call.output([&](int, int head, int i, int j) { return keeps(0, head, i, j); }, "wrong");
   const Outcome wrong = call.judged({"--mask-file", mask}, "wrong");
   ASSERT_EQ(wrong.code, 3) << wrong.out << wrong.err;
-  EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(), HasSubstr("the mask tensor of head 0 instead of head"));
-  const std::string dropped = call.write_bits("dropped", "(2, 1, 8, 8)", call.bits([&](int s, int h, int i, int j) { return !keeps(s, h, i, j); }, 2, 1));
+  EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
+              HasSubstr("the mask tensor of head 0 instead of head"));
+  const std::string dropped = call.write_bits("dropped", "(2, 1, 8, 8)",
+                                              call.bits([&](int s, int h, int i, int j) { return !keeps(s, h, i, j); }, 2, 1));
   EXPECT_EQ(call.judged({"--mask-file", dropped + ":drop"}).code, 0);
 }
 
@@ -176,9 +199,11 @@ TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
     EXPECT_THAT(outcome.err, HasSubstr(sentence));
     EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
   };
-  refused(call.write_bits("two", "(8, 8)", std::string(64, '\1')), "four axes, since these fit [n_q, n_k] and [b, n_k]: [1, 1, 8, 8] or [8, 1, 1, 8]");
+  refused(call.write_bits("two", "(8, 8)", std::string(64, '\1')),
+          "four axes, since these fit [n_q, n_k] and [b, n_k]: [1, 1, 8, 8] or [8, 1, 1, 8]");
   refused(call.write_bits("other", "(8, 9)", std::string(72, '\1')), "has shape [8, 9], expected [8, 8]");
-  refused(call.write_bits("threes", "(1, 1, 8, 8)", std::string(64, '\3'), "|u1"), "element [0, 0] of a head is 3, expected 0 or 1");
+  refused(call.write_bits("threes", "(1, 1, 8, 8)", std::string(64, '\3'), "|u1"),
+          "element [0, 0] of a head is 3, expected 0 or 1");
   std::vector<float> nan(64, 0);
   nan[9] = std::numeric_limits<float>::quiet_NaN();
   refused(call.write("nan", "(1, 1, 8, 8)", nan), "element [1, 1] of a head is nan, expected a number or -infinity");

@@ -75,8 +75,8 @@ TEST(Masks, AreReadAsTheyAreWritten) {
   }
   EXPECT_EQ(parse_mask("window:4:0"), parse_mask("window:5")) << "LEFT and RIGHT exclude the query, W counts it";
   EXPECT_EQ(mask_text(parse_mask("window:3:2:top-left")), "window:3:2:top-left");
-  for (const char* const text : {"window:1:2:3", "window::1", "window:-1:0", "window:1:-1", "chunk", "chunk:0", "prefix:", "prefix:1:2",
-                                 "right_padding:x", "none:3", "causal:3", ":", ""})
+  for (const char* const text : {"window:1:2:3", "window::1", "window:-1:0", "window:1:-1", "chunk", "chunk:0",
+                                 "prefix:", "prefix:1:2", "right_padding:x", "none:3", "causal:3", ":", ""})
     EXPECT_THROW(parse_mask(text), std::invalid_argument) << text;
 }
 
@@ -90,7 +90,8 @@ std::size_t at(const Problem& p, int row, int key) {
 Problem with_terms(Problem p, std::vector<double> terms, bool keeps_all) {
   Tensors t = *raw_inputs(p);
   MaskTensor mask = mask_of_terms(p.n, key_count(p), terms);
-  if (keeps_all) mask = {p.n, key_count(p), std::vector<Keys>(static_cast<std::size_t>(p.n), Keys{0, key_count(p)}), std::move(terms)};
+  if (keeps_all)
+    mask = {p.n, key_count(p), std::vector<Keys>(static_cast<std::size_t>(p.n), Keys{0, key_count(p)}), std::move(terms)};
   t.mask = std::make_shared<const MaskTensor>(std::move(mask));
   p.input = testing::given(std::move(t));
   p.input.digest ^= 77;
@@ -134,7 +135,8 @@ TEST(MaskTensors, OfARuleGiveItsNumbers) {
     expect_same(x.b, y.b, rule, seed);
     expect_same(*x.golden, *y.golden, rule, seed);
     ASSERT_EQ(x.trace.tiles.size(), y.trace.tiles.size()) << describe(rule);
-    const std::optional<Mask> found = rule_of(mask_of_terms(rule.problem.n, key_count(rule.problem), terms_of_rule(rule.problem)));
+    const std::optional<Mask> found =
+        rule_of(mask_of_terms(rule.problem.n, key_count(rule.problem), terms_of_rule(rule.problem)));
     if (!found) continue;
     Problem named = rule.problem;
     named.mask = *found;
@@ -223,8 +225,8 @@ TEST(MaskTensors, AreKnownByTheBackwardPass) {
     tensor.problem.mask = {.top_left = rule.problem.mask.top_left};
     const Result x = compute(rule), y = compute(tensor);
     ASSERT_TRUE(x.backward && y.backward);
-    for (const auto& [g, h] : {std::pair{x.backward->golden.get(), y.backward->golden.get()},
-                               std::pair{&x.backward->a, &y.backward->a}}) {
+    for (const auto& [g, h] :
+         {std::pair{x.backward->golden.get(), y.backward->golden.get()}, std::pair{&x.backward->a, &y.backward->a}}) {
       expect_same(g->dq, h->dq, rule, seed);
       expect_same(g->dk, h->dk, rule, seed);
       expect_same(g->dv, h->dv, rule, seed);
@@ -245,7 +247,8 @@ TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
     for (const bool precise : {false, true}) {
       const Gradients g = golden_gradients(p, t, d, precise);
       const auto expect = [&](const Matrix& got, const std::vector<long double>& expected) {
-        for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(got.values[i], static_cast<double>(expected[i]), 1e-10) << seed;
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          ASSERT_NEAR(got.values[i], static_cast<double>(expected[i]), 1e-10) << seed;
       };
       expect(g.dq, truth.dq);
       expect(g.dk, truth.dk);

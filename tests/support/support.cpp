@@ -285,8 +285,8 @@ std::string describe(const Experiment& e) {
   std::ostringstream out;
   out << name(p.input.kind) << " value=" << p.input.value << " n=" << p.n << " d=" << p.d << " scale=" << p.scale
       << " sink=" << (p.sink ? *p.sink : NAN) << " softcap=" << p.softcap << " alibi=" << p.alibi
-      << " mask=" << mask_text(p.mask) << " rows=" << p.rows
-      << " traced_row=" << p.traced_row << " format=" << name(e.format) << "\n  a: ";
+      << " mask=" << mask_text(p.mask) << " rows=" << p.rows << " traced_row=" << p.traced_row << " format=" << name(e.format)
+      << "\n  a: ";
   describe(out, e.a, e.format);
   out << "\n  b: ";
   describe(out, e.b, e.format);
