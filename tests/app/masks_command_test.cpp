@@ -170,6 +170,22 @@ TEST(MasksCommand, TheLowestNumberIsAddedAsItIs) {
   }
 }
 
+/// The same in an eager kernel, whose scores in fp16 are -infinity all together.
+TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
+  Call call(1, 1, 8, 16);
+  call.write("q", call.shape(), std::vector<float>(128, 4)), call.write("k", call.shape(), std::vector<float>(128, -4));
+  std::vector<float> terms(64);
+  for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // two rows
+  const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy",
+                    mask = call.write("mask", "(8, 8)", terms);
+  const Outcome run = attoscope({"run", "--input", files, "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
+                                 "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw", "--json", "-"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json told = json::parse(run.out);
+  EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
+  EXPECT_EQ(told["b"]["nonfinite"], 0);
+}
+
 TEST(MasksCommand, WhatIsARuleIsSaid) {
   const Call call(1, 2, 16, 8);
   const Keeps causal = [](int, int, int i, int j) { return j <= i; };
