@@ -61,7 +61,7 @@ struct Call {
   }
 
   /// O of a loop in double, of scores with these terms.
-  std::string output(const std::function<double(int, int, int, int)>& term, const std::string& name = "o") const {
+  std::string output_of_terms(const std::function<double(int, int, int, int)>& term, const std::string& name = "o") const {
     std::vector<float> o;
     for (int head = 0; head < b * h; ++head)
       for (int i = 0; i < n; ++i) {
@@ -83,7 +83,7 @@ struct Call {
     return write(name, shape(), o);
   }
   std::string output(const Keeps& keeps, const std::string& name = "o") const {
-    return output([&](int s, int head, int i, int j) { return keeps(s, head, i, j) ? 0 : -infinity; }, name);
+    return output_of_terms([&](int s, int head, int i, int j) { return keeps(s, head, i, j) ? 0 : -infinity; }, name);
   }
 
   Outcome judged(const std::vector<std::string>& more, const std::string& o = "o") const {
@@ -163,7 +163,7 @@ TEST(MasksCommand, TheLowestNumberIsAddedAsItIs) {
     for (int i = 0; i < 24; ++i)
       for (int j = 0; j < 24; ++j) terms.push_back(static_cast<float>(term(0, 0, i, j)));
     const std::string mask = call.write("mask", "(1, 1, 24, 24)", terms);
-    call.output(term);
+    call.output_of_terms(term);
     const Outcome right = call.judged({"--mask-file", mask});
     EXPECT_EQ(right.code, code) << right.out << right.err;
     EXPECT_EQ(call.judged({"--mask", "padding:5"}).code, 3) << "rows of padding get the mean, not 0";
