@@ -88,7 +88,10 @@ struct Answerer {
 template <class F>
 Answerer with_computation(const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
-  if (options.device == "auto" && is_too_small(experiment)) gpus.clear();
+  const bool has_mask = mask_view(experiment.problem).rows != nullptr;
+  if (has_mask && options.device != "auto" && !gpus.empty())
+    throw std::invalid_argument("the device is " + options.device + ", whose kernels know no mask tensor: expected cpu");
+  if (options.device == "auto" && (has_mask || is_too_small(experiment))) gpus.clear();
   std::string remark;
   try {
     if (!gpus.empty()) {

@@ -108,6 +108,13 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
         std::string("what ") + called[i] + " is multiplied by: " + std::string(tensor_specs) + ", behind it [" +
             std::string(scale_groups) + "] where its shape fits several (for 8 bits, " + letters[i] +
             "_scale or the like beside " + called[i] + ")");
+  group("Mask tensors, which --mask joins");
+  add(scale_options[mask_part], x.scales[mask_part],
+      std::string(mask_specs) +
+          ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and bytes "
+          "keep, other numbers are added");
+  add(scale_options[documents_part], x.scales[documents_part],
+      "ids [n_k] or [b, n_k] of the documents that keys and queries lie in, each of which sees its own alone");
   return *this;
 }
 

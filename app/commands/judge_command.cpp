@@ -69,7 +69,7 @@ void check_places(const JudgeArguments& x) {
   for (const GradientOption& g : gradient_options) read.push_back({g.option, x.gradients.*g.file});
   for (const auto& [key, numbers] : head_number_texts(x.typed)) read.push_back({"--" + key, tensor_ref(numbers).file});
   for (std::size_t part = 0; part < x.scales.size(); ++part)
-    if (x.scales[part]) read.push_back({scale_options[part], scale_file(scale_spec(*x.scales[part])).file});
+    if (x.scales[part]) read.push_back({scale_options[part], file_of_part(scale_spec(*x.scales[part]), part)});
   check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
 }
 

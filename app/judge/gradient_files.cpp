@@ -116,6 +116,12 @@ JudgedGradients GradientFiles::group(int group, const Problem& problem, const Ke
     if (!g.dsink) g.dsink.emplace();
     g.dsink->push_back(dsink_[static_cast<std::size_t>(head)]);
   }
+  if (const auto& mask = g.heads.front()->mask) {
+    if (std::ranges::any_of(g.heads, [&](const auto& head) { return head->mask != mask; }))
+      throw std::runtime_error(
+          "--mask-file holds other masks for heads that share K and V, expected one where gradients are judged");
+    g.problem.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = g.heads.front()};
+  }
   g.dq = given(dq_, first, heads_, claim.format), g.dk = given(dk_, group, 1, claim.format);
   g.dv = given(dv_, group, 1, claim.format);
   return g;

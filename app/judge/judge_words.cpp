@@ -263,6 +263,15 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
   return steps;
 }
 
+std::string mask_sentence(const MaskTensor& mask) {
+  const std::optional<Mask> rule = rule_of(mask);
+  if (rule)
+    return rule->kind == Mask::Kind::none ? "The mask of the file shows every key."
+                                          : "The mask of the file is " + mask_text(*rule) + ".";
+  return mask.terms.empty() ? "The mask of the file shows each query a run of keys."
+                            : "The mask of the file has gaps, or adds numbers to scores.";
+}
+
 std::string verdict_text(const CallJudgement& call) {
   std::string text;
   for (const std::string& s : call.sentences)

@@ -9,6 +9,7 @@ namespace attoscope {
 
 struct CallJudgement;
 struct JudgedRow;
+struct MaskTensor;
 struct JudgeQuestion;
 
 /// The conclusion, the evidence, and what to try. `accepting`: the option under which the worst head would be rounded; "" none.
@@ -16,6 +17,9 @@ std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const 
 
 /// The derivation of the tolerance, one sentence a step.
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question);
+
+/// "The mask of the file is causal."
+std::string mask_sentence(const MaskTensor& mask);
 
 /// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
 std::string number_text(double x, int digits);

@@ -77,6 +77,18 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
   }
 }
 
+/// A mask tensor that says what a rule does becomes that rule, whose slips have names of their own.
+void take_rule_of_mask(Problem& p) {
+  const std::shared_ptr<const MaskTensor>& mask = p.input.tensors->mask;
+  const std::optional<Mask> rule = mask ? rule_of(*mask) : std::nullopt;
+  if (!rule || (p.mask.kind != Mask::Kind::none && !(p.mask == *rule)) || (p.alibi != 0 && rule->top_left != p.mask.top_left))
+    return;
+  Tensors without = *p.input.tensors;
+  without.mask = nullptr;
+  p.input.tensors = std::make_shared<const Tensors>(std::move(without));
+  p.mask = *rule;
+}
+
 }  // namespace
 
 JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, const JudgeQuestion& question, int head) {
@@ -89,6 +101,7 @@ JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, co
              .index = files.layer_of(head).own,
              .digest = 1,
              .tensors = files.inputs(head)};
+  take_rule_of_mask(p);
   return output;
 }
 
@@ -206,6 +219,7 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   }
   call.sentences = judgement_sentences(call, accepting);
   call.derivation = derivation_of(call, question);
+  if (const auto mask = files.inputs(call.worst_row().head)->mask) call.sentences[1] += " " + mask_sentence(*mask);
 }
 
 /// Several heads side by side, or one by all threads.

@@ -263,7 +263,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
 
 ScaleSpec scale_of_option(std::size_t part, const std::string& typed) {
   ScaleSpec scale = scale_spec(typed);
-  of_option(scale_options[part], [&] { return scale_file(scale); });
+  of_option(scale_options[part], [&] { return file_of_part(scale, part); });
   return scale;
 }
 

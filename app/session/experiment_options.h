@@ -29,7 +29,7 @@ struct ExperimentOptions {
       typed;                    ///< by the keys of `experiment_parameters()`: "--n 4096" is typed["n"]
   Typed like;                   ///< a whole kernel for a
   Typed layout;                 ///< layout of the input's tensors
-  std::array<Typed, 4> scales;  ///< files of the scales of Q, K, V and a judged O
+  std::array<Typed, 6> scales;  ///< files of the scales of Q, K, V and a judged O, the mask, and documents' ids
   Typed kernel;                 ///< file of a loaded output
   std::string kernel_as = "a";
   std::vector<std::string> set{};
@@ -42,7 +42,8 @@ struct ExperimentOptions {
 };
 
 /// Options of these files.
-inline constexpr std::array<const char*, 4> scale_options{"--scale-q", "--scale-k", "--scale-v", "--scale-o"};
+inline constexpr std::array<const char*, 6> scale_options{"--scale-q", "--scale-k",   "--scale-v",
+                                                          "--scale-o", "--mask-file", "--document-ids"};
 
 /// The scale that this option names. Throws std::invalid_argument with one sentence unless it may be one.
 ScaleSpec scale_of_option(std::size_t part, const std::string& typed);

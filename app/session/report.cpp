@@ -109,6 +109,7 @@ std::string question(const Result& r) {
                                  method_text(e.b, e.loaded), name(e.format), works_in_double(e) ? "double" : "float");
   text += fmt::format("input {}, seed {}, {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, shape_text(p),
                       scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
+  if (p.input.tensors && p.input.tensors->mask) text += mask_sentence(*p.input.tensors->mask) + "\n";
   text += sums(e, e.a, "a") + sums(e, e.b, "b");
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
   if (r.rows_without_keys > 0) text += fmt::format("{} rows see no key: their output is 0\n", r.rows_without_keys);

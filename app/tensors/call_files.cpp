@@ -108,7 +108,9 @@ std::uint64_t digest_of(const Tensors& t) {
     return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
   };
   const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
-  return hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
+  const std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
+  if (!t.mask) return digest;
+  return XXH3_64bits_withSeed(t.mask->rows.data(), t.mask->rows.size() * sizeof(Keys), hash(t.mask->terms, digest));
 }
 
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()) {
@@ -119,6 +121,7 @@ CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(fil
   if (names.calls.empty()) refuse_nameless(files_.text(), set, names);
   add_layers(set, names, hints);
   tell_unused_scales();
+  open_masks();
   if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
 }
 
@@ -129,6 +132,7 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
   if (!layers_.empty() && x.q.empty() && x.k.empty() && x.v.empty() && x.o.empty() &&
       std::ranges::all_of(parts_, [](const Parts& parts) { return parts[3].tensor.file != nullptr; })) {
     tell_unused_scales();
+    open_masks();
     return;
   }
   if (layers_.size() > 1)
@@ -147,6 +151,18 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
   layers_.clear(), parts_.clear(), all_heads_.clear();
   add_layer(std::move(parts), "*", hints);
   tell_unused_scales();
+  open_masks();
+}
+
+/// Opens the named mask, which all layers share.
+void CallFiles::open_masks() {
+  const auto named = [&](std::size_t part) { return named_scales_[part] ? scale_spec_text(*named_scales_[part]) : ""; };
+  if (!named_scales_[mask_part] && !named_scales_[documents_part]) return;
+  const auto sizes = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
+  for (const Layer& layer : layers_)
+    if (!(sizes(layer) == sizes(layers_.front())))
+      throw std::runtime_error(files_.text() + ": its layers have several numbers of heads or tokens, expected one for a mask");
+  masks_ = std::make_shared<const MaskFiles>(named(mask_part), named(documents_part), sizes(layers_.front()));
 }
 
 /// Adds the layers of `input`, for the parts that are not named by themselves.
@@ -313,6 +329,8 @@ Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
   };
   Tensors t = Tensors::shaped(layer.shape());
   t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
+  const int own = head - layer.first;
+  if (masks_) t.mask = masks_->of(own / layer.q.heads, own % layer.q.heads, watch);
   return t;
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/tensors/call_scales.h"
 #include "app/tensors/head_layout.h"
+#include "app/tensors/mask_files.h"
 #include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_set.h"
 #include "kernels/experiment/input.h"
@@ -70,7 +71,7 @@ class CallFiles {
   /// The same of all layers, without duplicates.
   std::vector<std::string> scale_texts() const;
 
-  /// Q of this head, and K and V of its group. Throws if `watch` asks to stop.
+  /// Q of this head, K and V of its group, and its mask tensor. Throws if `watch` asks to stop.
   Tensors inputs(int head, const ReadWatch& watch = {}) const;
   /// The same as an experiment's input, with its digest and access to the other heads of its layer.
   Input input(int head, const ReadWatch& watch = {}) const;
@@ -105,6 +106,7 @@ class CallFiles {
   int place_of(int head, int part) const;
   void name_layers();
   void tell_unused_scales();
+  void open_masks();
   const Parts& parts_of(const Layer& layer) const;
 
   TensorSpec files_;
@@ -112,6 +114,7 @@ class CallFiles {
   std::vector<Layer> layers_;
   std::vector<Parts> parts_;                                ///< of each layer; no file: no output
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one head
+  std::shared_ptr<const MaskFiles> masks_;                  ///< null: none is named
   std::vector<std::string> given_names_, left_out_;
 };
 

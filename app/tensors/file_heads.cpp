@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole) {
 
 Experiment on_tokens(Experiment e, int first, int count) {
   const Tensors& all = *e.problem.input.tensors;
+  if (all.mask) throw std::invalid_argument(e.problem.input.file + ": has a mask tensor, expected none where windows are cut");
   const auto rows = [&](const std::vector<double>& x, int columns) {
     return std::vector<double>(x.begin() + std::ptrdiff_t{first} * columns,
                                x.begin() + std::ptrdiff_t{first + count} * columns);

@@ -1,5 +1,6 @@
 #include "app/tensors/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
@@ -148,18 +150,33 @@ Place header_place(const InputFile& file) {
                            std::to_string(most));
 }
 
+/// NumPy's names of types behind the order of bytes.
+constexpr std::array<std::pair<std::string_view, ElementType>, 12> types{{{"b1", ElementType::BOOL},
+                                                                          {"i1", ElementType::I8},
+                                                                          {"u1", ElementType::U8},
+                                                                          {"i2", ElementType::I16},
+                                                                          {"u2", ElementType::U16},
+                                                                          {"i4", ElementType::I32},
+                                                                          {"u4", ElementType::U32},
+                                                                          {"i8", ElementType::I64},
+                                                                          {"u8", ElementType::U64},
+                                                                          {"f2", ElementType::F16},
+                                                                          {"f4", ElementType::F32},
+                                                                          {"f8", ElementType::F64}}};
+
+/// A sentence on a descr that holds no Q, K, V or O.
+std::string refusal_of(const std::string& label, const std::string& descr) {
+  return label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >, |i1 or |u1";
+}
+
 void set_type(StoredTensor& t, const std::string& descr) {
   const char order = descr.size() == 3 ? descr[0] : '?';
-  const std::string_view kind = std::string_view(descr).substr(descr.empty() ? 0 : 1);
-  const bool known = kind == "f2" || kind == "f4" || kind == "f8", byte = descr == "|i1" || descr == "|u1";
-  if (!byte && (!known || (order != '<' && order != '>' && order != '='))) {
-    throw std::runtime_error(t.label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >, |i1 or |u1");
-  }
-  if (byte) {
-    t.type = kind == "i1" ? ElementType::I8 : ElementType::U8;
-    return;
-  }
-  t.type = kind == "f2" ? ElementType::F16 : kind == "f4" ? ElementType::F32 : ElementType::F64;
+  const auto type =
+      std::ranges::find(types, std::string_view(descr).substr(descr.empty() ? 0 : 1), [](const auto& x) { return x.first; });
+  const bool fits =
+      type != types.end() && (bytes_of(type->second) == 1 ? order == '|' : order == '<' || order == '>' || order == '=');
+  if (!fits) throw std::runtime_error(refusal_of(t.label, descr));
+  t.type = type->second;
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
 }
 
@@ -188,7 +205,8 @@ std::string matrix_bytes(int rows, int cols, const T* values) {
 TensorSet list_npy(const std::shared_ptr<const InputFile>& file) {
   StoredTensor tensor = read_npy(*file);
   TensorSet set;
-  set.tensors.push_back({"", std::string(type_name(tensor.type)), "", file, std::move(tensor)});
+  std::string refusal = why_not_of_a_call(tensor);
+  set.tensors.push_back({"", std::string(type_name(tensor.type)), std::move(refusal), file, std::move(tensor)});
   return set;
 }
 
@@ -216,6 +234,13 @@ StoredTensor read_npy(const InputFile& file) {
   if (file.size() - t.offset == expected) return t;
   throw std::runtime_error(t.label + ": holds " + std::to_string(file.size() - t.offset) + " bytes of data, expected " +
                            std::to_string(expected) + " for shape " + shape_text(t.shape) + " of " + *header.descr);
+}
+
+std::string why_not_of_a_call(const StoredTensor& t) {
+  if (!is_index_type(t.type)) return "";
+  const auto* const type = std::ranges::find(types, t.type, [](const auto& x) { return x.second; });
+  const char* const order = t.type == ElementType::BOOL ? "|" : t.big_endian ? ">" : "<";
+  return refusal_of(t.label, order + std::string(type->first));
 }
 
 std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }

@@ -8,9 +8,12 @@
 
 namespace attoscope {
 
-/// Reads the header of `file`: f2, f4 or f8 of either byte order, C or Fortran order. Throws std::runtime_error with one
-/// sentence that names the file, the key, the value and what was expected.
+/// Reads the header of `file`: b1, i1 to i8, u1 to u8, f2, f4 or f8 of either byte order, C or Fortran order. Throws
+/// std::runtime_error with one sentence that names the file, the key, the value and what was expected.
 StoredTensor read_npy(const InputFile& file);
+
+/// A sentence that says why the tensor is no Q, K, V or O, by its type; "": it may be.
+std::string why_not_of_a_call(const StoredTensor& tensor);
 
 /// A rows x cols matrix of double (f8, C order) as a .npy file.
 std::string npy_bytes(int rows, int cols, const double* values);

@@ -14,7 +14,8 @@ TensorSet list_npz(const std::shared_ptr<const InputFile>& archive) {
     std::string name = without_ending(file->path().substr(archive->path().size() + 2));  // the file's path is "PATH: NAME"
     std::ranges::replace(name, '/', '.');
     StoredTensor tensor = read_npy(*file);
-    set.tensors.push_back({std::move(name), std::string(type_name(tensor.type)), "", file, std::move(tensor)});
+    std::string refusal = why_not_of_a_call(tensor);
+    set.tensors.push_back({std::move(name), std::string(type_name(tensor.type)), std::move(refusal), file, std::move(tensor)});
   }
   return set;
 }

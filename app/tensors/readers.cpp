@@ -76,9 +76,8 @@ int element_bytes(std::string_view dtype) {
 
 void set_type(NamedTensor& t) {
   const auto type = std::ranges::find(element_type_names, t.dtype);
-  if (type != element_type_names.end())
-    t.tensor.type = static_cast<ElementType>(type - element_type_names.begin());
-  else
+  if (type != element_type_names.end()) t.tensor.type = static_cast<ElementType>(type - element_type_names.begin());
+  if (type == element_type_names.end() || is_index_type(t.tensor.type))
     t.refusal = t.tensor.label + " has dtype " + in_quotes(t.dtype) +
                 ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8";
 }

@@ -72,6 +72,17 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
       return static_cast<double>(bits);
     case ElementType::F8_E8M0:
       return from_e8m0(bits);
+    case ElementType::BOOL:
+    case ElementType::U16:
+    case ElementType::U32:
+    case ElementType::U64:
+      return static_cast<double>(bits);
+    case ElementType::I16:
+      return static_cast<std::int16_t>(bits);
+    case ElementType::I32:
+      return static_cast<std::int32_t>(bits);
+    case ElementType::I64:
+      return static_cast<double>(static_cast<std::int64_t>(bits));
     case ElementType::F64:
       break;
   }

@@ -15,11 +15,29 @@ namespace attoscope {
 /// Receives the share that has been read, 0 .. 1; true asks to stop.
 using ReadWatch = std::function<bool(double share)>;
 
-/// I8 and U8 are plain integers, F8_E8M0 powers of two.
-enum class ElementType : std::uint8_t { F8_E4M3, F8_E5M2, F16, BF16, F32, F64, I8, U8, F8_E8M0 };
-inline constexpr std::array<std::string_view, 9> element_type_names{"F8_E4M3", "F8_E5M2", "F16", "BF16",   "F32",
-                                                                    "F64",     "I8",      "U8",  "F8_E8M0"};
-inline constexpr std::array<int, 9> element_type_bytes{1, 1, 2, 2, 4, 8, 1, 1, 1};
+/// I8 and U8 are plain integers, F8_E8M0 powers of two. Those from BOOL on are of masks, bounds and tables alone.
+enum class ElementType : std::uint8_t {
+  F8_E4M3,
+  F8_E5M2,
+  F16,
+  BF16,
+  F32,
+  F64,
+  I8,
+  U8,
+  F8_E8M0,
+  BOOL,
+  I16,
+  I32,
+  I64,
+  U16,
+  U32,
+  U64
+};
+inline constexpr std::array<std::string_view, 16> element_type_names{
+    "F8_E4M3", "F8_E5M2", "F16", "BF16", "F32", "F64", "I8", "U8", "F8_E8M0", "BOOL", "I16", "I32", "I64", "U16", "U32", "U64"};
+inline constexpr std::array<int, 16> element_type_bytes{1, 1, 2, 2, 4, 8, 1, 1, 1, 1, 2, 4, 8, 2, 4, 8};
+constexpr bool is_index_type(ElementType t) { return t >= ElementType::BOOL; }
 constexpr int bytes_of(ElementType t) { return element_type_bytes[static_cast<std::size_t>(t)]; }
 
 /// "BF16"

@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "app/tensors/mask_files.h"
 #include "app/tensors/scale_names.h"
 #include "app/words/numbers.h"
 
@@ -158,6 +159,10 @@ TensorRef scale_file(const ScaleSpec& scale) {
                               std::string(tensor_specs) + ", with [" + std::string(scale_groups) + "] behind it or not");
 }
 
+std::string file_of_part(const ScaleSpec& spec, std::size_t part) {
+  return part < mask_part ? scale_file(spec).file : mask_spec(spec.tensor).ref.file;
+}
+
 std::vector<std::string> files_in_list(const std::string& files) {
   std::vector<std::string> list;
   std::size_t begin = 0;
@@ -190,9 +195,9 @@ bool names_tensor_files(const TensorSpec& spec) {
 
 std::vector<std::string> single_files_of(const TensorSpec& spec) {
   std::vector<std::string> paths = is_folder(spec.files()) ? paths_in(spec.files()) : files_in_list(spec.files());
-  for (const std::optional<ScaleSpec>& scale : spec.scales()) {
-    if (!scale) continue;
-    std::string file = scale_file(*scale).file;
+  for (std::size_t part = 0; part < spec.scales().size(); ++part) {
+    if (!spec.scales()[part]) continue;
+    std::string file = file_of_part(*spec.scales()[part], part);
     if (std::ranges::find(paths, file) == paths.end()) paths.push_back(std::move(file));
   }
   return paths;
@@ -207,9 +212,9 @@ std::string absolute_spec(const std::string& text) {
   std::string files;
   for (const std::string& file : files_in_list(spec.files())) files += (files.empty() ? "" : ",") + absolute(file);
   ScaleSpecs scales = spec.scales();
-  for (std::optional<ScaleSpec>& scale : scales)
-    if (const std::string file = scale ? scale_file(*scale).file : ""; !file.empty())
-      scale->tensor = absolute(file) + scale->tensor.substr(file.size());
+  for (std::size_t part = 0; part < scales.size(); ++part)
+    if (const std::string file = scales[part] ? file_of_part(*scales[part], part) : ""; !file.empty())
+      scales[part]->tensor = absolute(file) + scales[part]->tensor.substr(file.size());
   return TensorSpec(files, spec.layout(), scales).text() + (names_head ? ":" + std::to_string(*head) : "");
 }
 

@@ -39,6 +39,10 @@ std::string without_head(const std::string& text);
 /// A scale's file. Throws std::invalid_argument with one sentence unless it may hold a scale.
 TensorRef scale_file(const ScaleSpec& scale);
 
+/// The file of one of ScaleSpecs: of a scale, or of a mask. Throws std::invalid_argument with one sentence unless it may be
+/// one.
+std::string file_of_part(const ScaleSpec& spec, std::size_t part);
+
 /// True if the files may be tensors: usual endings, several with commas between, or an existing folder.
 bool names_tensor_files(const TensorSpec& spec);
 

@@ -15,9 +15,18 @@ namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
 /// The lanes [first, end) of a block whose rows see a key. Rows of a block are adjacent, and both ends of the keys that a row
-/// sees grow with the row.
+/// sees grow with the row; under a mask tensor all lanes, where some row's keys may be: P and dS of the others are 0.
 template <class T>
 ATTOSCOPE_HOST_DEVICE Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
+  if (rule.job.mask_tensor.rows != nullptr) {
+    Keys all{rule.job.n, 0};
+    for (int lane = 0; lane < block.count; ++lane) {
+      const Keys k = rule.keys_of(block.rows[lane]);
+      if (k.empty()) continue;
+      all = {k.first < all.first ? k.first : all.first, k.end > all.end ? k.end : all.end};
+    }
+    return {0, all.first <= key && key < all.end ? block.count : 0};
+  }
   const auto first_lane = [&](auto sees) {
     int low = 0, high = block.count;
     while (low < high) {

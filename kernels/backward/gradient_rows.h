@@ -137,6 +137,17 @@ class RowPairs : protected TileSteps<T, Observer> {
       for (int r = 0; r < vectors; ++r) share[r] = T{1} / l[r];
       const auto p = vec(Array(task_.p) + at(i));
       each_pair(end - first, [&](int j, int r) { p[j] = p[j] * share[r]; });
+      clear_rows_without_keys(Array(task_.p) + at(i), end - first);
+    });
+  }
+
+  /// P is 0 in rows that a mask tensor leaves no key, between rows that have some.
+  ATTOSCOPE_HOST_DEVICE void clear_rows_without_keys(Array p, int count) const {
+    if (job_.mask_tensor.rows == nullptr) return;
+    group_.each_own(count, [&](int j, int last) {
+      for (; j < last; ++j)
+        for (int lane = 0; lane < R; ++lane)
+          if (first_[lane] >= end_[lane]) p[at(j) + lane] = 0;
     });
   }
 
@@ -327,6 +338,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     }
     turn_keys();
     probabilities(p, first);
+    clear_rows_without_keys(p, end - first);
   }
 
   /// P from S, in `p`.

@@ -68,7 +68,9 @@ struct GradientRule {
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](GradStep s) const { return grad[static_cast<int>(s)]; }
   /// The keys that a row sees, from key 0.
-  ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const { return visible_keys(job.mask, row + job.diagonal, job.n); }
+  ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const {
+    return job.mask_tensor.within(row, visible_keys(job.mask, row + job.diagonal, job.n));
+  }
 };
 
 /// Keys in ascending order: those of the list, or without one all from 0.

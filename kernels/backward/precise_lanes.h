@@ -89,7 +89,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
     const D l = *l_, one{splat<V>(1), V{}}, share = one / l;
     const V of_sink = job_.has_sink ? exponential(*m_ - job_.sink) : V{};
     for (int j = begin_; j < stop_; ++j) {
-      const D p = s_[j] * share;
+      const D p = chosen(j, s_[j] * share, D{});
       if (!job_.has_sink) {
         s_[j] = p;
       } else {

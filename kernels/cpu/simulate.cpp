@@ -108,6 +108,7 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
   Operands<T> x;
   x.format = r.kind != Rounding::Kind::exact ? format_of(r, main) : std::is_same_v<T, double> ? fp64 : fp32;
   x.all_heads = rounded<T>(t.all_heads, r, main);
+  x.mask = t.mask;
   const auto take = [&](const std::vector<double>& from, int columns, int tensor, std::vector<T>& values, Magnitudes& range) {
     values = rounded(from, columns, p, seed, tensor, stop);
     timed(stop, [&] { range = range_of<T>(values, p.mantissa_bits(), stop); });
@@ -145,6 +146,7 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
   };
   auto t = std::make_shared<Tensors>(Tensors::shaped(shape));
   t->all_heads = x.all_heads;
+  t->mask = x.mask;
   const auto take = [&](std::vector<double>& to, const std::vector<T>& from) { timed(stop, [&] { to = doubles(from); }); };
   parallel_invoke([&] { take(t->q, x.q); }, [&] { take(t->k, x.k); }, [&] { take(t->v, x.v); });
   return t;
@@ -224,13 +226,15 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.d_v = value_columns(problem);
   j.diagonal = diagonal(problem);
   const double scale = scale_of(problem);
-  const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0;
+  const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0 &&
+                      mask_view(problem).terms == nullptr;
   constexpr double log2_e = 0x1.71547652b82fep+0;
   j.exp2.folded = folded;
   j.scale = folded ? T(1) : static_cast<T>(scale);
   j.exp2.scale = static_cast<T>(folded ? scale * log2_e : log2_e);
   j.exp2.score_unit = folded ? static_cast<T>(scale) : T(1);
   j.mask = problem.mask;
+  j.mask_tensor = mask_view(problem);
   j.softcap = static_cast<T>(problem.softcap);
   j.alibi = static_cast<T>(problem.alibi);
   j.has_sink = problem.sink.has_value();

@@ -12,6 +12,7 @@
 namespace attoscope {
 
 class AllHeads;
+struct MaskTensor;
 struct Problem;
 struct Tensors;
 
@@ -33,6 +34,7 @@ struct Operands {
   Format format = fp32;  ///< of the numbers, before any scaling
   OperandScales<T> scales{};
   std::shared_ptr<const AllHeads> all_heads{};  ///< rounded as these numbers are; null: there is no other head
+  std::shared_ptr<const MaskTensor> mask{};     ///< of Tensors
 };
 
 /// Range of numbers of that many mantissa bits, for ShortRounder.

@@ -29,6 +29,9 @@ void validate_tensors(const Problem& p) {
   if (key_count(p) > t.n_k) refuse("n_k", key_count(p), "at most " + std::to_string(t.n_k) + ", the keys of ");
   if (p.d != t.d) refuse("d", p.d, std::to_string(t.d) + ", the head dimension of ");
   if (value_columns(p) != t.d_v) refuse("d_v", value_columns(p), std::to_string(t.d_v) + ", the columns of V in ");
+  if (t.mask && (t.mask->n < p.n || t.mask->n_k < key_count(p)))
+    throw std::invalid_argument("problem.input is '" + p.input.file + "': its mask is " + std::to_string(t.mask->n) + " x " +
+                                std::to_string(t.mask->n_k) + ", expected n x n_k");
 }
 
 /// Checks that the GPU that adds up a product of `m`, a or b, has such products.
@@ -84,8 +87,15 @@ bool works_in_double(const Experiment& e) {
   return false;
 }
 
-/// Both ends of every mask grow from the query at the first key to the query at the last key, so that two rows bound the keys.
+/// Both ends of every rule grow from the query at the first key to the query at the last key, so that two rows bound the keys.
 Keys keys_of_rows(const Problem& p, int first, int last) {
+  if (mask_view(p).rows != nullptr) {
+    Keys all{};
+    for (int row = first; row <= last; ++row)
+      if (const Keys keys = visible_keys(p, row); !keys.empty())
+        all = all.empty() ? keys : Keys{std::min(all.first, keys.first), std::max(all.end, keys.end)};
+    return all;
+  }
   const int at_first = -diagonal(p), at_last = key_count(p) - 1 - diagonal(p);
   const Keys low = visible_keys(p, std::max(first, std::min(last, at_first))),
              high = visible_keys(p, std::min(last, std::max(first, at_last)));

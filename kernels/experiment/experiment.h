@@ -9,7 +9,7 @@
 
 #include "kernels/experiment/gradient.h"
 #include "kernels/experiment/input.h"
-#include "kernels/experiment/mask.h"
+#include "kernels/experiment/mask_tensor.h"
 #include "kernels/experiment/method.h"
 
 namespace attoscope {
@@ -72,8 +72,17 @@ constexpr AttentionShape shape_of(const Problem& p) { return {p.n, key_count(p),
 /// The key at which query 0 stands, from which masks and ALiBi count: the last query stands at the last key (bottom-right, as
 /// in FlashAttention since 2.1), or the first at the first (top-left).
 constexpr int diagonal(const Problem& p) { return p.mask.top_left ? 0 : key_count(p) - p.n; }
-/// The keys that query `row` sees.
-constexpr Keys visible_keys(const Problem& p, int row) { return visible_keys(p.mask, row + diagonal(p), key_count(p)); }
+/// The mask tensor that comes with the inputs.
+inline MaskView mask_view(const Problem& p) {
+  const bool has_mask = p.input.kind == InputKind::tensors && p.input.tensors && p.input.tensors->mask;
+  return has_mask ? p.input.tensors->mask->view() : MaskView{};
+}
+/// The keys that query `row` sees, or with a mask tensor those from the first to the last.
+inline Keys visible_keys(const Problem& p, int row) {
+  return mask_view(p).within(row, visible_keys(p.mask, row + diagonal(p), key_count(p)));
+}
+/// True if every query sees every key.
+inline bool sees_all(const Problem& p) { return p.mask.kind == Mask::Kind::none && mask_view(p).rows == nullptr; }
 
 /// The keys that some of the queries first .. last see; empty where none sees any.
 Keys keys_of_rows(const Problem& p, int first, int last);

@@ -32,10 +32,11 @@ std::string why_no_gradient(const Experiment& e, const Method& m, const GradMeth
   if (m.scaling.hadamard || m.scaling.smooth_Q > 0)
     return which + "scaling." + (m.scaling.hadamard ? "hadamard" : "smooth_Q") +
            " is on, which has no backward pass here: expected it off";
-  if (g.scale_at == ScaleAt::K &&
-      (e.problem.softcap != 0 || e.problem.alibi != 0 || m.scaling.Q.is_on() || m.scaling.K.is_on()))
+  const bool adds = e.problem.softcap != 0 || e.problem.alibi != 0 || mask_view(e.problem).terms != nullptr;
+  if (g.scale_at == ScaleAt::K && (adds || m.scaling.Q.is_on() || m.scaling.K.is_on()))
     return which +
-           "grad.scale_at is K, which makes S again without soft cap, ALiBi and scales of Q and K: expected product or dS";
+           "grad.scale_at is K, which makes S again without soft cap, ALiBi, terms of a mask and scales of Q and K: expected "
+           "product or dS";
   for (const GradProduct product : {GradProduct::dP, GradProduct::dV, GradProduct::dK, GradProduct::dQ})
     if (const std::string why = why_no_accumulator(e, m, g, product); !why.empty())
       return which + "grad.accumulator." + std::string(name(product)) + " is " + std::string(name(accumulator_of(g, product))) +

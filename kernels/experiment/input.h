@@ -14,6 +14,7 @@
 namespace attoscope {
 
 class AllHeads;
+struct MaskTensor;
 
 /// Q, K, V of one head, row-major, as read from a file or drawn.
 struct Tensors {
@@ -21,9 +22,10 @@ struct Tensors {
   int d = 0, d_v = 0;  ///< columns of Q and K; of V
   std::vector<double> q, k, v;
   std::shared_ptr<const AllHeads> all_heads{};  ///< of the same call; null: there is no other head
+  std::shared_ptr<const MaskTensor> mask{};     ///< which the problem's rule joins; null: there is none
 
   /// Tensors of this shape, still without numbers.
-  static Tensors shaped(const AttentionShape& s) { return {s.n, s.n_k, s.d, s.d_v, {}, {}, {}, {}}; }
+  static Tensors shaped(const AttentionShape& s) { return {s.n, s.n_k, s.d, s.d_v, {}, {}, {}, {}, {}}; }
   AttentionShape shape() const { return {n, n_k, d, d_v}; }
 };
 

@@ -3,39 +3,77 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace attoscope {
 
-/// Rule for the keys that a query sees. window: the key at which it stands and the `window` - 1 keys before it (causal).
-/// padding: causal, without the first `window` keys (a sequence padded on the left), so that as many rows see no key at all.
-/// With more keys than queries, or fewer, the last query stands at the last key, or with top_left the first at the first.
+/// Rule for the keys that a query sees. window: the key at which it stands, the `window` - 1 keys before it and the `right`
+/// keys behind it. padding: causal, without the first `window` keys (a sequence padded on the left), so that as many rows see
+/// no key at all. right_padding: causal, without the last `window` keys. prefix: causal, and every query sees the first
+/// `window` keys. chunk: causal within chunks of `window` keys, counted from key 0. With more keys than queries, or fewer, the
+/// last query stands at the last key, or with top_left the first at the first.
 struct Mask {
-  enum class Kind : std::uint8_t { none, causal, window, padding };
+  enum class Kind : std::uint8_t { none, causal, window, padding, prefix, chunk, right_padding };
   Kind kind = Kind::none;
   int window = 256;
   bool top_left = false;
+  int right = 0;
 
-  constexpr bool has_width() const { return kind == Kind::window || kind == Kind::padding; }
+  constexpr bool has_width() const { return kind != Kind::none && kind != Kind::causal; }
   friend constexpr bool operator==(const Mask& x, const Mask& y) {
-    return x.kind == y.kind && x.top_left == y.top_left && (!x.has_width() || x.window == y.window);
+    return x.kind == y.kind && x.top_left == y.top_left && (!x.has_width() || x.window == y.window) &&
+           (x.kind != Kind::window || x.right == y.right);
   }
 };
-inline constexpr std::array<std::string_view, 4> mask_names{"none", "causal", "window", "padding"};
+inline constexpr std::array<std::string_view, 7> mask_names{"none",   "causal", "window",       "padding",
+                                                            "prefix", "chunk",  "right_padding"};
+
+/// The key, or the nearer end of 0 .. n.
+constexpr int key_within(int key, int n) { return key < 0 ? 0 : (key < n ? key : n); }
 
 /// The keys [first, end) that the query at `row` of n keys sees; empty, with end = first, where it sees none. A query may stand
-/// before the first key or after the last (see `diagonal`).
+/// before the first key or after the last (see `diagonal`). Both ends grow with the row.
 struct Keys {
   int first = 0, end = 0;
   constexpr bool empty() const { return end <= first; }
 };
 constexpr Keys visible_keys(const Mask& mask, int row, int n) {
-  if (mask.kind == Mask::Kind::none) return {0, n};
-  const int end = row < 0 ? 0 : (row + 1 < n ? row + 1 : n);
-  if (mask.kind == Mask::Kind::causal) return {0, end};
-  if (mask.kind == Mask::Kind::padding) return mask.window < end ? Keys{mask.window, end} : Keys{end, end};
-  const int first = row + 1 - mask.window;
-  return {first > 0 ? (first < end ? first : end) : 0, end};
+  using M = Mask::Kind;
+  if (mask.kind == M::none) return {0, n};
+  int first = 0, end = key_within(row + 1, n);
+  if (mask.kind == M::window) {
+    end = row + 1 < n - mask.right ? key_within(row + 1 + mask.right, n) : n;
+    first = key_within(row + 1 - mask.window, n);
+  }
+  if (mask.kind == M::padding) first = mask.window;
+  if (mask.kind == M::chunk) first = row > 0 ? row - row % mask.window : 0;
+  if (mask.kind == M::prefix && end < mask.window) end = key_within(mask.window, n);
+  if (mask.kind == M::right_padding && end > n - mask.window) end = key_within(n - mask.window, n);
+  return {first < end ? first : end, end};
 }
+
+/// A mask tensor of one head as the lanes read it (see MaskTensor).
+struct MaskView {
+  const Keys* rows = nullptr;     ///< [query]: from the first key that it keeps to the last; null: there is no mask tensor
+  const double* terms = nullptr;  ///< [query * n_k + key]: added to S, -infinity where the key is dropped; null: all are kept
+  int n_k = 0;                    ///< keys of a row of `terms`
+  double factor = 1;              ///< of the terms
+
+  /// There are terms.
+  constexpr double term(int row, int key) const { return factor * terms[static_cast<std::int64_t>(row) * n_k + key]; }
+  constexpr bool drops(int row, int key) const { return term(row, key) == -std::numeric_limits<double>::infinity(); }
+  /// Of the keys that the rule shows to a row, those from the first that the tensor keeps to the last.
+  constexpr Keys within(int row, Keys keys) const {
+    if (rows == nullptr) return keys;
+    int first = keys.first > rows[row].first ? keys.first : rows[row].first,
+        end = keys.end < rows[row].end ? keys.end : rows[row].end;
+    if (terms != nullptr) {
+      while (first < end && drops(row, first)) ++first;
+      while (first < end && drops(row, end - 1)) --end;
+    }
+    return {first < end ? first : keys.end, first < end ? end : keys.end};
+  }
+};
 
 }  // namespace attoscope

@@ -43,12 +43,16 @@ Settings settings(Input& i) {
 Settings settings(Mask& m) {
   return {
       Setting{"kind", named(m.kind, mask_names)}
-          .explained("mask", "none, causal, window:W or padding:W", "The keys that a query sees.", "", "mask")
+          .explained("mask", masks_expected, "The keys that a query sees.", "", "mask")
           .with_option("--mask", "none")
           .swept(12, "problem", "none,causal,window:64", false, true)
           .called("mask"),
-      Setting{"window", &m.window, {1, max_tile}}.explained("width", "keys of a mask's window or padding", "", "",
-                                                            "mask width W"),
+      Setting{"window", &m.window, {1, max_tile}}.explained("width", "keys of a mask's window, padding, prefix or chunk", "",
+                                                            "", "mask width W"),
+      Setting{"right", &m.right, {0, max_tile - 1}}.explained(
+          "keys behind", "that a window shows behind the query",
+          "The keys behind the query that a window shows beside those before it.", "keys i - width + 1 .. i + right",
+          "mask window keys to the right"),
       Setting{"top_left", &m.top_left}.explained("aligned top-left", "masks and ALiBi count from the first query and key",
                                                  "With more or fewer keys than queries: the first query stands at the first "
                                                  "key, instead of the last at the last, as FlashAttention has it since 2.1.",

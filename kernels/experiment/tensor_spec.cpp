@@ -8,7 +8,8 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 4> scale_keys{",q_scale=", ",k_scale=", ",v_scale=", ",o_scale="};
+constexpr std::array<std::string_view, 6> scale_keys{
+    ",q_scale=", ",k_scale=", ",v_scale=", ",o_scale=", ",mask=", ",document_ids="};
 constexpr std::array<std::string_view, 6> scale_group_names{"tensor", "head", "token", "channel", "tokens", "columns"};
 
 /// A text, and the part in brackets at its end that `parse` understands; none: all is text.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,11 +61,12 @@ struct ScaleSpec {
 ScaleSpec scale_spec(std::string_view text);
 std::string scale_spec_text(const ScaleSpec& scale);
 
-/// Named scales of q, k, v and o.
-using ScaleSpecs = std::array<std::optional<ScaleSpec>, 4>;
+/// Named tensors beside a call's: the scales of q, k, v and o, the mask, and the ids of documents, which have no group.
+using ScaleSpecs = std::array<std::optional<ScaleSpec>, 6>;
+inline constexpr std::size_t mask_part = 4, documents_part = 5;
 
-/// Files of tensors, the scales that are named behind them, and the layout: "qkv.safetensors,k_scale=s.npy[n h d]". Parsed
-/// once; the text remains as written, in sessions and sentences.
+/// Files of tensors, the scales and masks that are named behind them, and the layout: "qkv.safetensors,k_scale=s.npy[n h d]".
+/// Parsed once; the text remains as written, in sessions and sentences.
 class TensorSpec {
  public:
   TensorSpec() = default;

@@ -1,5 +1,6 @@
 #include "kernels/experiment/text.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "kernels/experiment/setting.h"
@@ -42,9 +43,10 @@ Rounding parse_rounding(std::string_view text) {
 }
 
 std::string mask_text(const Mask& mask) {
-  const std::string kind(mask_names[static_cast<std::size_t>(mask.kind)]);
-  return (mask.has_width() ? kind + ":" + std::to_string(mask.window) : kind) +
-         std::string(mask.top_left ? aligned_top_left : "");
+  std::string text(mask_names[static_cast<std::size_t>(mask.kind)]);
+  const bool is_two_sided = mask.kind == Mask::Kind::window && mask.right > 0;
+  if (mask.has_width()) text += ":" + std::to_string(mask.window - (is_two_sided ? 1 : 0));
+  return (is_two_sided ? text + ":" + std::to_string(mask.right) : text) + std::string(mask.top_left ? aligned_top_left : "");
 }
 
 Mask parse_mask(std::string_view text) {
@@ -57,13 +59,21 @@ Mask parse_mask(std::string_view text) {
   }
   if (text == "causal") return {Mask::Kind::causal};
   const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  if (name != "window" && name != "padding")
-    throw std::invalid_argument("mask " + in_quotes(text) +
-                                " is unknown, expected none, causal, window:W or padding:W, and :top-left after it where the "
-                                "first query stands at the first key");
-  const auto width = colon == std::string_view::npos ? std::nullopt : to_number<int>(text.substr(colon + 1));
-  if (width && *width >= 1 && *width <= max_tile) return {name == "window" ? Mask::Kind::window : Mask::Kind::padding, *width};
+  const std::string_view name = text.substr(0, colon), numbers = text.substr(std::min(colon, text.size() - 1) + 1);
+  const auto known = std::ranges::find(mask_names, name);
+  const Mask::Kind kind = known == mask_names.end() ? Mask::Kind::none : static_cast<Mask::Kind>(known - mask_names.begin());
+  if (!Mask{kind}.has_width())
+    throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected " + std::string(masks_expected) +
+                                ", and :top-left after it where the first query stands at the first key");
+  if (const std::size_t second = numbers.find(':'); kind == Mask::Kind::window && second != std::string_view::npos) {
+    const auto left = to_number<int>(numbers.substr(0, second)), right = to_number<int>(numbers.substr(second + 1));
+    if (left && right && *left >= 0 && *left < max_tile && *right >= 0 && *right < max_tile)
+      return {kind, *left + 1, false, *right};
+    throw std::invalid_argument("mask " + in_quotes(text) + " is no window, expected window:LEFT:RIGHT, both " +
+                                whole_range_text(0, max_tile - 1));
+  }
+  const auto width = to_number<int>(numbers);
+  if (width && *width >= 1 && *width <= max_tile) return {kind, *width};
   throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected " + std::string(name) + ":W with W " +
                               whole_range_text(1, max_tile));
 }

@@ -45,7 +45,11 @@ inline constexpr std::string_view roundings_expected = "exact, main or a format,
 std::string rounding_text(const Rounding& rounding);
 Rounding parse_rounding(std::string_view text);
 
-/// "none", "causal" or "window:W", and back. Throws std::invalid_argument in a sentence.
+/// Texts that `parse_mask` reads, for messages.
+inline constexpr std::string_view masks_expected =
+    "none, causal, window:W, window:LEFT:RIGHT, padding:W, prefix:P, chunk:C or right_padding:W";
+
+/// "none", "causal", "window:64" and so on, and back. Throws std::invalid_argument in a sentence.
 std::string mask_text(const Mask& mask);
 Mask parse_mask(std::string_view text);
 

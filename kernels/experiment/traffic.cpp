@@ -53,7 +53,15 @@ Traffic traffic(const Experiment& e) {
 int element_bytes(const Format& f) { return (1 + f.exponent_bits + f.mantissa_bits + 7) / 8; }
 
 double visible_pairs(const Problem& p) {
-  if (key_count(p) != p.n) {
+  if (const MaskView mask = mask_view(p); mask.rows != nullptr) {
+    double pairs = 0;
+    for (int row = 0; row < p.n; ++row) {
+      const Keys keys = visible_keys(p, row);
+      for (int key = keys.first; key < keys.end; ++key) pairs += mask.terms == nullptr || !mask.drops(row, key) ? 1 : 0;
+    }
+    return pairs;
+  }
+  if (key_count(p) != p.n || p.mask.kind > Mask::Kind::padding || p.mask.right > 0) {
     double pairs = 0;
     for (int row = 0; row < p.n; ++row) pairs += std::max(0, visible_keys(p, row).end - visible_keys(p, row).first);
     return pairs;
@@ -67,10 +75,9 @@ double visible_pairs(const Problem& p) {
       return triangle;
     case Mask::Kind::window:
       return triangle - corner;
-    case Mask::Kind::padding:
+    default:
       return corner;
   }
-  return 0;
 }
 
 double useful_flops(const Problem& p) { return 2.0 * (p.d + value_columns(p)) * visible_pairs(p); }

@@ -239,6 +239,12 @@ class SlipCandidates {
   void masks() {
     const Problem p = problem();
     const int n_k = key_count(p);
+    if (mask_view(p).rows != nullptr) {
+      const auto rule = [mask = p.mask, at = diagonal(p), n_k](int row) { return visible_keys(mask, row + at, n_k); };
+      add("mask", "the mask tensor is ignored in the backward pass", in_all,
+          [rule](GradientVariant& v, int) { v.keys = rule, v.mask = nullptr; });
+      if (p.mask.kind == Mask::Kind::none) return;
+    }
     if (p.mask.kind == Mask::Kind::none) {
       for (const bool top_left : {false, true})
         if (!top_left || p.n != n_k)
@@ -248,7 +254,7 @@ class SlipCandidates {
     add_mask("the mask is ignored in the backward pass", Mask{});
     if (p.mask.kind == Mask::Kind::window)
       add_mask("the window is ignored in the backward pass, which is causal", {Mask::Kind::causal, 256, p.mask.top_left});
-    if (p.mask.kind == Mask::Kind::padding)
+    if (p.mask.kind == Mask::Kind::padding || p.mask.kind == Mask::Kind::right_padding)
       add_mask("the padding is ignored in the backward pass", {Mask::Kind::causal, 256, p.mask.top_left});
     if (p.n != n_k) {
       Mask other = p.mask;

@@ -167,6 +167,7 @@ class RivalRuns {
     std::vector<T> squares(x_.v.size());
     for (std::size_t i = 0; i < squares.size(); ++i) squares[i] = static_cast<T>(square(inputs_.v[i] / largest));
     Job<T> with_squares = job(doubled, method, claim_.format, x_);
+    with_squares.mask_tensor.factor = 2;
     with_squares.v = squares.data(), with_squares.ranges.v = range_of<T>(squares, 52, stop_);
     found_.weight = run(with_squares, rows_, &twice, stop_);
     for (int i = 0; i < problem_.n; ++i) {
@@ -192,7 +193,8 @@ class RivalRuns {
       const double* const q = &inputs_.q[at(i) * at(problem_.d)];
       const double length = all_finite(q, problem_.d) ? length_of(q, problem_.d) : 0;
       const double score = std::abs(scale_of(problem_)) * length * longest_k +
-                           std::abs(problem_.alibi) * std::max(problem_.n, key_count(problem_));
+                           std::abs(problem_.alibi) * std::max(problem_.n, key_count(problem_)) +
+                           term_size(mask_view(problem_), i, visible_keys(problem_, i));
       found_.at_first_sight.push_back(of_P + unit * (4 + score));
       found_.digits_left &= unit * score < 0.125;
     }

@@ -140,6 +140,19 @@ class BlockRows {
       vec(tile_.active)[r] = vec(rows_.first)[r] < high ? (vec(rows_.end)[r] > low ? one : zero) : zero;
       for (int lane = 0; lane < L::width; ++lane) tile_.any_idle |= lane_of(vec(tile_.active)[r], lane) == T{0};
     }
+    if (job_.mask_tensor.terms != nullptr) find_active();
+  }
+  /// Active rows under a mask tensor with gaps: those that keep a key of the tile.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void find_active() {
+    tile_.any_idle = false;
+    for (int lane = 0; lane < R; ++lane) {
+      const int row = static_cast<int>(rows_.number[lane]);
+      int j = tile_.j0 > rows_.first[lane] ? tile_.j0 : static_cast<int>(rows_.first[lane]);
+      const int end = tile_.j1 < rows_.end[lane] ? tile_.j1 : static_cast<int>(rows_.end[lane]);
+      while (j < end && mask_term(job_, row, j) == -std::numeric_limits<double>::infinity()) ++j;
+      tile_.active[lane] = j < end ? 1 : 0;
+      tile_.any_idle |= j >= end;
+    }
   }
   ATTOSCOPE_HOST_DEVICE int keys() const { return tile_.j1 - tile_.j0; }
   /// True if any row of the block sees any key.
@@ -177,7 +190,9 @@ class BlockRows {
   }
 
   /// True if every row of the block sees all keys j0 .. j1-1.
-  ATTOSCOPE_HOST_DEVICE bool all_visible(int j0, int j1) const { return rows_.all.first <= j0 && j1 <= rows_.all.end; }
+  ATTOSCOPE_HOST_DEVICE bool all_visible(int j0, int j1) const {
+    return rows_.all.first <= j0 && j1 <= rows_.all.end && job_.mask_tensor.terms == nullptr;
+  }
 
   template <class A>
   ATTOSCOPE_HOST_DEVICE static auto vec(A x) {

@@ -67,7 +67,10 @@ class DoubleDoubleBlock {
 
   ATTOSCOPE_HOST_DEVICE V visible(int j, V x, V hidden) const {
     const V key = splat<V>(j);
-    return key < first_ ? hidden : (key < end_ ? x : hidden);
+    x = key < first_ ? hidden : (key < end_ ? x : hidden);
+    for (int lane = 0; job_.mask_tensor.terms != nullptr && lane < W; ++lane)
+      if (job_.mask_tensor.drops(block_.row_of(lane), j)) set_lane(x, lane, lane_of(hidden, lane));
+    return x;
   }
 
   /// Calls f(first, end) for the keys that the rows see: all at once, or chunk by chunk if the work is split into launches.
@@ -94,6 +97,7 @@ class DoubleDoubleBlock {
       for (int c = 0; c < job_.d; ++c)
         sum = sum + two_product(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c]);
       s_[j] = finite_low(biased(sum * D{splat<V>(job_.scale), V{}}, j), plain_score(j));
+      if (job_.mask_tensor.terms != nullptr) s_[j] = with_terms(s_[j], j);
       const V seen = visible(j, s_[j].high, m);
       m = seen > m ? seen : m;
     }
@@ -127,6 +131,17 @@ class DoubleDoubleBlock {
     if (job_.alibi == 0) return s;
     const V gap = rows_ - static_cast<double>(key - job_.diagonal), distance = gap < 0.0 ? -gap : gap;
     return s - two_product(distance, splat<V>(job_.alibi));
+  }
+
+  /// The scores with the mask tensor's terms; one beside which a double has no bit of the score is the score.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE D with_terms(D s, int key) const {
+    V term{};
+    for (int lane = 0; lane < W; ++lane) set_lane(term, lane, job_.mask_tensor.term(block_.row_of(lane), key));
+    const D sum = s + D{term, V{}};
+    const V zero{}, plain = s.high + term;
+    const auto finite = sum.high - sum.high == zero;
+    const V high = finite ? sum.high : plain, low = finite ? sum.low : zero;
+    return {high, term == zero ? low : (high == term ? zero : low)};
   }
 
   /// Puts e in place of S and sums it.

@@ -98,6 +98,7 @@ struct Job {
   T scale = 1;         ///< of the scores; 1 where exp2 folds it in
   JobExp2<T> exp2{};
   Mask mask{};
+  MaskView mask_tensor{};  ///< its keys count from key 0
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
@@ -119,10 +120,16 @@ struct Job {
   }
   /// The keys that a row sees, as stored.
   ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const {
-    const Keys keys = visible_keys(mask, row + diagonal, n);
+    const Keys keys = mask_tensor.within(row, visible_keys(mask, row + diagonal, n));
     return reversed ? Keys{n - keys.end, n - keys.first} : keys;
   }
 };
+
+/// What the mask tensor adds to S of a row and a key as stored; there is one with terms.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE double mask_term(const Job<T>& job, int row, int key) {
+  return job.mask_tensor.term(row, job.reversed ? job.n - 1 - key : key);
+}
 
 /// Query rows that are computed together, one in each lane.
 struct RowBlock {

@@ -140,6 +140,7 @@ class Scores : protected BlockRows<T, Observer> {
   /// Turns q.k into S.
   ATTOSCOPE_HOST_DEVICE void finish_scores() {
     const V scale = splat<V>(job_.scale);
+    if (job_.mask_tensor.terms != nullptr) return finish_with_terms();
     if (job_.softcap == 0 && job_.alibi == 0) {
       fill_keys(Step::S, [s = vec(scratch_.S), scale](int i, int) { return scale * s[i]; });
     } else {
@@ -149,6 +150,26 @@ class Scores : protected BlockRows<T, Observer> {
         return bias.added(softcap != 0 ? soft_capped(x, softcap) : x, i / vectors, r);
       });
     }
+    hide(-infinity);
+  }
+
+  /// The same where a mask tensor adds its terms. A term below -2^127 is that, so that exp2's S log2(e) is no infinity: beside
+  /// either, S has no bit of q.k.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void finish_with_terms() {
+    const auto s = vec(scratch_.S);
+    const V scale = splat<V>(job_.scale);
+    group_.each_own(keys(), [&, bias = key_bias()](int first, int end) {
+      for (int i = first * vectors; i < end * vectors; ++i) {
+        const V x = scale * s[i];
+        s[i] = bias.added(job_.softcap != 0 ? soft_capped(x, job_.softcap) : x, i / vectors, i % vectors);
+      }
+      for (int j = first; j < end; ++j)
+        for (int lane = 0; lane < R; ++lane) {
+          const double term = mask_term(job_, static_cast<int>(rows_.number[lane]), tile_.j0 + j);
+          scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += static_cast<T>(term > -0x1p127 ? term : -0x1p127);
+        }
+    });
+    fill_keys(Step::S, [s](int i, int) { return s[i]; });
     hide(-infinity);
   }
 
@@ -178,6 +199,15 @@ class Scores : protected BlockRows<T, Observer> {
         const auto s = vec(scratch_.S) + static_cast<std::ptrdiff_t>(j - tile_.j0) * vectors;
         for (int r = 0; r < vectors; ++r) s[r] = key < vec(rows_.first)[r] ? hidden : (key < vec(rows_.end)[r] ? s[r] : hidden);
       }
+    });
+    if (job_.mask_tensor.terms != nullptr) hide_dropped(value);
+  }
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void hide_dropped(T value) {
+    group_.each_own(keys(), [&](int first, int end) {
+      for (int j = first; j < end; ++j)
+        for (int lane = 0; lane < R; ++lane)
+          if (mask_term(job_, static_cast<int>(rows_.number[lane]), tile_.j0 + j) == -std::numeric_limits<double>::infinity())
+            scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] = value;
     });
   }
 

@@ -273,11 +273,18 @@ class TileSteps : protected Scores<T, Observer> {
     V sum = vec(tile_sum())[r], lost = vec(scratch_.sum_lost)[r];
     auto s = vec(scratch_.S) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) {
+      const V sum_before = sum, lost_before = lost;
       const V y = rounder(*s - lost, Where{r, tile_.j0 + j, 1}), next = rounder(sum + y, Where{r, tile_.j0 + j, 2});
       const V next_lost = rounder(rounder(next - sum, Where{r, tile_.j0 + j, 3}) - y, Where{r, tile_.j0 + j, 4});
       const V key = splat<V>(static_cast<T>(tile_.j0 + j)), first = vec(rows_.first)[r], end = vec(rows_.end)[r];
       lost = key < first ? lost : (key < end ? next_lost : lost);  // a key that the row does not see adds no lost part either
       sum = key < first ? sum : (key < end ? next : sum);
+      for (int lane = 0; job_.mask_tensor.terms != nullptr && lane < L::width; ++lane) {
+        const int row = static_cast<int>(rows_.number[r * L::width + lane]);
+        if (mask_term(job_, row, tile_.j0 + j) > -std::numeric_limits<double>::infinity()) continue;
+        set_lane(sum, lane, lane_of(sum_before, lane));
+        set_lane(lost, lane, lane_of(lost_before, lane));
+      }
     }
     vec(tile_sum())[r] = sum;
     vec(scratch_.sum_lost)[r] = lost;

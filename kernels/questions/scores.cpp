@@ -123,7 +123,7 @@ std::vector<double> true_weights(const Job<double>& golden, int row, const StopS
   for (int key = keys.first; key < keys.end; ++key) {
     if (key % 64 == 0) stop.check();
     const double* k = golden.k + static_cast<std::ptrdiff_t>(key) * golden.d;
-    S.push_back(PrefixGolden<G>::score(q, k, golden, std::abs(row + golden.diagonal - key)));
+    S.push_back(PrefixGolden<G>::score(q, k, golden, row, key));
     if (high(S.back()) > high(m)) m = S.back();
   }
   G l = from<G>(0);

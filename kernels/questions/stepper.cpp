@@ -280,8 +280,8 @@ std::vector<double> scores_of_row(const Result& result, int row, int most) {
   const Keys keys = golden.keys_of(row);
   std::vector<double> scores;
   for (int j = keys.first; j < std::min(keys.end, keys.first + most); ++j)
-    scores.push_back(PrefixGolden<double>::score(q, result.inputs->k.data() + static_cast<std::ptrdiff_t>(j) * p.d, golden,
-                                                 std::abs(row + golden.diagonal - j)));
+    scores.push_back(
+        PrefixGolden<double>::score(q, result.inputs->k.data() + static_cast<std::ptrdiff_t>(j) * p.d, golden, row, j));
   return scores;
 }
 

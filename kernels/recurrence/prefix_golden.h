@@ -47,16 +47,17 @@ class PrefixGolden {
     return sums;
   }
 
-  /// The score for the product `sum`, with soft-capping and ALiBi; `distance` is |row - key|.
-  static G score(G sum, const double* q, const double* k, const Job<double>& golden, double distance) {
+  /// The score of a row and a key for the product `sum`, with soft-capping, ALiBi and the mask tensor's term.
+  static G score(G sum, const double* q, const double* k, const Job<double>& golden, int row, int key) {
     sum = sum * from(golden.scale);
     if constexpr (!is_double)  // in double-double, infinity becomes NaN
-      if (!std::isfinite(sum.high)) return from(PrefixGolden<double>::score(q, k, golden, distance));
+      if (!std::isfinite(sum.high)) return from(PrefixGolden<double>::score(q, k, golden, row, key));
     if (golden.softcap != 0) sum = capped(sum, golden.softcap);
-    return golden.alibi == 0 ? sum : sum - from(distance) * from(golden.alibi);
+    if (golden.alibi != 0) sum = sum - from(std::abs(row + golden.diagonal - key)) * from(golden.alibi);
+    return golden.mask_tensor.terms == nullptr ? sum : with_term(sum, mask_term(golden, row, key));
   }
-  static G score(const double* q, const double* k, const Job<double>& golden, double distance) {
-    return score(products<1>(q, &k, golden.d)[0], q, k, golden, distance);
+  static G score(const double* q, const double* k, const Job<double>& golden, int row, int key) {
+    return score(products<1>(q, &k, golden.d)[0], q, k, golden, row, key);
   }
 
  private:
@@ -78,6 +79,12 @@ class PrefixGolden {
   void scale(const G& alpha) {
     l_ = l_ * alpha;
     for (G& o : o_) o = o * alpha;
+  }
+
+  /// A term beside which a double has no bit of the score is the score.
+  static G with_term(const G& s, double term) {
+    if (high(s) + term == term && term != 0) return from(term);
+    return s + from(term);
   }
 
   static G capped(const G& x, double cap) {

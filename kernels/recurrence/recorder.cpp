@@ -141,8 +141,7 @@ class RunRecorder<T>::Tracer {
             const auto products = truth.template products<together>(q, k, golden_.d);
             for (int i = 0; i < together && j + i < end; ++i) {
               const std::ptrdiff_t key = row_of_key(j + i);
-              const double distance = std::abs(row_ + golden_.diagonal - static_cast<int>(key));
-              truth.add(truth.score(products[i], q, k[i], golden_, distance), golden_.v + key * golden_.d_v);
+              truth.add(truth.score(products[i], q, k[i], golden_, row_, static_cast<int>(key)), golden_.v + key * golden_.d_v);
             }
           }
         },

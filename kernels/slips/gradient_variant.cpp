@@ -59,11 +59,12 @@ std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int
 /// Scores as attention has them, and t = S / softcap before ALiBi's bias.
 class Scores {
  public:
-  Scores(double scale, double softcap, double alibi, int diagonal, const StoredScores& stored)
-      : scale_(scale), softcap_(softcap), alibi_(alibi), diagonal_(diagonal), stored_(stored) {}
+  Scores(double scale, double softcap, double alibi, int diagonal, const MaskView& mask, const StoredScores& stored)
+      : scale_(scale), softcap_(softcap), alibi_(alibi), diagonal_(diagonal), mask_(mask), stored_(stored) {}
   Scores(const Problem& p, const StoredScores& stored)
-      : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p), stored) {}
-  explicit Scores(const GradientVariant& v) : Scores(v.scale, v.softcap, v.alibi, v.diagonal, v.stored) {}
+      : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p), mask_view(p), stored) {}
+  explicit Scores(const GradientVariant& v)
+      : Scores(v.scale, v.softcap, v.alibi, v.diagonal, v.mask ? v.mask->view() : MaskView{}, v.stored) {}
 
   /// The distance between the scores that kernels may store, whose q.k is `unsure` by so much.
   double step(double product, double unsure) const {
@@ -73,9 +74,11 @@ class Scores {
   double of(double product, int row, int key, double& t) const {
     double s = scaled(product);
     if (softcap_ != 0) t = std::tanh(s / softcap_), s = softcap_ * t;
-    if (alibi_ == 0) return s;
-    s -= alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
-    return stored_.biased ? round(*stored_.biased, s) : s;
+    if (alibi_ != 0) {
+      s -= alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
+      if (stored_.biased) s = round(*stored_.biased, s);
+    }
+    return mask_.terms == nullptr ? s : s + mask_.term(row, key);
   }
 
  private:
@@ -86,6 +89,7 @@ class Scores {
 
   double scale_, softcap_, alibi_;
   int diagonal_;
+  MaskView mask_;
   StoredScores stored_;
 };
 
@@ -307,8 +311,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
              o);
-    const double score =
-        std::abs(scale_of(problem)) * x.q_length[at(i)] * longest_k + std::abs(problem.alibi) * std::max(shape.n, shape.n_k);
+    const double score = std::abs(scale_of(problem)) * x.q_length[at(i)] * longest_k +
+                         std::abs(problem.alibi) * std::max(shape.n, shape.n_k) + term_size(mask_view(problem), i, keys);
     double delta = 0, stored = 0, length = 0;
     for (int c = 0; c < shape.d_v; ++c) {
       const double d_o = row_of(*x.d_o, i, shape.d_v)[c];
@@ -329,6 +333,7 @@ GradientVariant right_gradient(const Problem& p, const GradientRows& rows) {
           .softcap = p.softcap,
           .alibi = p.alibi,
           .diagonal = diagonal(p),
+          .mask = p.input.kind == InputKind::tensors && p.input.tensors ? p.input.tensors->mask : nullptr,
           .lse = rows.lse,
           .delta = rows.delta,
           .stored = rows.stored};

@@ -15,48 +15,74 @@ void add_keys(SuspectList& list, std::string text, std::function<Keys(int)> keys
   list.add(Kind::mask, std::move(text), v);
 }
 
-void add_mask(SuspectList& list, std::string text, M kind, int window, bool top_left) {
+void add_mask(SuspectList& list, std::string text, const Mask& mask) {
   Problem p = list.problem();
-  p.mask = {kind, window, top_left};
+  p.mask = mask;
   SoftmaxVariant v = list.right();
   v.keys = [p](int row) { return visible_keys(p, row); };
   list.add(Kind::mask, std::move(text), v, p);
 }
-void add_mask(SuspectList& list, std::string text, M kind, int window) {
-  add_mask(list, std::move(text), kind, window, list.problem().mask.top_left);
-}
+
+/// The mask in a sentence, and a causal mask without it.
+struct WideMask {
+  M kind;
+  const char *it, *causal;
+};
+constexpr WideMask wide_masks[] = {{M::window, "a window", "a causal mask without its window"},
+                                   {M::padding, "a padding", "a causal mask that shows the padding"},
+                                   {M::prefix, "a prefix", "a causal mask without its prefix"},
+                                   {M::chunk, "a chunk", "a causal mask without its chunks"},
+                                   {M::right_padding, "a padding", "a causal mask that shows the padding"}};
 
 /// Another kind of mask, or one of another width.
 void add_kinds(SuspectList& list) {
-  const auto [kind, w, top_left] = list.problem().mask;
-  if (kind == M::none) {
-    add_mask(list, "a causal mask where none is wanted", M::causal, w);
+  const Mask right = list.problem().mask;
+  Mask other = right;
+  other.kind = M::causal;
+  if (right.kind == M::none) {
+    add_mask(list, "a causal mask where none is wanted", other);
+    other.top_left = true;
     if (list.shape().n != list.shape().n_k)
-      add_mask(list, "a causal mask aligned top-left (query 0 at key 0), where none is wanted", M::causal, w, true);
-  } else {
-    add_mask(list, kind == M::causal ? "a missing causal mask" : "a missing mask", M::none, w);
-    if (kind == M::window) add_mask(list, "a causal mask without its window", M::causal, w);
-    if (kind == M::padding) add_mask(list, "a causal mask that shows the padding", M::causal, w);
+      add_mask(list, "a causal mask aligned top-left (query 0 at key 0), where none is wanted", other);
+    return;
   }
-  if (!list.problem().mask.has_width()) return;
-  const std::string it = kind == M::window ? "a window" : "a padding";
-  add_mask(list, it + " that is one key too wide", kind, w + 1);
-  if (w > 1) add_mask(list, it + " that is one key too narrow", kind, w - 1);
+  other.kind = M::none;
+  add_mask(list, right.kind == M::causal ? "a missing causal mask" : "a missing mask", other);
+  for (const WideMask& wide : wide_masks) {
+    if (right.kind != wide.kind) continue;
+    other.kind = M::causal;
+    add_mask(list, wide.causal, other);
+    other = right;
+    for (const auto& [by, text] : {std::pair{1, " that is one key too wide"}, std::pair{-1, " that is one key too narrow"}}) {
+      other.window = right.window + by;
+      if (other.window > 0) add_mask(list, std::string(wide.it) + text, other);
+    }
+  }
+  if (right.kind != M::window || right.right == 0) return;
+  other = right;
+  other.right = 0;
+  add_mask(list, "a window that hides the keys behind the query", other);
+  other.right = right.right - 1;
+  if (other.right > 0) add_mask(list, "a window that is one key too short behind the query", other);
+  other.right = right.right + 1;
+  add_mask(list, "a window that is one key too long behind the query", other);
 }
 
 /// Adds the mask with the first query at the first key if the right one has the last at the last, or the other way round.
 void add_alignment(SuspectList& list) {
-  const auto [kind, w, top_left] = list.problem().mask;
-  if (kind == M::none || list.shape().n == list.shape().n_k) return;
+  Mask mask = list.problem().mask;
+  if (mask.kind == M::none || list.shape().n == list.shape().n_k) return;
   const std::string top = "top-left (query 0 at key 0)", bottom = "bottom-right (the last query at the last key)";
-  add_mask(list, "a mask aligned " + (top_left ? bottom : top) + " instead of " + (top_left ? top : bottom), kind, w,
-           !top_left);
+  const std::string text = "a mask aligned " + (mask.top_left ? bottom : top) + " instead of " + (mask.top_left ? top : bottom);
+  mask.top_left = !mask.top_left;
+  add_mask(list, text, mask);
 }
 
-/// Adds keys that begin or end elsewhere than in the causal mask.
+/// Adds keys that begin or end elsewhere than in the causal mask, where rows end at their diagonal.
 void add_shifted(SuspectList& list) {
   const Mask mask = list.problem().mask;
   const bool none = mask.kind == M::none;
+  if (mask.kind == M::prefix || mask.kind == M::right_padding || (mask.kind == M::window && mask.right > 0)) return;
   const int n_k = list.shape().n_k, offset = diagonal(list.problem()), w = mask.window;
   const auto at = [offset](int row) { return row + offset; };
   const auto end = [n_k](int key) { return std::clamp(key, 0, n_k); };
@@ -84,7 +110,7 @@ void add_hidden_score(SuspectList& list, std::string text, double value, bool ad
 
 /// Adds hidden keys with a finite score, which counts if a row sees no key, or none with a score far above it.
 void add_finite_scores(SuspectList& list) {
-  if (list.problem().mask.kind == M::none) return;
+  if (sees_all(list.problem())) return;
   bool has_empty = false;
   for (int i = 0; i < list.shape().n; ++i) has_empty = has_empty || list.right().keys(i).empty();
   for (const bool adds : {false, true})
@@ -100,9 +126,35 @@ void add_finite_scores(SuspectList& list) {
     add_hidden_score(list, "a soft cap after the mask: hidden keys have the score -cap", -cap, false);
 }
 
+/// Adds the mask tensor ignored, turned around, and each sequence's or head's taken for this one's.
+void add_tensors(SuspectList& list) {
+  const std::shared_ptr<const MaskTensor> own = list.right().mask;
+  if (!own) return;
+  const Problem& p = list.problem();
+  const auto with = [&](std::string text, std::shared_ptr<const MaskTensor> mask) {
+    SoftmaxVariant v = list.right();
+    v.mask = mask;
+    v.keys = [rule = p.mask, at = diagonal(p), n_k = list.shape().n_k, mask](int row) {
+      const Keys keys = visible_keys(rule, row + at, n_k);
+      return mask ? mask->view().within(row, keys) : keys;
+    };
+    list.add(Kind::mask, std::move(text), v);
+  };
+  with("the mask tensor ignored", nullptr);
+  const int heads = list.heads().read ? list.heads().count : 0;
+  std::vector<std::shared_ptr<const MaskTensor>> known{own};
+  for (int head = 0; head < std::min(heads, 64); ++head) {
+    std::shared_ptr<const MaskTensor> mask = list.heads().read(head)->mask;
+    if (!mask || std::ranges::find(known, mask) != known.end()) continue;
+    known.push_back(mask);
+    with("the mask tensor of head " + std::to_string(head) + " instead of head " + std::to_string(p.input.index), mask);
+  }
+}
+
 }  // namespace
 
 void add_mask_suspects(SuspectList& list) {
+  add_tensors(list);
   add_kinds(list);
   add_alignment(list);
   add_shifted(list);

@@ -22,7 +22,7 @@ std::vector<double> read_across(const std::vector<double>& x, int rows, int colu
 void add_roles(SuspectList& list, const char* text, TensorsPart q, TensorsPart k, TensorsPart v) {
   list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), q, k, v] {
     const Tensors& t = *inputs;
-    return std::make_shared<const VariantHead>(variant_head(Tensors{t.n, t.n_k, t.d, t.d_v, t.*q, t.*k, t.*v, {}}));
+    return std::make_shared<const VariantHead>(variant_head(Tensors{t.n, t.n_k, t.d, t.d_v, t.*q, t.*k, t.*v, {}, {}}));
   });
 }
 

@@ -61,6 +61,12 @@ double alibi_bias(const SoftmaxVariant& variant, int row, int key) {
   return variant.biased ? round(*variant.biased, bias) : bias;
 }
 
+/// What the mask tensor adds to a score.
+double term_of(const SoftmaxVariant& variant, int row, int key) {
+  return variant.mask && !variant.mask->terms.empty() ? variant.mask->view().term(row, key) : 0;
+}
+bool is_dropped(double term) { return term == -std::numeric_limits<double>::infinity(); }
+
 double length_of(const double* x, int count) {
   double square = 0;
   for (int c = 0; c < count; ++c) square += x[c] * x[c];
@@ -102,6 +108,10 @@ void to_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, 
       x.plus(alibi_bias(variant, row, j));
       x.store(variant.biased);
     }
+    if (const double term = term_of(variant, row, j); is_dropped(term) ? !variant.hidden_score : term != 0) {
+      x.plus(term);
+      if (std::abs(x.x) < 1e30) x.store(variant.biased);
+    }
     s[key] = x.x;
     if (uncertain) uncertain->steps[key] = x.step;
   }
@@ -112,7 +122,7 @@ void to_finite_scores(const VariantHead& head, const SoftmaxVariant& variant, in
   const int n_k = static_cast<int>(s.size());
   to_scores(head, variant, row, {0, n_k}, s, nullptr);
   for (int j = 0; j < n_k; ++j)
-    if (j < visible.first || j >= visible.end) {
+    if (j < visible.first || j >= visible.end || is_dropped(term_of(variant, row, j))) {
       double& x = s[static_cast<std::size_t>(j)];
       x = *variant.hidden_score + (variant.adds_hidden ? x : 0);
     }
@@ -135,7 +145,10 @@ double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vec
     const int end = std::min(keys.end, (first / tile + 1) * tile);
     if (variant.subtracts_max)
       for (int j = first; j < end; ++j) m = std::max(m, s[static_cast<std::size_t>(j)]);
-    for (int j = first; j < end; ++j) s[static_cast<std::size_t>(j)] = std::exp(s[static_cast<std::size_t>(j)] - m);
+    for (int j = first; j < end; ++j) {
+      double& x = s[static_cast<std::size_t>(j)];
+      x = is_dropped(x) ? 0 : std::exp(x - m);
+    }
     first = end;
   }
   return m;
@@ -229,6 +242,7 @@ void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::v
   std::vector<double> square(static_cast<std::size_t>(head.shape.d_v));
   for (int j = keys.first; j < keys.end; ++j) {
     const auto key = static_cast<std::size_t>(j);
+    if (e[key] == 0) continue;
     const double step = e[key] / l * uncertain.steps[key], noise = e[key] / l * uncertain.noise[key];
     if (step == 0 && noise == 0) continue;
     const double* v = head.v.data() + static_cast<std::ptrdiff_t>(j) * head.shape.d_v;
@@ -388,6 +402,7 @@ SoftmaxVariant right_softmax(const Problem& p) {
           .softcap = p.softcap,
           .alibi = p.alibi,
           .diagonal = diagonal(p),
+          .mask = p.input.kind == InputKind::tensors && p.input.tensors ? p.input.tensors->mask : nullptr,
           .sink = p.sink};
 }
 

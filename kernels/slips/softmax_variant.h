@@ -61,10 +61,11 @@ struct SoftmaxVariant {
   double scale = 1;
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
-  int diagonal = 0;                      ///< the key at which query 0 stands, from which ALiBi counts
-  bool caps_before_scale = false;        ///< softcap * tanh(q.k / softcap) * scale
-  std::optional<double> cap_factor{};    ///< of tanh(S / softcap), instead of softcap
-  std::optional<double> hidden_score{};  ///< score of hidden keys, or with adds_hidden the number added to theirs
+  int diagonal = 0;                          ///< the key at which query 0 stands, from which ALiBi counts
+  std::shared_ptr<const MaskTensor> mask{};  ///< whose terms are added to scores; null: none are
+  bool caps_before_scale = false;            ///< softcap * tanh(q.k / softcap) * scale
+  std::optional<double> cap_factor{};        ///< of tanh(S / softcap), instead of softcap
+  std::optional<double> hidden_score{};      ///< score of hidden keys, or with adds_hidden the number added to theirs
   bool adds_hidden = false;
   std::optional<double> sink{};
   bool divides = true;                      ///< by l

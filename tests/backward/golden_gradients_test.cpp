@@ -18,8 +18,9 @@ Problem random_problem(Dice& dice) {
   p.n = dice.between(1, 9), p.n_k = dice.between(1, 9), p.d = dice.between(1, 5), p.d_v = dice.between(1, 5);
   p.seed = dice.bits();
   p.scale = dice.one_in(2) ? 2 * dice.unit() + 0.01 : 0;
-  p.mask.kind = static_cast<Mask::Kind>(dice.between(0, 3));
+  p.mask.kind = static_cast<Mask::Kind>(dice.between(0, 6));
   p.mask.window = dice.between(1, 6);
+  p.mask.right = dice.between(0, 3);
   p.mask.top_left = dice.one_in(2);
   if (dice.one_in(2)) p.sink = 2 * dice.normal();
   if (dice.one_in(3)) p.softcap = dice.any(caps);

@@ -162,8 +162,9 @@ Experiment small(Dice& dice) {
   if (dice.one_in(2)) p.n_k = dice.between(1, 90);
   if (dice.one_in(2)) p.d_v = dice.between(1, 12);
   p.mask.top_left = dice.one_in(2);
-  p.mask.kind = static_cast<Mask::Kind>(dice.between(0, 3));
+  p.mask.kind = static_cast<Mask::Kind>(dice.between(0, 6));
   p.mask.window = dice.between(1, 90);
+  p.mask.right = dice.between(0, 20);
   e.a.block_q = dice.between(1, 80);
   e.a.block_k = dice.between(1, 80);
   return e;

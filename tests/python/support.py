@@ -113,7 +113,7 @@ def plain_attention(q, k, v, mask="none", scale=None, slope=0.0, sink=None):
     rows = []
     for i, row in enumerate(q):
         at = i + len(k) - len(q)
-        keys = range(at + 1) if mask == "causal" else range(len(k))
+        keys = range(at + 1) if mask == "causal" else range(len(k)) if isinstance(mask, str) else [j for j in range(len(k)) if mask[i][j]]
         scores = [scale * sum(map(float.__mul__, row, k[j])) - slope * abs(at - j) for j in keys]
         top = max(scores)
         weights = [math.exp(score - top) for score in scores]

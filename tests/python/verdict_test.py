@@ -213,9 +213,11 @@ class TorchsWords(Case):
                 self.assertIn("--mask=causal", self.command(mask=numpy.array(mask)))
             if torch:
                 self.assertIn("--mask=causal", self.command(mask=torch.tensor(mask)))
-        for mask, said in (([[True] * 2] * 3, "mask is 3 x 2, expected 2 x 2"), ([[False, True], [True, True]], "mask is neither causal nor"),
-                           ([[0.0, -1.5], [0.0, 0.0]], "mask adds -1.5 to a score, expected 0 or minus infinity")):
-            self.assertTrue(self.sentence_of(attoscope.BadTensor, attoscope.judge, ONE, ONE, ONE, ONE, mask=mask).startswith(said))
+        self.assertTrue(self.sentence_of(attoscope.BadTensor, attoscope.judge, ONE, ONE, ONE, ONE, mask=[[True] * 2] * 3).startswith("mask is 3 x 2, expected 2 x 2"))
+        for mask in ([[False, True], [True, True]], [[0.0, -1.5], [0.0, 0.0]]):  # without a name: a tensor beside the others
+            words = self.command(mask=mask)
+            self.assertTrue(any(word.startswith("--mask-file=") and word.endswith(":mask") for word in words), words)
+            self.assertFalse(any(word.startswith("--mask=") for word in words))
         heads_last = [[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]]  # 3 tokens of 2 heads
         self.assertIn("--mask=causal", self.command(*[heads_last] * 4, layout="nhd", mask=[[i >= j for j in range(3)] for i in range(3)]))
 
@@ -227,6 +229,12 @@ class Program(Case):
         super().setUp()
         self.q, self.k, self.v = (random_matrix(48, 16, seed) for seed in range(3))
         self.o = plain_attention(self.q, self.k, self.v, "causal")
+
+    def test_a_mask_tensor_without_a_name(self):
+        seen = [[(i * 5 + j * 3) % 4 != 0 or i == j for j in range(48)] for i in range(48)]
+        o = plain_attention(self.q, self.k, self.v, seen)
+        self.assertTrue(attoscope.judge(o, self.q, self.k, self.v, mask=seen).ok)
+        self.assertIn("the mask tensor ignored", attoscope.judge(plain_attention(self.q, self.k, self.v, "none"), self.q, self.k, self.v, mask=seen).sentence)
 
     def test_exact_output_is_rounded(self):
         found = attoscope.judge(self.o, self.q, self.k, self.v, mask="causal")

@@ -54,7 +54,10 @@ Wide uncapped_score(const Problem& problem, const Tensors& inputs, int row, int 
 Wide score(const Problem& problem, const Tensors& inputs, int row, int key) {
   const Wide x = uncapped_score(problem, inputs, row, key), sum = problem.softcap != 0 ? problem.softcap * x : x;
   const int first_key = problem.mask.top_left ? 0 : inputs.n_k - inputs.n;
-  return sum - static_cast<Wide>(problem.alibi) * std::abs(row + first_key - key);
+  const MaskView mask = mask_view(problem);
+  const Wide term = mask.terms != nullptr ? mask.term(row, key) : 0;
+  const Wide score = sum - static_cast<Wide>(problem.alibi) * std::abs(row + first_key - key);
+  return term < -1e30 ? term : score + term;  // beside such a term a double has no bit of the score
 }
 
 }  // namespace

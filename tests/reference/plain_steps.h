@@ -34,7 +34,7 @@ class Steps {
         problem(e.problem),
         method(m),
         exp2(m.exponential == ExponentialKind::exp2),
-        folded_(exp2 && e.problem.softcap == 0 && e.problem.alibi == 0),
+        folded_(exp2 && e.problem.softcap == 0 && e.problem.alibi == 0 && mask_view(e.problem).terms == nullptr),
         main_(e.format),
         input_(input_format(e, m)),
         stored_(stored(all_rounded(inputs.q), all_rounded(inputs.k), all_rounded(inputs.v), inputs.shape(), m, e.format,
@@ -59,7 +59,7 @@ class Steps {
 
   /// The places that a row sees.
   Keys places(int row) const {
-    const Keys keys = visible_keys(problem.mask, row + first_key, n);
+    const Keys keys = visible_keys(problem, row);
     return method.reverse_keys ? Keys{n - keys.end, n - keys.first} : keys;
   }
   /// The keys at these places, as a range again.
@@ -137,9 +137,12 @@ class Steps {
   }
   /// S.
   T score(int row, int key) const {
-    const T s = capped_score(row, key);
+    T s = capped_score(row, key);
     const auto distance = static_cast<T>(std::abs(row + first_key - key));
-    return rounded(Step::S, problem.alibi != 0 ? std::fma(distance, -static_cast<T>(problem.alibi), s) : s);
+    if (problem.alibi != 0) s = std::fma(distance, -static_cast<T>(problem.alibi), s);
+    const MaskView mask = mask_view(problem);
+    if (mask.terms != nullptr) s = s + static_cast<T>(std::max(mask.term(row, key), -0x1p127));
+    return rounded(Step::S, s);
   }
   /// Factor that turns S into an exponent of two, with that of the forward pass where it is folded.
   T c() const { return folded_ ? static_cast<T>(scale_of(problem) * log2_e) * score_factor() : static_cast<T>(log2_e); }

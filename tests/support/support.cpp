@@ -10,6 +10,7 @@
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::testing {
 
@@ -137,6 +138,7 @@ Experiment random_experiment(Dice& dice) {
   p.scale = dice.one_in(3) ? 3 * dice.unit() + 1e-3 : 0;
   p.mask.kind = static_cast<Mask::Kind>(dice.between(0, static_cast<int>(mask_names.size()) - 1));
   p.mask.window = dice.between(1, p.n + 3);
+  p.mask.right = p.mask.window % 5 == 0 ? p.mask.window / 3 : 0;
   add_biases(p, dice);
   p.rows = dice.one_in(3) ? dice.between(1, p.n) : 0;
   p.traced_row = dice.between(-p.n, p.n - 1);
@@ -283,8 +285,8 @@ std::string describe(const Experiment& e) {
   std::ostringstream out;
   out << name(p.input.kind) << " value=" << p.input.value << " n=" << p.n << " d=" << p.d << " scale=" << p.scale
       << " sink=" << (p.sink ? *p.sink : NAN) << " softcap=" << p.softcap << " alibi=" << p.alibi
-      << " mask=" << mask_names[static_cast<std::size_t>(p.mask.kind)] << ':' << p.mask.window << " rows=" << p.rows
-      << " traced_row=" << p.traced_row << " format=" << name(e.format) << "\n  a: ";
+      << " mask=" << mask_text(p.mask) << " rows=" << p.rows << " traced_row=" << p.traced_row << " format=" << name(e.format)
+      << "\n  a: ";
   describe(out, e.a, e.format);
   out << "\n  b: ";
   describe(out, e.b, e.format);

@@ -255,10 +255,22 @@ bool edit_mask_width(Mask& mask, float width) {
   ImGui::SetNextItemWidth(width);
   const bool changed = ImGui::InputInt("##window size", &mask.window, 0);
   if (changed) mask.window = std::clamp(mask.window, 1, max_n);
-  if (mask.kind == Mask::Kind::window)
-    explain("The keys that a query sees: itself and those just before it.", "keys i - width + 1 .. i");
-  else
-    explain("The number of keys at the start that no query sees.", "keys width .. i");
+  switch (mask.kind) {
+    case Mask::Kind::window:
+      explain("The keys that a query sees: itself and those just before it.", "keys i - width + 1 .. i");
+      break;
+    case Mask::Kind::prefix:
+      explain("The number of keys at the start that every query sees.", "keys 0 .. max(i, width - 1)");
+      break;
+    case Mask::Kind::chunk:
+      explain("The number of keys in a chunk, of which a query sees those up to its own.", "keys i - i mod width .. i");
+      break;
+    case Mask::Kind::right_padding:
+      explain("The number of keys at the end that no query sees.", "keys 0 .. min(i, n_k - width - 1)");
+      break;
+    default:
+      explain("The number of keys at the start that no query sees.", "keys width .. i");
+  }
   return changed;
 }
 

@@ -164,6 +164,19 @@ bool edit_count(const Setting& about, int& value) {
   return entered && std::exchange(value, typed) != typed;
 }
 
+/// The masks that the panel has no room for, whose width stands there, and the keys that a window shows behind the query.
+bool edit_other_masks(Mask& mask) {
+  constexpr std::array<Choice, 3> others{
+      {{"prefix", "Causal, and every query sees the first keys, as many as the width beside the masks says."},
+       {"chunk", "Causal within chunks of so many keys, counted from key 0."},
+       {"pad right", "Causal, without the last keys: a sequence padded on the right."}}};
+  constexpr int first = static_cast<int>(Mask::Kind::prefix);
+  int chosen = static_cast<int>(mask.kind) - first;
+  const bool pressed = segmented("other masks", others, chosen, px(240));
+  if (pressed) mask.kind = static_cast<Mask::Kind>(first + chosen);
+  return pressed;
+}
+
 bool edit_scores(Problem& p) {
   const Settings all = settings(p);
   label(Face::section, colours().faint, "OPTIONS OF THE SCORES");
@@ -175,6 +188,9 @@ bool edit_scores(Problem& p) {
   ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file sets it
   changed |= edit_count(*find(all, "d_v"), p.d_v);
   ImGui::EndDisabled();
+  label(Face::section, colours().faint, "OTHER MASKS");
+  changed |= edit_other_masks(p.mask);
+  if (p.mask.kind == Mask::Kind::window) changed |= edit_count(*find(all, "mask.right"), p.mask.right);
   ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);
   changed |= edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"});
   ImGui::EndDisabled();

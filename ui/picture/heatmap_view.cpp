@@ -232,7 +232,7 @@ bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int he
 }
 
 void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool reversed) {
-  if (p.mask.kind == Mask::Kind::none) return;
+  if (sees_all(p)) return;
   const CellRect& rect = picture.rect;
   PixelImage& image = picture.image;
   const double down = (rect.row1 - rect.row0) / image.height, right = (rect.col1 - rect.col0) / image.width;

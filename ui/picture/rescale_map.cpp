@@ -161,7 +161,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   draw_col_axis(p, rect);
   draw_traced(p, rect, frame.input.answer.result->trace.row);
   if (view.rescale_show == RescaleShow::moved)
-    draw_legend(p, mapped(m).problem.mask.kind != Mask::Kind::none);
+    draw_legend(p, !sees_all(mapped(m).problem));
   else
     draw_scaled_bar(frame.state, view, p, how);
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));

@@ -78,11 +78,14 @@ bool holds(const ScoreQuestion& window, const CellRect& rect) {
 }
 
 void clear_unseen(std::vector<float>& values, const ScoreQuestion& q) {
+  const MaskView mask = mask_view(q.experiment.problem);
   for (int row = 0; row < q.rows; ++row) {
     const Keys keys = visible_keys(q.experiment.problem, q.first_row + row);
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row) * q.keys;
     std::fill(begin, begin + std::clamp(keys.first - q.first_key, 0, q.keys), 0.0f);
     std::fill(begin + std::clamp(keys.end - q.first_key, 0, q.keys), begin + q.keys, 0.0f);
+    for (int i = 0; mask.terms != nullptr && i < q.keys; ++i)
+      if (mask.drops(q.first_row + row, q.first_key + i)) begin[i] = 0;
   }
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 from .errors import BadOption, BadTensor, CouldNotRun, DeadLink, in_one_frame
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
 from .progress import in_notebook
-from .tensors import check_attention, remove, save_safetensors, tensor_of
+from .tensors import Tensor, check_attention, remove, save_safetensors, tensor_of
 from .verdict import Verdict
 from .words import OF_HEADS, PROBLEM, heads_last, in_words
 
@@ -58,7 +58,7 @@ def judge(
     `lse` is your kernel's log-sum-exp, [batch, heads, n] or with tokens before heads, natural or in base 2: it is judged as well.
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
-    tensor [..., n, n_k] that is one of these: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,
+    tensor [..., n, n_k]: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,
     `alibi` (a slope) and `sink` (a logit in every denominator) are numbers, or lists or tensors of one for each head, or the name of
     a file of them. `format` is what the kernel rounds P to: torch.bfloat16, "bfloat16" or "bf16";
     without it the type of Q. `policy` and `like` name the rounding policy or the whole kernel that it is (`attoscope presets` lists
@@ -79,6 +79,8 @@ def judge(
     multipliers = _scales_of(scales or {})
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
     options = in_words({name: typed[name] for name in (*PROBLEM, "policy", "like", "head", "threads")}, in_memory)
+    if isinstance(options["mask"], Tensor):
+        multipliers["mask"] = in_memory["mask"] = options.pop("mask")
     check_attention({name: in_memory[name] for name in call if name in in_memory}, heads_last(options["layout"]))
     if options["layout"] is None and "q" in in_memory:
         options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # what these shapes mean here, whatever else they fit
@@ -128,7 +130,9 @@ def _scales_of(scales: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _option_of(name: str) -> str:
-    """k_scale is given by --scale-k."""
+    """k_scale is given by --scale-k, a mask tensor by --mask-file."""
+    if name == "mask":
+        return "mask_file"
     return "scale_" + name[0] if name.endswith("_scale") else name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import BadTensor
+from .tensors import Tensor, tensor_of
 
 _MINUS_MUCH = -1e4  #: what stands for minus infinity in masks that are added, at most (the lowest fp16 is -65504)
 
@@ -210,3 +211,21 @@ def keys_and_causal(rows: MaskRows, n: int, causal: bool) -> MaskRows:
         raise BadTensor("its padding lies between tokens")
     lasts = [min(last, i + offset) for i, last in enumerate(rows.lasts)]
     return MaskRows(rows.keys, [max(0, last - first + 1) for first, last in zip(rows.firsts, lasts)], rows.firsts, lasts)
+
+
+def mask_tensor(mask: Any) -> Tensor:
+    """A mask for a file: booleans as U8, where 1 is seen; other numbers are added.
+
+    >>> mask_tensor([[True, False]])
+    Tensor(type='U8', shape=(1, 2), data=b'\\x01\\x00')
+    """
+    if hasattr(mask, "dtype"):
+        is_bool = str(mask.dtype).endswith("bool")
+        return tensor_of((mask.byte() if hasattr(mask, "byte") else mask.astype("uint8")) if is_bool else mask, "mask")
+    found = tensor_of(mask, "mask")
+    value = mask
+    while isinstance(value, (list, tuple)):
+        value = value[0]
+    if not isinstance(value, bool):
+        return found
+    return Tensor("U8", found.shape, bytes(int(x) for x in memoryview(found.data).cast("d")))

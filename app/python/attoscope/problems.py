@@ -5,8 +5,8 @@ import math
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .errors import BadTensor
-from .masks import MaskRows, Part, keys_and_causal, mask_rows, name_of, part_of
-from .tensors import Tensor, tensor_of
+from .masks import MaskRows, Part, keys_and_causal, mask_rows, mask_tensor, name_of, part_of
+from .tensors import Tensor
 
 AS_TENSOR = "tensor"  #: the name of a mask that has none: the file holds it
 
@@ -141,21 +141,3 @@ def _cut(tensors: Dict[str, Tensor], number: int, part: Part) -> Dict[str, Tenso
         data = b"".join(t.data[first + rows.start * row:first + rows.stop * row] for first in of_head)
         found[role] = Tensor(t.type, (heads, rows.stop - rows.start, d), data)
     return found
-
-
-def mask_tensor(mask: Any) -> Tensor:
-    """A mask for a file: booleans as U8, where 1 is seen; other numbers are added.
-
-    >>> mask_tensor([[True, False]])
-    Tensor(type='U8', shape=(1, 2), data=b'\\x01\\x00')
-    """
-    if hasattr(mask, "dtype"):
-        is_bool = str(mask.dtype).endswith("bool")
-        return tensor_of((mask.byte() if hasattr(mask, "byte") else mask.astype("uint8")) if is_bool else mask, "mask")
-    found = tensor_of(mask, "mask")
-    value = mask
-    while isinstance(value, (list, tuple)):
-        value = value[0]
-    if not isinstance(value, bool):
-        return found
-    return Tensor("U8", found.shape, bytes(int(x) for x in memoryview(found.data).cast("d")))

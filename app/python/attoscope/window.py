@@ -43,6 +43,8 @@ def view(
     given = locals()
     tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do") if given[key] is not None}
     words = in_words({key: given[key] for key in PROBLEM}, tensors)
+    if isinstance(words["mask"], Tensor):
+        raise BadOption("mask is a tensor that no rule describes, which view does not take: give judge a file for save, and show its verdict")
     check_attention(tensors, heads_last(words["layout"]))
     if heads_last(words["layout"]):
         tensors = {key: _heads_first(t) if key not in _OUTPUTS or t.shape[:-1] == tensors["q"].shape[:-1] else t for key, t in tensors.items()}

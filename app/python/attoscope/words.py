@@ -16,7 +16,8 @@ OF_HEADS = ("scale", "softcap", "alibi", "sink")
 
 
 def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[str, Any]:
-    """Options of `judge` and `view` as the program has them; numbers of heads stay lists. Masks that are tensors get their names.
+    """Options of `judge` and `view` as the program has them; numbers of heads stay lists. Masks that are tensors get
+    their names, or are tensors for a file where they have none.
 
     >>> in_words({"format": "bfloat16", "mask": "Causal", "layout": "B N H D", "scale": 0.5, "sink": [1, 2]}, {})
     {'format': 'bf16', 'mask': 'causal', 'layout': 'bnhd', 'scale': 0.5, 'sink': [1.0, 2.0]}
@@ -72,7 +73,7 @@ def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool) -> Any:
         return None
     if isinstance(value, str):
         return value.strip().lower()
-    from .masks import mask_text
+    from .masks import mask_tensor, mask_text
 
     axis = -3 if tokens_first else -2
     lengths = [tensors[name].shape[axis] if name in tensors and len(tensors[name].shape) > 2 else
@@ -80,4 +81,6 @@ def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool) -> Any:
     try:
         return mask_text(value, *lengths)
     except BadTensor as error:
+        if any(part in str(error) for part in ("neither", "differs", "adds")):
+            return mask_tensor(value)
         raise BadTensor(str(error).replace("its mask", "mask", 1)) from None

@@ -1,0 +1,153 @@
+#include "app/tensors/mask_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "app/tensors/tensor_set.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t most_places = 1 << 26;  ///< of a head's mask
+constexpr std::array<std::string_view, 3> use_names{"keep", "drop", "add"};
+constexpr std::array<std::string_view, 4> mask_names_in_files{"mask", "attn_mask", "attention_mask", "custom_mask"};
+constexpr std::array<std::string_view, 5> document_names{"document_ids", "document_id", "doc_ids", "segment_ids", "seq_idx"};
+
+/// The tensor of that name, or with a usual one, or the only one of its file; any type.
+template <class Names>
+NamedTensor opened(const TensorRef& ref, const Names& usual) {
+  const TensorSet set = list_file(ref.file);
+  const auto named = [&](std::string_view name) { return std::ranges::find(set.tensors, name, &NamedTensor::name); };
+  auto found = set.tensors.end();
+  if (!ref.tensor.empty()) found = named(ref.tensor);
+  for (std::size_t i = 0; ref.tensor.empty() && found == set.tensors.end() && i < usual.size(); ++i) found = named(usual[i]);
+  if (found == set.tensors.end() && ref.tensor.empty() && set.tensors.size() == 1) found = set.tensors.begin();
+  if (found != set.tensors.end()) return *found;
+  throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor.empty() ? std::string(usual[0]) : ref.tensor) +
+                           ", only " + tensor_list(set));
+}
+
+bool is_boolean(const NamedTensor& t) { return t.tensor.type == ElementType::BOOL || t.tensor.type == ElementType::U8; }
+
+/// Refuses types that are read as no numbers.
+void check_type(const NamedTensor& t) {
+  if (!t.refusal.empty() && !is_index_type(t.tensor.type)) throw std::runtime_error(t.refusal);
+}
+
+[[noreturn]] void refuse_shape(const NamedTensor& t, const std::string& expected) {
+  throw std::runtime_error(t.tensor.label + " has shape " + shape_text(t.tensor.shape) + ", expected " + expected);
+}
+
+[[noreturn]] void refuse_element(const NamedTensor& t, std::size_t place, int columns, double x, const std::string& expected) {
+  const auto width = static_cast<std::size_t>(columns);
+  throw std::runtime_error(t.tensor.label + ": element [" + std::to_string(place / width) + ", " +
+                           std::to_string(place % width) + "] of a head is " + shortest(x) + ", expected " + expected);
+}
+
+}  // namespace
+
+MaskSpec mask_spec(const std::string& text) {
+  MaskSpec spec;
+  std::string rest = text;
+  for (std::size_t i = 0; i < use_names.size(); ++i)
+    if (text.ends_with(":" + std::string(use_names[i]))) {
+      spec.use = static_cast<MaskUse>(i);
+      rest.resize(rest.size() - use_names[i].size() - 1);
+      break;
+    }
+  spec.ref = tensor_ref(rest);
+  if (is_tensor_file(spec.ref.file)) return spec;
+  throw std::invalid_argument("mask " + in_quotes(text) + " is not understood, expected " + std::string(mask_specs));
+}
+
+MaskFiles::MaskFiles(const std::string& mask, const std::string& documents, const MaskedCall& call) : call_(call) {
+  const std::int64_t places = static_cast<std::int64_t>(call.n) * call.n_k;
+  if (places > most_places)
+    throw std::runtime_error(in_quotes(mask.empty() ? documents : mask) + " masks " + std::to_string(call.n) + " x " +
+                             std::to_string(call.n_k) + " scores, expected at most " + std::to_string(most_places));
+  if (!mask.empty()) {
+    const MaskSpec spec = mask_spec(mask);
+    mask_ = opened(spec.ref, mask_names_in_files);
+    check_type(mask_);
+    use_ = spec.use.value_or(is_boolean(mask_) ? MaskUse::keep : MaskUse::add);
+    take_shape();
+  }
+  if (documents.empty()) return;
+  documents_ = opened(mask_spec(documents).ref, document_names);
+  check_type(documents_);
+  const std::vector<std::uint64_t>& s = documents_.tensor.shape;
+  const auto keys = static_cast<std::uint64_t>(call.n_k), batch = static_cast<std::uint64_t>(call.batch);
+  if (s.empty() || s.size() > 2 || s.back() != keys || (s.size() == 2 && s[0] != batch && s[0] != 1) || call.n > call.n_k)
+    refuse_shape(documents_, "[n_k] or [b, n_k], here [" + std::to_string(keys) + "] or [" + std::to_string(batch) + ", " +
+                                 std::to_string(keys) + "]");
+}
+
+/// Finds the axes of the mask.
+void MaskFiles::take_shape() {
+  const auto b = static_cast<std::uint64_t>(call_.batch), h = static_cast<std::uint64_t>(call_.heads),
+             n = static_cast<std::uint64_t>(call_.n), n_k = static_cast<std::uint64_t>(call_.n_k);
+  std::vector<std::uint64_t> s = mask_.tensor.shape;
+  const auto sizes = [](std::vector<std::uint64_t> x) { return shape_text(x); };
+  if (s.size() == 2 && s[1] == n_k && s[0] == n && s[0] == b && n > 1)
+    refuse_shape(
+        mask_, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " + sizes({b, 1, 1, n_k}));
+  if (s.size() == 2)
+    s = s[0] == b && s[0] != n ? std::vector{b, std::uint64_t{1}, std::uint64_t{1}, s[1]}
+                               : std::vector{std::uint64_t{1}, std::uint64_t{1}, s[0], s[1]};
+  if (s.size() == 3) s.insert(s.begin(), 1);
+  const auto is = [](std::uint64_t size, std::uint64_t whole) { return size == whole || size == 1; };
+  if (s.size() != 4 || !is(s[0], b) || !is(s[1], h) || !is(s[2], n) || s[3] != n_k)
+    refuse_shape(mask_, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " +
+                            sizes({b, h, n, n_k}) + ", " + sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
+  by_batch_ = s[0] > 1, by_head_ = s[1] > 1, by_query_ = s[2] == n;
+  mask_.tensor.shape = s;
+}
+
+std::shared_ptr<const MaskTensor> MaskFiles::of(int batch, int head, const ReadWatch& watch) const {
+  const bool of_batch = by_batch_ || documents_.tensor.shape.size() == 2;
+  const int key = (of_batch ? batch : 0) * call_.heads + (by_head_ ? head : 0);
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(held_, [](const Held& x) { return x.mask.expired(); });
+  for (const Held& x : held_)
+    if (x.key == key)
+      if (std::shared_ptr<const MaskTensor> mask = x.mask.lock()) return mask;
+  std::vector<double> terms(static_cast<std::size_t>(call_.n) * static_cast<std::size_t>(call_.n_k));
+  if (has_mask()) {
+    const int heads = by_head_ ? call_.heads : 1;
+    add_mask(terms, (by_batch_ ? batch : 0) * heads + (by_head_ ? head : 0), watch);
+  }
+  if (documents_.file) add_documents(terms, batch, watch);
+  auto mask = std::make_shared<const MaskTensor>(mask_of_terms(call_.n, call_.n_k, std::move(terms)));
+  held_.push_back({key, mask});
+  return mask;
+}
+
+void MaskFiles::add_mask(std::vector<double>& terms, int matrix, const ReadWatch& watch) const {
+  const int rows = by_query_ ? call_.n : 1, count = (by_batch_ ? call_.batch : 1) * (by_head_ ? call_.heads : 1);
+  std::vector<double> x = read_matrix(*mask_.file, mask_.tensor, {count, rows, call_.n_k}, matrix, watch);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool is_bit = x[i] == 0 || x[i] == 1;
+    if (use_ == MaskUse::add ? std::isnan(x[i]) || x[i] == infinity : !is_bit)
+      refuse_element(mask_, i, call_.n_k, x[i], use_ == MaskUse::add ? "a number or -infinity" : "0 or 1");
+    if (use_ != MaskUse::add) x[i] = (x[i] == 1) == (use_ == MaskUse::keep) ? 0 : -infinity;
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) terms[i] += x[i % x.size()];
+}
+
+void MaskFiles::add_documents(std::vector<double>& terms, int batch, const ReadWatch& watch) const {
+  const bool by_batch = documents_.tensor.shape.size() == 2 && documents_.tensor.shape[0] > 1;
+  StoredTensor t = documents_.tensor;
+  t.shape = {static_cast<std::uint64_t>(by_batch ? call_.batch : 1), 1, static_cast<std::uint64_t>(call_.n_k)};
+  const std::vector<double> ids =
+      read_matrix(*documents_.file, t, {by_batch ? call_.batch : 1, 1, call_.n_k}, by_batch ? batch : 0, watch);
+  const auto keys = static_cast<std::size_t>(call_.n_k), first = keys - static_cast<std::size_t>(call_.n);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (ids[first + i / keys] != ids[i % keys]) terms[i] = -infinity;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,233 @@
+// Masks from files: `run`, `judge` and `heads` with --mask-file and --document-ids, and a sentence for each that does not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/arithmetic/format.h"
+#include "tests/app/outcome.h"
+#include "tests/support/support.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// True if a query of a head of a sequence keeps a key.
+using Keeps = std::function<bool(int sequence, int head, int query, int key)>;
+
+/// Q, K, V of b x h heads, n x d, in bf16's numbers, and what a plain loop makes of them under a mask, rounded to bf16.
+struct Call {
+  int b = 1, h = 1, n = 16, d = 8;
+  TemporaryDirectory scratch;
+  std::vector<float> q, k, v;
+
+  Call(int sequences, int heads, int tokens, int columns, std::uint64_t seed = 1)
+      : b(sequences), h(heads), n(tokens), d(columns) {
+    Dice dice(seed);
+    for (std::vector<float>* x : {&q, &k, &v})
+      for (int i = 0; i < b * h * n * d; ++i) x->push_back(round(bf16, static_cast<float>(dice.normal())));
+    write("q", shape(), q), write("k", shape(), k), write("v", shape(), v);
+  }
+  std::string shape() const { return sizes({b, h, n, d}); }
+  static std::string sizes(const std::vector<int>& x) {
+    std::string text = "(";
+    for (const int size : x) text += std::to_string(size) + ", ";
+    return text + ")";
+  }
+  std::string write(const std::string& name, const std::string& shape, const std::vector<float>& x) const {
+    return scratch.write(name + ".npy", npy(npy_header("<f4", shape), {reinterpret_cast<const char*>(x.data()), 4 * x.size()}));
+  }
+  std::string write_bits(const std::string& name, const std::string& shape, const std::string& bits,
+                         const char* type = "|b1") const {
+    return scratch.write(name + ".npy", npy(npy_header(type, shape), bits));
+  }
+  /// [b, 1, n, n], [b, h, n, n] or [n, n].
+  std::string bits(const Keeps& keeps, int sequences, int heads) const {
+    std::string all;
+    for (int s = 0; s < sequences; ++s)
+      for (int head = 0; head < heads; ++head)
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j) all += keeps(s, head, i, j) ? '\1' : '\0';
+    return all;
+  }
+
+  /// O of a loop in double, of scores with these terms.
+  std::string output_of_terms(const std::function<double(int, int, int, int)>& term, const std::string& name = "o") const {
+    std::vector<float> o;
+    for (int head = 0; head < b * h; ++head)
+      for (int i = 0; i < n; ++i) {
+        std::vector<double> s;
+        for (int j = 0; j < n; ++j) {
+          double dot = 0;
+          for (int c = 0; c < d; ++c) dot += static_cast<double>(q[at(head, i, c)]) * k[at(head, j, c)];
+          s.push_back(dot / std::sqrt(d) + term(head / h, head % h, i, j));
+        }
+        const double m = *std::ranges::max_element(s);
+        for (int c = 0; c < d; ++c) {
+          double sum = 0, l = 0;
+          for (int j = 0; j < n; ++j)
+            l += std::exp(s[static_cast<std::size_t>(j)] - m),
+                sum += std::exp(s[static_cast<std::size_t>(j)] - m) * v[at(head, j, c)];
+          o.push_back(m > -infinity ? round(bf16, static_cast<float>(sum / l)) : 0.0F);
+        }
+      }
+    return write(name, shape(), o);
+  }
+  std::string output(const Keeps& keeps, const std::string& name = "o") const {
+    return output_of_terms([&](int s, int head, int i, int j) { return keeps(s, head, i, j) ? 0 : -infinity; }, name);
+  }
+
+  Outcome judged(const std::vector<std::string>& more, const std::string& o = "o") const {
+    std::vector<std::string> all{"judge",
+                                 "--q",
+                                 scratch / "q.npy",
+                                 "--k",
+                                 scratch / "k.npy",
+                                 "--v",
+                                 scratch / "v.npy",
+                                 "--o",
+                                 scratch / (o + ".npy"),
+                                 "--format",
+                                 "bf16",
+                                 "--layout",
+                                 "b h n d",
+                                 "--json",
+                                 "-"};
+    all.insert(all.end(), more.begin(), more.end());
+    return attoscope(all);
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::size_t at(int head, int row, int c) const {
+    return (static_cast<std::size_t>(head) * static_cast<std::size_t>(n) + static_cast<std::size_t>(row)) *
+               static_cast<std::size_t>(d) +
+           static_cast<std::size_t>(c);
+  }
+};
+
+/// pytorch#108503: a block-diagonal mask against separate calls.
+TEST(MasksCommand, ABlockDiagonalMaskIsThatOfSeparateCalls) {
+  const Call call(1, 1, 600, 80);
+  const Keeps keeps = [](int, int, int i, int j) { return i / 128 == j / 128; };
+  call.output(keeps);
+  const std::string mask = call.write_bits("mask", "(600, 600)", call.bits(keeps, 1, 1));
+  std::string ids;
+  for (int i = 0; i < 600; ++i) ids += little_endian(static_cast<std::uint64_t>(i / 128 + 7), 8);
+  const std::string documents = call.write_bits("ids", "(600,)", ids, "<i8");
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--mask-file", mask}, {"--document-ids", documents}}) {
+    const Outcome right = call.judged(more);
+    EXPECT_EQ(right.code, 0) << right.out << right.err;
+  }
+  const Outcome without = call.judged({});
+  EXPECT_EQ(without.code, 3);
+  call.output([](int, int, int, int) { return true; }, "unmasked");
+  const Outcome ignored = call.judged({"--mask-file", mask}, "unmasked");
+  EXPECT_EQ(ignored.code, 3);
+  EXPECT_THAT(ignored.out, HasSubstr("the mask tensor ignored"));
+}
+
+/// pytorch#184180: a mask [b, 1, n, n] whose offset forgets the sequence.
+TEST(MasksCommand, AMaskOfTheFirstSequenceIsNamed) {
+  const Call call(2, 4, 8, 64);
+  const Keeps keeps = [](int s, int, int i, int j) { return (i * 5 + j * (3 + s) + s) % 3 != 0 || i == j; };
+  call.output(keeps);
+  const std::string mask = call.write_bits("mask", "(2, 1, 8, 8)", call.bits(keeps, 2, 1));
+  const Outcome right = call.judged({"--mask-file", mask});
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  call.output([&](int, int head, int i, int j) { return keeps(0, head, i, j); }, "wrong");
+  const Outcome wrong = call.judged({"--mask-file", mask}, "wrong");
+  ASSERT_EQ(wrong.code, 3) << wrong.out << wrong.err;
+  EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
+              HasSubstr("the mask tensor of head 0 instead of head"));
+  const std::string dropped = call.write_bits("dropped", "(2, 1, 8, 8)",
+                                              call.bits([&](int s, int h, int i, int j) { return !keeps(s, h, i, j); }, 2, 1));
+  EXPECT_EQ(call.judged({"--mask-file", dropped + ":drop"}).code, 0);
+}
+
+/// transformers#17433: left padding by the lowest number of fp16; the rows of padding get something, and no NaN.
+TEST(MasksCommand, TheLowestNumberIsAddedAsItIs) {
+  const Call call(1, 1, 24, 16);
+  for (const auto& [lowest, code] : {std::pair{-65504.0, 0}, {-3.4028234663852886e38, 0}}) {
+    const auto term = [lowest = lowest](int, int, int i, int j) { return j < 5 || j > i ? lowest : 0.0; };
+    std::vector<float> terms;
+    for (int i = 0; i < 24; ++i)
+      for (int j = 0; j < 24; ++j) terms.push_back(static_cast<float>(term(0, 0, i, j)));
+    const std::string mask = call.write("mask", "(1, 1, 24, 24)", terms);
+    call.output_of_terms(term);
+    const Outcome right = call.judged({"--mask-file", mask});
+    EXPECT_EQ(right.code, code) << right.out << right.err;
+    EXPECT_EQ(call.judged({"--mask", "padding:5"}).code, 3) << "rows of padding get the mean, not 0";
+  }
+}
+
+/// The same in an eager kernel, whose scores in fp16 are -infinity all together.
+TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
+  Call call(1, 1, 8, 16);
+  call.write("q", call.shape(), std::vector<float>(128, 4)), call.write("k", call.shape(), std::vector<float>(128, -4));
+  std::vector<float> terms(64);
+  for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // two rows
+  const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy",
+                    mask = call.write("mask", "(8, 8)", terms);
+  const Outcome run = attoscope({"run", "--input", files, "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
+                                 "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw", "--json", "-"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json told = json::parse(run.out);
+  EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
+  EXPECT_EQ(told["b"]["nonfinite"], 0);
+}
+
+TEST(MasksCommand, WhatIsARuleIsSaid) {
+  const Call call(1, 2, 16, 8);
+  const Keeps causal = [](int, int, int i, int j) { return j <= i; };
+  call.output(causal);
+  const std::string mask = call.write_bits("mask", "(16, 16)", call.bits(causal, 1, 1), "|u1");
+  const Outcome right = call.judged({"--mask-file", mask});
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_THAT(right.out, HasSubstr("The mask of the file is causal."));
+  call.output([](int, int, int i, int j) { return j <= i + 1; }, "shifted");
+  EXPECT_THAT(call.judged({"--mask-file", mask}, "shifted").out, HasSubstr("shifted by one key"));
+  const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy";
+  const Outcome run = attoscope({"run", "--input", files, "--mask-file", mask, "--json", "-"});
+  const Outcome rule = attoscope({"run", "--input", files, "--mask", "causal", "--json", "-"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["digests"], json::parse(rule.out)["digests"]);
+  EXPECT_THAT(attoscope({"run", "--input", files, "--mask-file", mask}).out, HasSubstr("The mask of the file is causal."));
+  EXPECT_EQ(attoscope({"heads", files, "--mask-file", mask, "--no-cache", "--csv", "-"}).out,
+            attoscope({"heads", files, "--mask", "causal", "--no-cache", "--csv", "-"}).out);
+}
+
+TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
+  const Call call(8, 1, 8, 8);
+  call.output([](int, int, int, int) { return true; });
+  const auto refused = [&](const std::string& file, const std::string& sentence) {
+    const Outcome outcome = call.judged({"--mask-file", file});
+    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr(sentence));
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  };
+  refused(call.write_bits("two", "(8, 8)", std::string(64, '\1')),
+          "four axes, since these fit [n_q, n_k] and [b, n_k]: [1, 1, 8, 8] or [8, 1, 1, 8]");
+  refused(call.write_bits("other", "(8, 9)", std::string(72, '\1')), "has shape [8, 9], expected [8, 8]");
+  refused(call.write_bits("threes", "(1, 1, 8, 8)", std::string(64, '\3'), "|u1"),
+          "element [0, 0] of a head is 3, expected 0 or 1");
+  std::vector<float> nan(64, 0);
+  nan[9] = std::numeric_limits<float>::quiet_NaN();
+  refused(call.write("nan", "(1, 1, 8, 8)", nan), "element [1, 1] of a head is nan, expected a number or -infinity");
+  const std::string good = call.write_bits("good", "(8, 1, 1, 8)", std::string(64, '\1'));
+  EXPECT_EQ(call.judged({"--mask-file", good}).code, 0);
+  EXPECT_EQ(call.judged({"--mask-file", "mask.txt"}).code, 2);
+  expect_refused({"run", "--mask-file", good}, 2, "--mask-file was not expected without --input");
+}
+
+}  // namespace
+}  // namespace attoscope::testing

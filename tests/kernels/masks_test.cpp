@@ -1,0 +1,265 @@
+// Masks: rules against their definitions, and mask tensors against rules, the plain transcription and softmax in 113 bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kernels/backward/backward.h"
+#include "kernels/compute.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
+#include "tests/kernels/is_plain.h"
+#include "tests/reference/plain_backward.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using M = Mask::Kind;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The definition of each rule for the query at a key's place.
+bool is_seen(const Mask& m, int at, int key, int n) {
+  const int w = m.window;
+  switch (m.kind) {
+    case M::none:
+      return true;
+    case M::causal:
+      return key <= at;
+    case M::window:
+      return key > at - w && key <= at + m.right;
+    case M::padding:
+      return key >= w && key <= at;
+    case M::prefix:
+      return key < w || key <= at;
+    case M::chunk:
+      return at >= 0 && key / w == at / w && key <= at;
+    case M::right_padding:
+      return key < n - w && key <= at;
+  }
+  return false;
+}
+
+Mask random_mask(Dice& dice, int most) {
+  Mask m{static_cast<M>(dice.between(0, static_cast<int>(mask_names.size()) - 1)), dice.between(1, most), dice.one_in(3)};
+  m.right = m.kind == M::window && dice.one_in(2) ? dice.between(0, most) : 0;
+  return m;
+}
+
+TEST(Masks, AreTheirDefinitions) {
+  Dice dice(1);
+  for (int i = 0; i < 3000; ++i) {
+    Problem p;
+    p.n = dice.between(1, 12), p.n_k = dice.between(1, 12);
+    p.mask = random_mask(dice, 14);
+    for (int row = 0; row < p.n; ++row) {
+      const Keys keys = visible_keys(p, row);
+      ASSERT_TRUE(0 <= keys.first && keys.first <= keys.end && keys.end <= p.n_k);
+      for (int key = 0; key < p.n_k; ++key)
+        ASSERT_EQ(keys.first <= key && key < keys.end, is_seen(p.mask, row + diagonal(p), key, p.n_k))
+            << mask_text(p.mask) << ", row " << row << " of " << p.n << ", key " << key << " of " << p.n_k;
+    }
+  }
+}
+
+TEST(Masks, AreReadAsTheyAreWritten) {
+  Dice dice(2);
+  for (int i = 0; i < 200; ++i) {
+    const Mask m = random_mask(dice, 1 << 20);
+    EXPECT_EQ(parse_mask(mask_text(m)), m) << mask_text(m);
+  }
+  EXPECT_EQ(parse_mask("window:4:0"), parse_mask("window:5")) << "LEFT and RIGHT exclude the query, W counts it";
+  EXPECT_EQ(mask_text(parse_mask("window:3:2:top-left")), "window:3:2:top-left");
+  for (const char* const text : {"window:1:2:3", "window::1", "window:-1:0", "window:1:-1", "chunk", "chunk:0",
+                                 "prefix:", "prefix:1:2", "right_padding:x", "none:3", "causal:3", ":", ""})
+    EXPECT_THROW(parse_mask(text), std::invalid_argument) << text;
+}
+
+// --- mask tensors ------------------------------------------------------------------------------------------------------
+
+std::size_t at(const Problem& p, int row, int key) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(key_count(p)) + static_cast<std::size_t>(key);
+}
+
+/// The problem with these terms as its mask tensor, which is kept with its terms even where a rule would do.
+Problem with_terms(Problem p, std::vector<double> terms, bool keeps_all) {
+  Tensors t = *raw_inputs(p);
+  MaskTensor mask = mask_of_terms(p.n, key_count(p), terms);
+  if (keeps_all)
+    mask = {p.n, key_count(p), std::vector<Keys>(static_cast<std::size_t>(p.n), Keys{0, key_count(p)}), std::move(terms)};
+  t.mask = std::make_shared<const MaskTensor>(std::move(mask));
+  p.input = testing::given(std::move(t));
+  p.input.digest ^= 77;
+  return p;
+}
+
+std::vector<double> terms_of_rule(const Problem& p) {
+  std::vector<double> terms(at(p, p.n, 0), -infinity);
+  for (int row = 0; row < p.n; ++row)
+    for (int key = 0; key < key_count(p); ++key)
+      if (is_seen(p.mask, row + diagonal(p), key, key_count(p))) terms[at(p, row, key)] = 0;
+  return terms;
+}
+
+/// A method whose scores are the same numbers whether or not terms of a mask are added.
+void unfold(Experiment& e) {
+  for (Method* const m : {&e.a, &e.b})
+    if (e.problem.softcap == 0 && e.problem.alibi == 0) m->exponential = ExponentialKind::natural;
+}
+
+void expect_same(const Matrix& x, const Matrix& y, const Experiment& e, std::uint64_t seed) {
+  ASSERT_EQ(x.values.size(), y.values.size());
+  for (std::size_t i = 0; i < x.values.size(); ++i)
+    ASSERT_TRUE(x.values[i] == y.values[i] || (std::isnan(x.values[i]) && std::isnan(y.values[i])))
+        << "seed " << seed << ", element " << i << ": " << x.values[i] << " and " << y.values[i] << "; " << describe(e);
+}
+
+TEST(MaskTensors, OfARuleGiveItsNumbers) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(150)); ++seed) {
+    Dice dice(seed);
+    Experiment rule = testing::random_experiment(dice);
+    rule.problem.input = testing::given(*raw_inputs(rule.problem));
+    unfold(rule);
+    Experiment tensor = rule;
+    const bool keeps_all = dice.one_in(2);
+    tensor.problem = with_terms(rule.problem, terms_of_rule(rule.problem), keeps_all);
+    tensor.problem.mask = {.top_left = rule.problem.mask.top_left};
+    const Result x = compute(rule), y = compute(tensor);
+    EXPECT_EQ(x.rows_without_keys, y.rows_without_keys);
+    expect_same(x.a, y.a, rule, seed);
+    expect_same(x.b, y.b, rule, seed);
+    expect_same(*x.golden, *y.golden, rule, seed);
+    ASSERT_EQ(x.trace.tiles.size(), y.trace.tiles.size()) << describe(rule);
+    const std::optional<Mask> found =
+        rule_of(mask_of_terms(rule.problem.n, key_count(rule.problem), terms_of_rule(rule.problem)));
+    if (!found) continue;
+    Problem named = rule.problem;
+    named.mask = *found;
+    EXPECT_EQ(terms_of_rule(named), terms_of_rule(rule.problem)) << mask_text(*found);
+  }
+}
+
+TEST(MaskTensors, AddTheirTermsAsInThePlainTranscription) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(60)); ++seed) {
+    Dice dice(seed);
+    Experiment e = testing::random_experiment(dice);
+    std::vector<double> terms(at(e.problem, e.problem.n, 0));
+    for (double& x : terms) x = dice.one_in(8) ? -std::numeric_limits<float>::max() : static_cast<float>(2 * dice.normal());
+    e.problem = with_terms(e.problem, std::move(terms), false);
+    const Result r = compute(e);
+    ASSERT_TRUE(testing::is_plain(r, e.a, r.a)) << "seed " << seed << ": " << describe(e);
+  }
+}
+
+/// Terms with gaps, biases, rows without a key, and perhaps rows of the lowest number alone, whose log-sum-exp no 113 bits
+/// hold.
+std::vector<double> random_terms(Dice& dice, const Problem& p, bool has_lowest_rows) {
+  std::vector<double> terms(at(p, p.n, 0));
+  for (int row = 0; row < p.n; ++row) {
+    const int kind = dice.between(0, 7);
+    const double lowest = -std::numeric_limits<float>::max();
+    for (int key = 0; key < key_count(p); ++key) {
+      double& x = terms[at(p, row, key)];
+      if (kind == 0) x = -infinity;
+      if (kind == 1 && has_lowest_rows) x = lowest;
+      if (kind > 1) x = dice.one_in(3) ? -infinity : dice.one_in(4) && has_lowest_rows ? lowest : dice.normal();
+    }
+  }
+  return terms;
+}
+
+TEST(MaskTensors, InGoldenAreTheTruth) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Dice dice(seed);
+    Experiment e = testing::random_experiment(dice);
+    e.problem.input = {};
+    e.problem.rows = 0;
+    e.format = dice.one_in(2) ? fp64 : bf16;
+    e.a.precision = e.b.precision = policy("hw").precision;
+    testing::drop_impossible_accumulators(e);
+    e.problem = with_terms(e.problem, random_terms(dice, e.problem, true), false);
+    const Result r = compute(e);
+    for (int row = 0; row < e.problem.n; ++row) {
+      const std::vector<long double> truth = plain::softmax(e.problem, *r.inputs, row, visible_keys(e.problem, row));
+      for (int c = 0; c < value_columns(e.problem); ++c)
+        ASSERT_NEAR((*r.golden)(row, c), static_cast<double>(truth[static_cast<std::size_t>(c)]), 1e-12)
+            << "seed " << seed << ", row " << row << ": " << describe(e);
+    }
+  }
+}
+
+TEST(MaskTensors, ARowOfTheLowestNumberAloneGivesTheMean) {
+  Experiment e = testing::small_experiment();
+  e.problem.n = 9;
+  std::vector<double> terms(81, -std::numeric_limits<float>::max());
+  e.problem = with_terms(e.problem, std::move(terms), false);
+  for (const Format& format : {bf16, fp32, fp64})
+    for (const ExponentialKind exponential : {ExponentialKind::natural, ExponentialKind::exp2}) {
+      e.format = format, e.a.exponential = exponential;
+      e.a.precision = e.b.precision = policy("exact").precision;
+      const Result r = compute(e);
+      for (int c = 0; c < e.problem.d; ++c) {
+        double mean = 0;
+        for (int key = 0; key < 9; ++key) mean += r.inputs->v[static_cast<std::size_t>(key * e.problem.d + c)] / 9;
+        EXPECT_NEAR((*r.golden)(3, c), mean, 1e-14);
+        EXPECT_NEAR(r.a(3, c), mean, 1e-6);
+      }
+    }
+}
+
+TEST(MaskTensors, AreKnownByTheBackwardPass) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Dice dice(seed);
+    Experiment rule = testing::random_experiment(dice);
+    rule.problem.input = {};
+    rule.problem.input = testing::given(*raw_inputs(rule.problem));
+    rule.problem.rows = 0;
+    rule.a = rule.b = Method{.precision = policy("hw").precision};
+    rule.a.block_k = rule.b.block_k = dice.between(1, 40);
+    rule.format = dice.one_in(4) ? fp64 : bf16;
+    rule = with_backward(std::move(rule));
+    Experiment tensor = rule;
+    tensor.problem = with_terms(rule.problem, terms_of_rule(rule.problem), true);
+    tensor.problem.mask = {.top_left = rule.problem.mask.top_left};
+    const Result x = compute(rule), y = compute(tensor);
+    ASSERT_TRUE(x.backward && y.backward);
+    for (const auto& [g, h] :
+         {std::pair{x.backward->golden.get(), y.backward->golden.get()}, std::pair{&x.backward->a, &y.backward->a}}) {
+      expect_same(g->dq, h->dq, rule, seed);
+      expect_same(g->dk, h->dk, rule, seed);
+      expect_same(g->dv, h->dv, rule, seed);
+    }
+  }
+}
+
+TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Dice dice(seed);
+    Problem p;
+    p.n = dice.between(1, 20), p.n_k = dice.between(1, 20), p.d = dice.between(1, 5), p.d_v = dice.between(1, 5);
+    p = with_terms(p, random_terms(dice, p, false), false);
+    const Tensors& t = *p.input.tensors;
+    OutputGradients d;
+    for (int i = 0; i < p.n * p.d_v; ++i) d.d_o.push_back(dice.normal());
+    const plain::TrueGradients truth = plain::true_gradients(p, t, d);
+    for (const bool precise : {false, true}) {
+      const Gradients g = golden_gradients(p, t, d, precise);
+      const auto expect = [&](const Matrix& got, const std::vector<long double>& expected) {
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          ASSERT_NEAR(got.values[i], static_cast<double>(expected[i]), 1e-10) << seed;
+      };
+      expect(g.dq, truth.dq);
+      expect(g.dk, truth.dk);
+      expect(g.dv, truth.dv);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attoscope
