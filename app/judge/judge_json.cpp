@@ -25,20 +25,22 @@ Json keys_json(const std::optional<Slip>& slip) {
 
 Json row_json(const JudgedRow& row) {
   const HeadJudgement& h = row.found;
-  return {{"head", row.head},
-          {"verdict", h.rounded ? "rounded" : "wrong"},
-          {"as", h.as},
-          {"ratio", number_json(h.ratio)},
-          {"suspects", h.suspects},
-          {"elements", h.elements},
-          {"nonfinite", h.nonfinite},
-          {"max_abs", h.max_abs},
-          {"rms", h.rms},
-          {"where", h.where},
-          {"keys", keys_json(row.slip)},
-          {"first_row", h.first_row},
-          {"worst_column", h.worst_col},
-          {"slip", slip_json(row.slip)}};
+  Json told{{"head", row.head},
+            {"verdict", h.rounded ? "rounded" : "wrong"},
+            {"as", h.as},
+            {"ratio", number_json(h.ratio)},
+            {"suspects", h.suspects},
+            {"elements", h.elements},
+            {"nonfinite", h.nonfinite},
+            {"max_abs", h.max_abs},
+            {"rms", h.rms},
+            {"where", h.where},
+            {"keys", keys_json(row.slip)},
+            {"first_row", h.first_row},
+            {"worst_column", h.worst_col},
+            {"slip", slip_json(row.slip)}};
+  if (row.sequence >= 0) told["sequence"] = row.sequence;
+  return told;
 }
 
 Json also_json(const std::optional<AlsoJudged>& also) {

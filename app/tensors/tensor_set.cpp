@@ -126,7 +126,8 @@ TensorSet set_of_list(const std::vector<std::string>& files) {
 
 bool has_head_behind_scale(const std::string& text) {
   const std::string file = without_head(text);
-  return file.size() < text.size() && TensorSpec(file).scales() != ScaleSpecs{};
+  const TensorSpec spec = file;
+  return file.size() < text.size() && (spec.scales() != ScaleSpecs{} || spec.packed().any());
 }
 
 int HeadSpec::index(const std::string& subject) const {
@@ -190,11 +191,13 @@ bool names_tensor_files(const TensorSpec& spec) {
 
 std::vector<std::string> single_files_of(const TensorSpec& spec) {
   std::vector<std::string> paths = is_folder(spec.files()) ? paths_in(spec.files()) : files_in_list(spec.files());
-  for (const std::optional<ScaleSpec>& scale : spec.scales()) {
-    if (!scale) continue;
-    std::string file = scale_file(*scale).file;
+  const auto add = [&](std::string file) {
     if (std::ranges::find(paths, file) == paths.end()) paths.push_back(std::move(file));
-  }
+  };
+  for (const std::optional<ScaleSpec>& scale : spec.scales())
+    if (scale) add(scale_file(*scale).file);
+  for (const PackedPart part : packed_tensors)
+    if (const std::string& text = spec.packed()[part]; !text.empty()) add(tensor_ref(text).file);
   return paths;
 }
 
@@ -210,7 +213,11 @@ std::string absolute_spec(const std::string& text) {
   for (std::optional<ScaleSpec>& scale : scales)
     if (const std::string file = scale ? scale_file(*scale).file : ""; !file.empty())
       scale->tensor = absolute(file) + scale->tensor.substr(file.size());
-  return TensorSpec(files, spec.layout(), scales).text() + (names_head ? ":" + std::to_string(*head) : "");
+  PackedSpecs packed = spec.packed();
+  for (const PackedPart part : packed_tensors)
+    if (const std::string file = tensor_ref(packed[part]).file; !file.empty())
+      packed[part] = absolute(file) + packed[part].substr(file.size());
+  return TensorSpec(files, spec.layout(), scales, packed).text() + (names_head ? ":" + std::to_string(*head) : "");
 }
 
 TensorSet open_tensor_set(const std::string& files) {
