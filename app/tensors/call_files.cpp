@@ -104,7 +104,7 @@ CallPart usual_tensor(const std::string& path, std::size_t part) {
 /// K and V of `--kv`.
 std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& packed) {
   const TensorRef ref = tensor_ref(text);
-  const std::array<std::string_view, 2> usual{"kv", "kv_cache"};
+  const std::array<std::string_view, 3> usual{"kv", "kv_cache", "paged_kv_cache"};
   const std::array<std::string_view, 1> wanted{ref.tensor};
   if (!is_tensor_file(ref.file))
     throw std::runtime_error("--kv " + in_quotes(text) + " is not understood, expected " + std::string(tensor_specs));

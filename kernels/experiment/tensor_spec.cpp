@@ -102,11 +102,12 @@ TensorSpec::TensorSpec(std::string text) : text_(std::move(text)) {
   const std::size_t first = first_part(plain, {}).at;
   const PartTexts parts = parts_in(plain.substr(first));
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].empty()) continue;
+    if (parts[i].data() == nullptr) continue;
+    const std::string_view part = parts[i].empty() ? " " : parts[i];  // a key without a name is refused, not forgotten
     if (i < scale_parts)
-      scales_[i] = scale_spec(parts[i]);
+      scales_[i] = scale_spec(part);
     else
-      packed_[static_cast<PackedPart>(i - scale_parts)] = parts[i];
+      packed_[static_cast<PackedPart>(i - scale_parts)] = part;
   }
   const auto [files, of_files] = bracketed(plain.substr(0, first), parse_layout);
   files_ = of_files && layout ? plain.substr(0, first) : files;  // a layout given twice belongs to the files
