@@ -118,13 +118,33 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   return *this;
 }
 
+OptionList& OptionList::packed(ExperimentOptions& x) {
+  group("Packed and paged calls (told by the names of FlashAttention, FlashInfer and vLLM in the file)");
+  constexpr std::array<const char*, packed_part_names.size()> helps{
+      "bounds of sequences in Q, [b + 1], whole numbers: each sequence is a call of its own",
+      "the same of K and V (those of Q)",
+      "padding before each sequence's first key, [b]",
+      "pages of each sequence, [b, pages]",
+      "keys of each sequence, [b]",
+      "NHD: K is blocks, page, heads, d; HND: blocks, heads, page, d (NHD)",
+      "K and V in one tensor: [2, ...] or [blocks, 2, ...]",
+      "FlashInfer's bounds in --kv-indices, [b + 1]",
+      "its pages of all sequences",
+      "its keys in each sequence's last page, [b]"};
+  for (std::size_t i = 0; i < helps.size(); ++i) {
+    const auto part = static_cast<PackedPart>(i);
+    add(option_of(part), x.packed[part], helps[i]);
+  }
+  return *this;
+}
+
 OptionList& OptionList::problem(ExperimentOptions& x) {
   group("Input");
   add("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
   parameter(x, *find_parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
   add("--layout", x.layout, layout_help() + " (told by the shapes)");
   parameters(x, {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"});
-  return of_heads().scales(x);
+  return of_heads().scales(x).packed(x);
 }
 
 OptionList& OptionList::arithmetic(ExperimentOptions& x) {

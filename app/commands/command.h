@@ -73,6 +73,8 @@ class OptionList {
   OptionList& problem(ExperimentOptions& x);
   /// The files of the scales of Q, K, V and, where there are four, O.
   OptionList& scales(ExperimentOptions& x, std::size_t parts = 3);
+  /// The tensors that say where sequences lie, and the layout of pages.
+  OptionList& packed(ExperimentOptions& x);
   OptionList& arithmetic(ExperimentOptions& x);
   /// `usual`: a's policy where none is named. `cut`: also how it cuts the keys.
   OptionList& method_a(ExperimentOptions& x, const std::string& usual, bool cut);

@@ -55,9 +55,9 @@ CallSources sources_of(const JudgeArguments& x) {
   const std::optional<HeadLayout> layout = x.layout ? parse_layout(*x.layout) : std::nullopt;
   if (!layout && x.layout) refuse("--layout", *x.layout, std::string(layout_specs));
   for (const auto& [option, file] : {std::pair{"--q", &x.q}, {"--k", &x.k}, {"--v", &x.v}, {"--o", &x.o}})
-    if (file->empty() && x.input.empty())
+    if (file->empty() && x.input.empty() && (x.packed[PackedPart::kv].empty() || (file != &x.k && file != &x.v)))
       throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
-  CallSources sources{x.input, x.q, x.k, x.v, x.o, layout};
+  CallSources sources{x.input, x.q, x.k, x.v, x.o, layout, {}, x.packed};
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) sources.scales[part] = scale_of_option(part, *x.scales[part]);
   return sources;
@@ -70,6 +70,7 @@ void check_places(const JudgeArguments& x) {
   for (const auto& [key, numbers] : head_number_texts(x.typed)) read.push_back({"--" + key, tensor_ref(numbers).file});
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) read.push_back({scale_options[part], file_of_part(scale_spec(*x.scales[part]), part)});
+  for (const PackedPart part : packed_tensors) read.push_back({option_of(part), tensor_ref(x.packed[part]).file});
   check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
 }
 
@@ -165,6 +166,8 @@ std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const Judge
     return g.file != &GradientSources::lse && !(x.gradients.*g.file).empty();
   });
   if (!any) return {};
+  if (files.sequence_of(0) >= 0)
+    throw std::invalid_argument("gradients of packed and paged calls are not judged, expected --o alone");
   if (!x.gradients.any()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
   return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
 }
@@ -233,7 +236,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.add("--input", x.input, "FILE.safetensors or FILE.pt with those of q, k, v and o that are not named");
   c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");
   c.add("--head", x.head, "judge this head alone");
-  c.scales(x, 4);
+  c.scales(x, 4).packed(x);
   c.group("Gradients");
   for (const GradientOption& g : gradient_options)
     c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");

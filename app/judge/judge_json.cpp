@@ -41,6 +41,7 @@ Json row_json(const JudgedRow& row) {
             {"worst_column", h.worst_col},
             {"slip", slip_json(row.slip)}};
   if (h.due > 0) json["nonfinite_expected"] = h.due;
+  if (row.sequence >= 0) json["sequence"] = row.sequence;
   return json;
 }
 

@@ -76,7 +76,8 @@ OtherHeads heads_of_layer(const std::shared_ptr<const CallFiles>& files, const C
     return std::make_shared<const Tensors>(files->inputs(first + head));
   };
   const auto readings = [files, first = layer.first](int head) { return wrong_scales(files, first + head); };
-  return {layer.q.count(), read, layer.q.heads, layer.k.heads, readings};
+  const auto keys = [files, first = layer.first](int head) { return files->stored_keys(first + head); };
+  return {layer.q.count(), read, layer.q.heads, layer.k.heads, readings, keys};
 }
 
 std::shared_ptr<const JudgedCall> whole_call_of(const Experiment& e) {

@@ -20,7 +20,11 @@ class JudgedCall {
   virtual int heads() const = 0;
   /// The names of the heads in pickers: "layer 17, head 4".
   virtual std::vector<std::string> head_names() const = 0;
+  /// Shape of the first head; sequences of packed and paged calls have others.
   virtual AttentionShape shape() const = 0;
+  virtual AttentionShape shape_at(int) const { return shape(); }
+  /// Index of a head's sequence in its packed or paged call; negative: it is none.
+  virtual int sequence_of(int) const { return -1; }
   /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
   virtual ElementType type_of_q() const = 0;
   virtual ElementType type_of_o() const = 0;

@@ -17,7 +17,7 @@ JudgedFiles::JudgedFiles(std::shared_ptr<const CallFiles> files) : files_(std::m
 
 void JudgedFiles::check_shapes() const {
   for (const CallFiles::Layer& x : files_->layers())
-    if (!(x.shape() == shape())) {
+    if (const AttentionShape s = x.shape(); x.sequence < 0 ? s != shape() : s.d != shape().d || s.d_v != shape().d_v) {
       const int part = x.q.same_sizes(layer().q) ? x.k.same_sizes(layer().k) ? 2 : 1 : 0;
       const StoredTensor &other = files_->tensor(x, part).tensor, &first = files_->tensor(layer(), part).tensor;
       throw std::runtime_error(other.label + " has shape " + shape_text(other.shape) + ", expected tokens and columns as " +
@@ -70,9 +70,11 @@ std::string JudgedFiles::spec_for_window(const std::string& files, bool with_out
   if (!with_output) scales[3].reset();
   std::optional<HeadLayout> layout;
   const HeadOrder order = layer().q.order;
-  if (sources_.layout || order != HeadOrder::heads_first || (!with_output && heads() > 1))
+  if (layer().sequence >= 0)
+    layout = sources_.layout ? sources_.layout : sources_.input.layout();
+  else if (sources_.layout || order != HeadOrder::heads_first || (!with_output && heads() > 1))
     layout = HeadLayout{order, order == HeadOrder::side_by_side ? layer().q.heads : 0};
-  return TensorSpec(files, layout, scales).text();
+  return TensorSpec(files, layout, scales, sources_.packed.over(sources_.input.packed())).text();
 }
 
 /// True if a window that opens this finds the first `parts` of Q, K, V and O as they were read here.

@@ -23,6 +23,8 @@ class JudgedFiles : public JudgedCall {
   int heads() const override { return files_->heads(); }
   std::vector<std::string> head_names() const override { return files_->head_names(); }
   AttentionShape shape() const override { return layer().shape(); }
+  AttentionShape shape_at(int head) const override { return files_->layer_of(head).shape(); }
+  int sequence_of(int head) const override { return files_->layer_of(head).sequence; }
   /// The order of Q's dimensions.
   HeadOrder order() const { return layer().q.order; }
   ElementType type_of_q() const override;

@@ -95,7 +95,7 @@ JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, co
   JudgedOutput output{question.problem_of(head), files.output(head), claim};
   output.claim.scale = files.output_scale(head);
   Problem& p = output.problem;
-  p = with_shape(p, files.shape());
+  p = with_shape(p, files.shape_at(head));
   p.input = {.kind = InputKind::tensors,
              .file = "q,k,v",
              .index = files.layer_of(head).own,
@@ -227,7 +227,7 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
   std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
   std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
   const std::vector<std::string> names = files.head_names();
-  for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], {}});
+  for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], files.sequence_of(head), {}});
   std::mutex mutex;
   bool any = false;
   const auto take = [&](int head, Judged judged) {
@@ -253,6 +253,7 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
     progress.tell(0, 1);
   }
   call.output = *files.output(call.worst_row().head);
+  call.shape = files.shape_at(call.worst_row().head);
 }
 
 }  // namespace

@@ -105,9 +105,18 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   }
 }
 
-/// The input with the scales of the options, which replace those in its text.
+std::string first_option(const PackedSpecs& packed) {
+  std::size_t i = 0;
+  while (packed[static_cast<PackedPart>(i)].empty()) ++i;
+  return option_of(static_cast<PackedPart>(i));
+}
+
+/// The input with the scales and the packed parts of the options, which replace those in its text.
 Input with_scales(Input input, const ExperimentOptions& x) {
   const TensorSpec spec = input.file;
+  if (x.packed.any() && input.kind != InputKind::tensors)
+    throw std::invalid_argument(first_option(x.packed) + " was not expected: the input is " + in_quotes(input_spec(input)) +
+                                ", not files of tensors");
   ScaleSpecs scales = spec.scales();
   for (std::size_t part = 0; part < x.scales.size(); ++part) {
     if (!x.scales[part]) continue;
@@ -116,7 +125,8 @@ Input with_scales(Input input, const ExperimentOptions& x) {
                                   in_quotes(input_spec(input)) + ", not files of tensors");
     scales[part] = scale_of_option(part, *x.scales[part]);
   }
-  if (input.kind == InputKind::tensors) input.file = TensorSpec(spec.files(), spec.layout(), scales).text();
+  if (input.kind == InputKind::tensors)
+    input.file = TensorSpec(spec.files(), spec.layout(), scales, x.packed.over(spec.packed())).text();
   return input;
 }
 
@@ -130,6 +140,8 @@ Input input_of(const std::string& typed, const ExperimentOptions& x) {
 }
 
 void check_scales_have_input(const ExperimentOptions& x) {
+  if (x.packed.any() && x.find("input") == nullptr)
+    throw std::invalid_argument(first_option(x.packed) + " was not expected without --input");
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part] && x.find("input") == nullptr)
       throw std::invalid_argument(std::string(scale_options[part]) + " was not expected without --input");
@@ -259,6 +271,12 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
   Experiment changed = experiment;
   set_of_method(of_a ? changed.a : changed.b, label, path.substr(2), value);
   experiment = following(experiment, changed, path, value);
+}
+
+std::string option_of(PackedPart part) {
+  std::string option = "--" + std::string(packed_part_names[static_cast<std::size_t>(part)]);
+  std::ranges::replace(option, '_', '-');
+  return option;
 }
 
 ScaleSpec scale_of_option(std::size_t part, const std::string& typed) {

@@ -30,6 +30,7 @@ struct ExperimentOptions {
   Typed like;                   ///< a whole kernel for a
   Typed layout;                 ///< layout of the input's tensors
   std::array<Typed, 6> scales;  ///< files of the scales of Q, K, V and a judged O, the mask, and documents' ids
+  PackedSpecs packed;           ///< parts of packed and paged calls
   Typed kernel;                 ///< file of a loaded output
   std::string kernel_as = "a";
   std::vector<std::string> set{};
@@ -47,6 +48,9 @@ inline constexpr std::array<const char*, 6> scale_options{"--scale-q", "--scale-
 
 /// The scale that this option names. Throws std::invalid_argument with one sentence unless it may be one.
 ScaleSpec scale_of_option(std::size_t part, const std::string& typed);
+
+/// "--block-table"
+std::string option_of(PackedPart part);
 
 /// The options without those that name a number for each head (app/tensors/head_numbers.h).
 ExperimentOptions without_head_numbers(ExperimentOptions options);

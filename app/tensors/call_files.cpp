@@ -93,6 +93,18 @@ CallPart usual_tensor(const std::string& path, std::size_t part) {
   return part_in_file(path, usual_names(part), false, static_cast<int>(part));
 }
 
+/// K and V of `--kv`.
+std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& packed) {
+  const TensorRef ref = tensor_ref(text);
+  const std::array<std::string_view, 3> usual{"kv", "kv_cache", "paged_kv_cache"};
+  const std::array<std::string_view, 1> wanted{ref.tensor};
+  if (!is_tensor_file(ref.file))
+    throw std::runtime_error("--kv " + in_quotes(text) + " is not understood, expected " + std::string(tensor_specs));
+  const CallPart both = ref.tensor.empty() ? part_in_file(ref.file, usual, true, 1) : part_in_file(ref.file, wanted, false, 1);
+  auto [k, v] = split_kv(both.tensor, !packed[PackedPart::kv_indices].empty());
+  return {CallPart{std::move(k), both.beside}, CallPart{std::move(v), both.beside}};
+}
+
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
   std::string sentence = files +
                          ": has no three tensors called q, k, v, or Q, K, V, or query, key, value, or by names that share " +
@@ -113,8 +125,8 @@ std::uint64_t digest_of(const Tensors& t) {
   return XXH3_64bits_withSeed(t.mask->rows.data(), t.mask->rows.size() * sizeof(Keys), hash(t.mask->terms, digest));
 }
 
-CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()) {
-  const TensorSet set = open_tensor_set(files.files());
+CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {
+  const TensorSet set = opened(files);
   LayoutHints hints{.said = files.layout()};
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
@@ -125,7 +137,7 @@ CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(fil
   if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
 }
 
-CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
+CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.packed.over(x.input.packed())) {
   LayoutHints hints{.said = x.layout ? x.layout : x.input.layout(), .asks = false};
   for (std::size_t i = 0; i < named_scales_.size(); ++i) named_scales_[i] = x.scales[i] ? x.scales[i] : x.input.scales()[i];
   if (!x.input.empty()) add_input(x, hints);
@@ -135,21 +147,25 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
     open_masks();
     return;
   }
-  if (layers_.size() > 1)
-    throw std::runtime_error(x.input.text() + ": holds " + std::to_string(layers_.size()) +
+  if (calls_ > 1)
+    throw std::runtime_error(x.input.text() + ": holds " + std::to_string(calls_) +
                              " layers, expected an output for each, or one layer");
   const std::array<const std::string*, 4> typed{&x.q, &x.k, &x.v, &x.o};
   Parts parts;
   for (std::size_t i = 0; i < 4; ++i) {
     if (!typed[i]->empty())
       parts[i] = open_named(*typed[i], i);
-    else if (!layers_.empty() && parts_.front()[i].tensor.file)
-      parts[i] = parts_.front()[i];
+    else if (const std::string& both = named_packed_[PackedPart::kv]; !both.empty() && (i == 1 || i == 2))
+      parts[i] = open_kv(both, named_packed_)[i - 1];
+    else if (!layers_.empty() && whole_[i].tensor.file)
+      parts[i] = whole_[i];
     else
       parts[i] = usual_tensor(x.input.files(), i);
   }
-  layers_.clear(), parts_.clear(), all_heads_.clear();
-  add_layer(std::move(parts), "*", hints);
+  layers_.clear(), parts_.clear(), all_heads_.clear(), places_.clear(), left_out_.clear();
+  if (!tables_.any()) tables_ = packed_tables({}, named_packed_, "*");
+  add_call(parts, "*", hints, PackedTables(tables_));
+  name_layers();
   tell_unused_scales();
   open_masks();
 }
@@ -165,6 +181,15 @@ void CallFiles::open_masks() {
   masks_ = std::make_shared<const MaskFiles>(named(mask_part), named(documents_part), sizes(layers_.front()));
 }
 
+/// The tensors of the files, K and V apart where one tensor holds both.
+TensorSet CallFiles::opened(const TensorSpec& files) {
+  TensorSet set = open_tensor_set(files.files());
+  const std::string& both = named_packed_[PackedPart::kv];
+  if (both.empty()) return calls_in(names_of(set)).calls.empty() ? with_kv_split(std::move(set)) : set;
+  for (CallPart& part : open_kv(both, named_packed_)) set.tensors.push_back(std::move(part.tensor));
+  return set;
+}
+
 /// Adds the layers of `input`, for the parts that are not named by themselves.
 void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
   const std::string& files = x.input.files();
@@ -172,10 +197,11 @@ void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
     throw std::runtime_error("--input " + in_quotes(x.input.text()) + " is not understood, expected " +
                              std::string(tensor_file_specs));
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
-  const TensorSet set = open_tensor_set(files);
+  const TensorSet set = opened(x.input);
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
   if (!names.calls.empty()) return add_layers(set, names, hints);
+  tables_ = packed_tables(set, named_packed_, "*");
   if (!is_single(files)) refuse_nameless(files_.text(), set, names);
 }
 
@@ -194,7 +220,23 @@ bool CallFiles::take_outputs(const std::vector<Output>& outputs) {
   return true;
 }
 
-void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHints& given) {
+/// Adds a call, or its sequences.
+void CallFiles::add_call(const Parts& parts, const std::string& shared, const LayoutHints& hints, const PackedTables& tables) {
+  ++calls_, whole_ = parts, tables_ = tables;
+  if (!tables.any()) return add_layer(parts, shared, hints, {});
+  const auto call = std::make_shared<const PackedCall>(
+      packed_call({parts[0].tensor, parts[1].tensor, parts[2].tensor, parts[3].tensor}, tables, hints.said));
+  LayoutHints by_tokens = hints;
+  by_tokens.said = HeadLayout{HeadOrder::tokens_first};
+  for (std::size_t i = 0; i < call->sequences.size(); ++i) {
+    Parts own = parts;
+    for (int part = 0; part < 4; ++part) own[static_cast<std::size_t>(part)].tensor = call->tensor(call->sequences[i], part);
+    add_layer(std::move(own), shared, by_tokens, {call, i});
+  }
+  left_out_.insert(left_out_.end(), call->left_out.begin(), call->left_out.end());
+}
+
+void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHints& given, const Place& place) {
   LayoutHints hints = given;
   if (parts[3].tensor.file) hints.sibling = &parts[3].tensor.tensor;
   for (const CallPart& p : parts) readable(p.tensor);
@@ -209,7 +251,9 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
     if (o) layer.o = *o;
   }
   if (layer.first > (1 << 20) - layer.q.count()) throw std::runtime_error(files_.text() + ": holds more than 1048576 heads");
+  if (place.call) layer.sequence = place.call->sequences[place.index].index;
   find_scales(parts, layer, hints);
+  places_.push_back(place);
   all_heads_.push_back(all_heads_of(files_, layers_.size(), layer));
   layers_.push_back(std::move(layer));
   parts_.push_back(std::move(parts));
@@ -233,7 +277,8 @@ void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const L
       return CallPart{t, scales.of(t.name, place, call.shared)};
     };
     try {
-      add_layer({part(call.q, 0), part(call.k, 1), part(call.v, 2), part(call.o, 3)}, call.shared, hints);
+      add_call({part(call.q, 0), part(call.k, 1), part(call.v, 2), part(call.o, 3)}, call.shared, hints,
+               packed_tables(set, named_packed_, call.shared));
     } catch (const std::runtime_error& error) {
       if (names.calls.size() == 1) throw;
       left_out_.emplace_back(error.what());
@@ -246,9 +291,14 @@ void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const L
 /// Sets short names if they are unique, else everything that a layer's names share.
 void CallFiles::name_layers() {
   std::map<std::string, int> count;
-  for (Layer& layer : layers_) ++count[layer.name = printable(layer_name(layer.shared))];
-  for (Layer& layer : layers_)
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i].name = printable(layer_name(layers_[i].shared));
+    if (places_[i].index == 0) ++count[layers_[i].name];
+  }
+  for (Layer& layer : layers_) {
     if (count[layer.name] > 1) layer.name = printable(layer.shared);
+    if (layer.sequence >= 0) layer.name += (layer.name.empty() ? "" : ", ") + ("sequence " + std::to_string(layer.sequence));
+  }
 }
 
 void CallFiles::tell_unused_scales() {
@@ -385,6 +435,16 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
   multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
   return part == 3 ? first_columns(std::move(ones), layer.o.d, layer.v.d) : ones;
+}
+
+std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {
+  const Place& place = places_[static_cast<std::size_t>(layer_index(head))];
+  if (!place.call) return nullptr;
+  const Layer& layer = layer_of(head);
+  return attoscope::stored_keys(*place.call, place.index, layer.shape(), [&](const Sequence& all, int part) {
+    const CallPart stored{place.call->tensor(all, part), {}, this->part(layer, part).scale};
+    return read_scaled_head(stored, place.call->shape(all, part), place_of(head, part));
+  });
 }
 
 TensorFileInfo CallFiles::info() const {

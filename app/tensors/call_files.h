@@ -11,6 +11,7 @@
 #include "app/tensors/call_scales.h"
 #include "app/tensors/head_layout.h"
 #include "app/tensors/mask_files.h"
+#include "app/tensors/packed.h"
 #include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_set.h"
 #include "kernels/experiment/input.h"
@@ -27,20 +28,22 @@ struct CallSources {
   TensorSpec input;
   std::string q, k, v, o;
   std::optional<HeadLayout> layout{};
-  ScaleSpecs scales{};  ///< replace those in `input`
+  ScaleSpecs scales{};  ///< replace those in `input`, as `packed` does
+  PackedSpecs packed{};
 };
 
 /// Opened tensors of matching shapes; heads are read one by one. A head's index counts layers, then batches, then heads of Q; K
-/// and V are those of its group. 8-bit tensors are multiplied by the scales beside them, all tensors by explicitly named ones,
-/// in double, which holds e4m3 and int8 times fp32 exactly.
+/// and V are those of its group. Each sequence of a packed or paged call is a layer of its own. 8-bit tensors are multiplied by
+/// the scales beside them, all tensors by explicitly named ones, in double, which holds e4m3 and int8 times fp32 exactly.
 class CallFiles {
  public:
-  /// One call, or one layer, of a file.
+  /// One call, one layer, or one of its sequences, of a file.
   struct Layer {
     std::string name, shared;  ///< "layer 7", "layers.7.*_proj"; empty if the names share nothing
     HeadShape q, k, v, o;
     int first = 0;            ///< index of its first head
     bool has_output = false;  ///< and its shape fits
+    int sequence = -1;        ///< index in its packed or paged call; negative: it is none
 
     /// Shape of a head.
     AttentionShape shape() const { return {q.n, k.n, q.d, v.d}; }
@@ -82,6 +85,8 @@ class CallFiles {
   /// Scale of each element of part 0 q, 1 k, 2 v, 3 o of this head, row-major; empty: no scale. `swapped`: as if the scale's
   /// heads and tokens were exchanged. Throws if part is 3 and the layer has no output.
   std::vector<double> scale(int head, int part, bool swapped = false, const ReadWatch& watch = {}) const;
+  /// K and V of all sequences of this head's call; null: it is neither packed nor paged, or too large.
+  std::shared_ptr<const StoredKeys> stored_keys(int head) const;
   /// Explicitly named scales of q, k, v and o.
   const ScaleSpecs& named_scales() const { return named_scales_; }
   /// Throws if a layer has no output, or one of another shape.
@@ -98,7 +103,14 @@ class CallFiles {
 
  private:
   using Parts = std::array<CallPart, 4>;
-  void add_layer(Parts parts, const std::string& shared, const LayoutHints& hints);
+  /// The place of a layer among the sequences of its call; null: it is a call itself.
+  struct Place {
+    std::shared_ptr<const PackedCall> call{};
+    std::size_t index = 0;
+  };
+  TensorSet opened(const TensorSpec& files);
+  void add_call(const Parts& parts, const std::string& shared, const LayoutHints& hints, const PackedTables& tables);
+  void add_layer(Parts parts, const std::string& shared, const LayoutHints& hints, const Place& place);
   void add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints);
   void add_input(const CallSources& sources, LayoutHints& hints);
   void find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const;
@@ -111,7 +123,12 @@ class CallFiles {
 
   TensorSpec files_;
   ScaleSpecs named_scales_;
+  PackedSpecs named_packed_;
   std::vector<Layer> layers_;
+  std::vector<Place> places_;  ///< of each layer
+  int calls_ = 0;
+  Parts whole_;                                             ///< parts of the last call, before it is split into sequences
+  PackedTables tables_;                                     ///< of that call
   std::vector<Parts> parts_;                                ///< of each layer; no file: no output
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one head
   std::shared_ptr<const MaskFiles> masks_;                  ///< null: none is named

@@ -37,8 +37,9 @@ bool is_one_of(const std::string& word, std::span<const std::string_view> list) 
 }
 
 bool is_beside(const std::vector<Word>& words) {
-  constexpr std::array<std::string_view, 10> others{"weight", "weights", "bias", "mask", "lse",
-                                                    "indptr", "indices", "grad", "rstd", "lengths"};
+  constexpr std::array<std::string_view, 17> others{"seqlen", "weight",   "weights", "bias",    "mask",    "lse",
+                                                    "indptr", "indices",  "grad",    "rstd",    "lengths", "seqlens",
+                                                    "lens",   "seqstart", "loc",     "seqused", "leftpad"};
   return std::ranges::any_of(words,
                              [&](const Word& w) { return is_one_of(w.lower(), others) || is_one_of(w.lower(), scale_words); });
 }
@@ -54,10 +55,10 @@ bool is_called_output(const std::vector<Word>& words) {
 }
 
 std::string place_of(const std::vector<Word>& words) {
-  constexpr std::array<std::string_view, 26> plain{"cache",   "proj",      "in",      "input",  "inputs", "states", "self",
-                                                   "attn",    "attention", "core",    "fwd",    "act",    "arg",    "kwarg",
-                                                   "args",    "mha",       "sdpa",    "tensor", "o",      "out",    "output",
-                                                   "outputs", "kv",        "context", "result", "forward"};
+  constexpr std::array<std::string_view, 27> plain{"paged",  "cache",   "proj",      "in",      "input",  "inputs", "states",
+                                                   "self",   "attn",    "attention", "core",    "fwd",    "act",    "arg",
+                                                   "kwarg",  "args",    "mha",       "sdpa",    "tensor", "o",      "out",
+                                                   "output", "outputs", "kv",        "context", "result", "forward"};
   std::string place;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string lower = words[i].lower();

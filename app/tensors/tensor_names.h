@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "kernels/experiment/tensor_spec.h"
 
 namespace attoscope {
 
@@ -34,6 +37,10 @@ inline constexpr std::array<std::string_view, 8> usual_output_names{
 inline constexpr std::array<std::string_view, 8> usual_output_gradient_names{"do",    "dO",     "d_o",      "dout",
                                                                              "d_out", "grad_o", "grad_out", "grad_output"};
 inline constexpr std::array<std::string_view, 4> usual_lse_gradient_names{"dlse", "d_lse", "grad_lse", "dL"};
+
+/// The part of a packed or paged call that a tensor is by its name, in FlashAttention, FlashInfer, vLLM or xformers:
+/// "layers.3.block_table", "qo_indptr"; none: it is another tensor.
+std::optional<PackedPart> packed_part_of(const std::string& name);
 
 /// Calls and outputs among the names.
 CallNames calls_in(const std::vector<TensorName>& names);

@@ -127,7 +127,8 @@ TensorSet set_of_list(const std::vector<std::string>& files) {
 
 bool has_head_behind_scale(const std::string& text) {
   const std::string file = without_head(text);
-  return file.size() < text.size() && TensorSpec(file).scales() != ScaleSpecs{};
+  const TensorSpec spec = file;
+  return file.size() < text.size() && (spec.scales() != ScaleSpecs{} || spec.packed().any());
 }
 
 int HeadSpec::index(const std::string& subject) const {
@@ -195,11 +196,13 @@ bool names_tensor_files(const TensorSpec& spec) {
 
 std::vector<std::string> single_files_of(const TensorSpec& spec) {
   std::vector<std::string> paths = is_folder(spec.files()) ? paths_in(spec.files()) : files_in_list(spec.files());
-  for (std::size_t part = 0; part < spec.scales().size(); ++part) {
-    if (!spec.scales()[part]) continue;
-    std::string file = file_of_part(*spec.scales()[part], part);
+  const auto add = [&](std::string file) {
     if (std::ranges::find(paths, file) == paths.end()) paths.push_back(std::move(file));
-  }
+  };
+  for (std::size_t part = 0; part < spec.scales().size(); ++part)
+    if (spec.scales()[part]) add(file_of_part(*spec.scales()[part], part));
+  for (const PackedPart part : packed_tensors)
+    if (const std::string& text = spec.packed()[part]; !text.empty()) add(tensor_ref(text).file);
   return paths;
 }
 
@@ -215,7 +218,11 @@ std::string absolute_spec(const std::string& text) {
   for (std::size_t part = 0; part < scales.size(); ++part)
     if (const std::string file = scales[part] ? file_of_part(*scales[part], part) : ""; !file.empty())
       scales[part]->tensor = absolute(file) + scales[part]->tensor.substr(file.size());
-  return TensorSpec(files, spec.layout(), scales).text() + (names_head ? ":" + std::to_string(*head) : "");
+  PackedSpecs packed = spec.packed();
+  for (const PackedPart part : packed_tensors)
+    if (const std::string file = tensor_ref(packed[part]).file; !file.empty())
+      packed[part] = absolute(file) + packed[part].substr(file.size());
+  return TensorSpec(files, spec.layout(), scales, packed).text() + (names_head ? ":" + std::to_string(*head) : "");
 }
 
 TensorSet open_tensor_set(const std::string& files) {

@@ -79,7 +79,7 @@ void load_tensors(Input& input, const ReadWatch& watch) {
 
 Input with_layout(Input input, const HeadLayout& layout) {
   const TensorSpec spec = input.file;
-  if (input.kind == InputKind::tensors) input.file = TensorSpec(spec.files(), layout, spec.scales()).text();
+  if (input.kind == InputKind::tensors) input.file = TensorSpec(spec.files(), layout, spec.scales(), spec.packed()).text();
   return input;
 }
 

@@ -8,8 +8,11 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 6> scale_keys{
-    ",q_scale=", ",k_scale=", ",v_scale=", ",o_scale=", ",mask=", ",document_ids="};
+/// Keys behind the files, in the order of ScaleSpecs and of PackedPart.
+constexpr std::array<std::string_view, 16> part_keys{
+    ",q_scale=",     ",k_scale=",       ",v_scale=",     ",o_scale=", ",mask=", ",document_ids=", ",cu_seqlens_q=", ",cu_seqlens_k=", ",leftpad_k=",
+    ",block_table=", ",cache_seqlens=", ",page_layout=", ",kv=",      ",kv_indptr=",    ",kv_indices=",   ",kv_last_page_len="};
+constexpr std::size_t scale_parts = 6;
 constexpr std::array<std::string_view, 6> scale_group_names{"tensor", "head", "token", "channel", "tokens", "columns"};
 
 /// A text, and the part in brackets at its end that `parse` understands; none: all is text.
@@ -21,30 +24,31 @@ auto bracketed(std::string_view text, Parse parse) {
   return std::pair(read ? text.substr(0, open) : text, read);
 }
 
-/// Position and part of the first scale that is not in `known`; at the end: none.
-struct ScalePlace {
+using PartTexts = std::array<std::string_view, part_keys.size()>;
+
+/// Position and part of the first key whose part is not in `known`; at the end: none.
+struct PartPlace {
   std::size_t at = 0, part = 0;
 };
 
-ScalePlace first_scale(std::string_view text, const ScaleSpecs& known) {
-  ScalePlace first{text.size(), 0};
+PartPlace first_part(std::string_view text, const PartTexts& known) {
+  PartPlace first{text.size(), 0};
   for (std::size_t part = 0; part < known.size(); ++part)
-    if (const std::size_t at = text.find(scale_keys[part]); !known[part] && at < first.at) first = {at, part};
+    if (const std::size_t at = text.find(part_keys[part]); known[part].data() == nullptr && at < first.at) first = {at, part};
   return first;
 }
 
-/// The scale behind each key, up to the next one; `text` begins with a key.
-ScaleSpecs scales_in(std::string_view text) {
-  ScaleSpecs scales;
+/// The text behind each key, up to the next one; `text` begins with a key.
+PartTexts parts_in(std::string_view text) {
+  PartTexts parts;
   while (!text.empty()) {
-    const std::size_t part = first_scale(text, scales).part;
-    text.remove_prefix(scale_keys[part].size());
-    scales[part] = ScaleSpec{" "};  // a second key of this part is text
-    const std::size_t end = first_scale(text, scales).at;
-    if (end > 0) scales[part] = scale_spec(text.substr(0, end));
-    text.remove_prefix(end);
+    const std::size_t part = first_part(text, parts).part;
+    text.remove_prefix(part_keys[part].size());
+    parts[part] = text;  // a second key of this part is text
+    parts[part] = text.substr(0, first_part(text, parts).at);
+    text.remove_prefix(parts[part].size());
   }
-  return scales;
+  return parts;
 }
 
 }  // namespace
@@ -95,17 +99,30 @@ std::string scale_spec_text(const ScaleSpec& scale) {
 
 TensorSpec::TensorSpec(std::string text) : text_(std::move(text)) {
   const auto [plain, layout] = bracketed(text_, parse_layout);
-  const std::size_t first = first_scale(plain, {}).at;
-  scales_ = scales_in(plain.substr(first));
+  const std::size_t first = first_part(plain, {}).at;
+  const PartTexts parts = parts_in(plain.substr(first));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].data() == nullptr) continue;
+    const std::string_view part = parts[i].empty() ? " " : parts[i];  // a key without a name is refused, not forgotten
+    if (i < scale_parts)
+      scales_[i] = scale_spec(part);
+    else
+      packed_[static_cast<PackedPart>(i - scale_parts)] = part;
+  }
   const auto [files, of_files] = bracketed(plain.substr(0, first), parse_layout);
   files_ = of_files && layout ? plain.substr(0, first) : files;  // a layout given twice belongs to the files
   layout_ = layout ? layout : of_files;
 }
 
-TensorSpec::TensorSpec(std::string files, const std::optional<HeadLayout>& layout, ScaleSpecs scales)
-    : text_(files), files_(std::move(files)), layout_(layout), scales_(std::move(scales)) {
-  for (std::size_t part = 0; part < scales_.size(); ++part)
-    if (scales_[part]) text_.append(scale_keys[part]).append(scale_spec_text(*scales_[part]));
+TensorSpec::TensorSpec(std::string files, const std::optional<HeadLayout>& layout, ScaleSpecs scales, PackedSpecs packed)
+    : text_(files), files_(std::move(files)), layout_(layout), scales_(std::move(scales)), packed_(std::move(packed)) {
+  for (std::size_t i = 0; i < part_keys.size(); ++i) {
+    const bool is_scale = i < scale_parts;
+    const std::string part = !is_scale    ? packed_[static_cast<PackedPart>(i - scale_parts)]
+                             : scales_[i] ? scale_spec_text(*scales_[i])
+                                          : "";
+    if (!part.empty()) text_.append(part_keys[i]).append(part);
+  }
   if (layout_) text_ += "[" + layout_text(*layout_) + "]";
 }
 

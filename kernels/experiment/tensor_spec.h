@@ -65,21 +65,64 @@ std::string scale_spec_text(const ScaleSpec& scale);
 using ScaleSpecs = std::array<std::optional<ScaleSpec>, 6>;
 inline constexpr std::size_t mask_part = 4, documents_part = 5;
 
-/// Files of tensors, the scales and masks that are named behind them, and the layout: "qkv.safetensors,k_scale=s.npy[n h d]".
-/// Parsed once; the text remains as written, in sessions and sentences.
+/// Parts of a call whose sequences are packed into one tensor or lie in pages: whole numbers, K and V together (kv), and the
+/// order of a page, NHD or HND.
+enum class PackedPart : std::uint8_t {
+  cu_seqlens_q,
+  cu_seqlens_k,
+  leftpad_k,
+  block_table,
+  cache_seqlens,
+  page_layout,
+  kv,
+  kv_indptr,
+  kv_indices,
+  kv_last_page_len
+};
+inline constexpr std::array<std::string_view, 10> packed_part_names{
+    "cu_seqlens_q", "cu_seqlens_k", "leftpad_k", "block_table", "cache_seqlens",
+    "page_layout",  "kv",           "kv_indptr", "kv_indices",  "kv_last_page_len"};
+
+/// The parts that are tensors.
+inline constexpr std::array packed_tensors{PackedPart::cu_seqlens_q, PackedPart::cu_seqlens_k,  PackedPart::leftpad_k,
+                                           PackedPart::block_table,  PackedPart::cache_seqlens, PackedPart::kv,
+                                           PackedPart::kv_indptr,    PackedPart::kv_indices,    PackedPart::kv_last_page_len};
+
+/// FILE or FILE:TENSOR of each part, NHD or HND of page_layout; "": not named.
+class PackedSpecs {
+ public:
+  std::string& operator[](PackedPart part) { return texts_[static_cast<std::size_t>(part)]; }
+  const std::string& operator[](PackedPart part) const { return texts_[static_cast<std::size_t>(part)]; }
+  bool any() const { return *this != PackedSpecs(); }
+  /// These, and the other's where nothing is named.
+  PackedSpecs over(PackedSpecs other) const {
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      if (!texts_[i].empty()) other.texts_[i] = texts_[i];
+    return other;
+  }
+  friend bool operator==(const PackedSpecs&, const PackedSpecs&) = default;
+
+ private:
+  std::array<std::string, packed_part_names.size()> texts_;
+};
+
+/// Files of tensors, the scales and masks that are named behind them, the parts of packed calls, and the layout:
+/// "qkv.safetensors,k_scale=s.npy,block_table=t.npy[n h d]". Parsed
+/// once; the text remains as written, in sessions and sentences.
 class TensorSpec {
  public:
   TensorSpec() = default;
   /// Parses any text; what is no scale and no layout belongs to the files.
   TensorSpec(std::string text);                                    // NOLINT(google-explicit-constructor)
   TensorSpec(const char* text) : TensorSpec(std::string(text)) {}  // NOLINT(google-explicit-constructor)
-  TensorSpec(std::string files, const std::optional<HeadLayout>& layout, ScaleSpecs scales = {});
+  TensorSpec(std::string files, const std::optional<HeadLayout>& layout, ScaleSpecs scales = {}, PackedSpecs packed = {});
 
   const std::string& text() const { return text_; }
   /// One file, several with commas between, or a folder.
   const std::string& files() const { return files_; }
   const std::optional<HeadLayout>& layout() const { return layout_; }
   const ScaleSpecs& scales() const { return scales_; }
+  const PackedSpecs& packed() const { return packed_; }
   bool empty() const { return text_.empty(); }
 
   friend bool operator==(const TensorSpec& x, const TensorSpec& y) { return x.text_ == y.text_; }
@@ -88,6 +131,7 @@ class TensorSpec {
   std::string text_, files_;
   std::optional<HeadLayout> layout_;
   ScaleSpecs scales_;
+  PackedSpecs packed_;
 };
 
 }  // namespace attoscope

@@ -16,7 +16,8 @@ namespace attoscope {
 /// One head of the table.
 struct JudgedRow {
   int head = 0;
-  std::string name;  ///< "layer 17, head 4", as pickers show it
+  std::string name;   ///< "layer 17, head 4", as pickers show it
+  int sequence = -1;  ///< of a packed or paged call; negative: it is none
   HeadJudgement found;
   std::optional<Slip> slip{};
 };

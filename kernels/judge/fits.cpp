@@ -486,7 +486,8 @@ struct Fit {
   NamedSlip (*slip)(const WrongOutput&);
   bool bears_nan = false;
 };
-constexpr std::array<Fit, 12> fits{{{place_fit, true},
+constexpr std::array<Fit, 13> fits{{{place_fit, true},
+                                    {sequence_fit},
                                     {number_fit},
                                     {count_fit, true},
                                     {suspect_fit},

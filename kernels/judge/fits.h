@@ -11,6 +11,7 @@ namespace attoscope {
 
 /// The first of these with which the exact output explains every element of `output`, by the criterion of `judge`:
 /// - place: elements, rows or columns that were never written or hold what belongs elsewhere;
+/// - place: pages and sequences whose keys are those of others, bounds that are off by one, padding that is seen;
 /// - number: the scale, the sink, the slope, the soft cap, a bound of scores or of P; columns of q.k that count c times;
 /// - row_factor: l is off by so many exp(0) in every row, or the output is the truth times a number;
 /// - key_counts: keys count c times (0: left out, 2: twice; hidden keys may count), in O and in l, or in one of them;

@@ -100,6 +100,7 @@ NamedSlip count_fit(const WrongOutput& wrong);
 NamedSlip place_fit(const WrongOutput& wrong);
 NamedSlip suspect_fit(const WrongOutput& wrong);
 NamedSlip mask_fit(const WrongOutput& wrong);
+NamedSlip sequence_fit(const WrongOutput& wrong);
 NamedSlip key_place_fit(const WrongOutput& wrong);
 NamedSlip loop_fit(const WrongOutput& wrong);
 NamedSlip rotary_fit(const WrongOutput& wrong);

@@ -16,6 +16,7 @@
 namespace attoscope {
 
 struct Result;
+struct StoredKeys;
 
 /// Writes the d_v values that `row` of Q would have, NaN if the row would see no key. Returns false if they are not known.
 using ExpectedRow = std::function<bool(int row, double* out)>;
@@ -66,6 +67,8 @@ struct OtherHeads {
   std::function<std::shared_ptr<const Tensors>(int head)> read{};
   int query_heads = 0, kv_heads = 0;                              ///< in one batch: of Q, of K and V; 0: not known
   std::function<std::vector<OtherReading>(int head)> readings{};  ///< of Q, K, V of a head; null: there are none
+  /// Keys of all sequences; null, as `keys` may be: the head is of no packed or paged call, or of too large a one.
+  std::function<std::shared_ptr<const StoredKeys>(int head)> keys{};
 };
 
 /// A slip, and the part of the error's root mean square that it leaves: 0 explains all of it, 1 nothing.

@@ -249,6 +249,22 @@ class Program(Case):
         self.assertTrue(attoscope.judge(o, self.q, stored, self.v, mask="causal", scales={"k": scales}).ok)
         self.assertFalse(attoscope.judge(o, self.q, stored, self.v, mask="causal").ok)
 
+    def test_sequences_are_judged_one_by_one(self):
+        one_head = [[[row] for row in x] for x in (self.q[:40], self.k, self.v)]
+        parts = [(0, 0, 12, 16), (12, 16, 40, 48)]  # queries and keys of two sequences
+        o = [[row] for i, j, n, m in parts for row in plain_attention(self.q[i:n], self.k[j:m], self.v[j:m], "causal")]
+        bounds = {"cu_seqlens_q": [0, 12, 40], "cu_seqlens_k": [0, 16, 48]}
+        found = attoscope.judge(o, *one_head, mask="causal", **bounds)
+        self.assertTrue(found.ok, str(found))
+        self.assertEqual([row["sequence"] for row in found.table], [0, 1])
+        pages = [[one_head[part][16 * i:16 * i + 16] for i in (2, 0, 1)] for part in (1, 2)]
+        tables = {"cu_seqlens_q": [0, 12, 40], "block_table": [[1, -1], [2, 0]], "cache_seqlens": [16, 32]}
+        self.assertTrue(attoscope.judge(o, one_head[0], *pages, mask="causal", **tables).ok)
+        self.assertTrue(attoscope.judge(o, one_head[0], None, None, kv=pages, mask="causal", **tables).ok)
+        wrong = {**tables, "block_table": [[1, -1], [0, 2]]}
+        self.assertIn("pages 0 and 1 of sequence 1 are exchanged", str(attoscope.judge(o, one_head[0], *pages, mask="causal", **wrong)))
+        self.assertIn("whole numbers", self.sentence_of(attoscope.BadTensor, attoscope.judge, o, *one_head, cu_seqlens_q=[0, 1.5]))
+
     def test_a_forgotten_mask_is_wrong(self):
         with self.assertRaises(AssertionError) as caught:
             attoscope.assert_attention_close(plain_attention(self.q, self.k, self.v), self.q, self.k, self.v, mask="causal")

@@ -455,9 +455,10 @@ TEST(TensorScales, OfAnOutputAlone) {
 TEST(ScaleSpecs, AreReadBack) {
   for (const char* const text :
        {"x.safetensors,k_scale=s.npy", "x.safetensors,q_scale=a.npy,v_scale=s.safetensors:t[64 tokens]",
-        "q.npy,k.npy,v.npy,v_scale=s.npy[token][n h d]", "x.npz,o_scale=s.safetensors[n (4 d)]"}) {
+        "q.npy,k.npy,v.npy,v_scale=s.npy[token][n h d]", "x.npz,o_scale=s.safetensors[n (4 d)]",
+        "x.pt,v_scale=s.npy,cu_seqlens_q=x.pt:cu,block_table=t.npy,page_layout=HND,kv=x.pt:kv[n h d]"}) {
     const TensorSpec read = text;
-    EXPECT_EQ(TensorSpec(read.files(), read.layout(), read.scales()).text(), text);
+    EXPECT_EQ(TensorSpec(read.files(), read.layout(), read.scales(), read.packed()).text(), text);
     const Input input = parse_input(std::string(text) + ":3");
     EXPECT_EQ(input.file, text);
     EXPECT_EQ(input.index, 3);
@@ -476,14 +477,15 @@ TEST(ScaleSpecs, AreReadBack) {
 TEST(ScaleSpecs, AnyTextIsSplitWithoutLoss) {
   std::mt19937 random(7);
   const std::vector<std::string> pieces{
-      "x.npy", ",", ",k_scale=", ",v_scale=", "s.safetensors:k", "[n h d]", "[head]", "[64 tokens]", "[", "]", " ", "[x]"};
+      "x.npy",   ",",      ",k_scale=",   ",v_scale=", ",kv=", ",kv_indptr=", "s.safetensors:k",
+      "[n h d]", "[head]", "[64 tokens]", "[",         "]",    " ",           "[x]"};
   for (int i = 0; i < 2000; ++i) {
     std::string text;
     for (unsigned count = random() % 8; count > 0; --count) text += pieces[random() % pieces.size()];
-    const TensorSpec spec = text, again(spec.files(), spec.layout(), spec.scales()), read = again.text();
+    const TensorSpec spec = text, again(spec.files(), spec.layout(), spec.scales(), spec.packed()), read = again.text();
     EXPECT_EQ(spec.text(), text);
     EXPECT_EQ(read.text(), again.text());
-    if (spec.scales() != ScaleSpecs{} || !spec.layout()) continue;
+    if (spec.scales() != ScaleSpecs{} || spec.packed().any() || !spec.layout()) continue;
     EXPECT_EQ(again.text(), text) << "a layout behind the files";
   }
   EXPECT_EQ(TensorSpec("").files(), "");

@@ -127,7 +127,10 @@ bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry&
     const std::string before = layer.name + ", ";
     const std::string text = name.starts_with(before) ? name.substr(before.size()) : name;
     if (!ImGui::Selectable((text + "###head " + std::to_string(i)).c_str(), i == now) || i == now) continue;
-    problem = fitted(with_head(problem, i), layer.shape);
+    const bool whole = std::ranges::any_of(info.layers, [&](const LayerEntry& x) {  // sequences have their own lengths
+      return now >= x.first && now < x.first + x.heads && x.shape == shape_of(problem);
+    });
+    problem = whole ? with_shape(with_head(problem, i), layer.shape) : fitted(with_head(problem, i), layer.shape);
     changed = true;
     ImGui::CloseCurrentPopup();
   }

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 from .errors import BadOption, BadTensor, CouldNotRun, DeadLink, in_one_frame
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
 from .progress import in_notebook
-from .tensors import Tensor, check_attention, remove, save_safetensors, tensor_of
+from .tensors import Tensor, check_attention, integers_of, remove, save_safetensors, tensor_of
 from .verdict import Verdict
 from .words import OF_HEADS, PROBLEM, heads_last, in_words
 
@@ -40,6 +40,16 @@ def judge(
     head: Optional[int] = None,
     layout: Optional[str] = None,
     scales: Optional[Mapping[str, Any]] = None,
+    cu_seqlens_q: Any = None,
+    cu_seqlens_k: Any = None,
+    leftpad_k: Any = None,
+    block_table: Any = None,
+    cache_seqlens: Any = None,
+    page_layout: Optional[str] = None,
+    kv: Any = None,
+    kv_indptr: Any = None,
+    kv_indices: Any = None,
+    kv_last_page_len: Any = None,
     threads: Optional[int] = None,
     save: "os.PathLike[str] | str | None" = None,
     report: "os.PathLike[str] | str | bool | None" = None,
@@ -67,22 +77,29 @@ def judge(
     `scales` holds what stored tensors are multiplied by, such as {"k": k_scale, "v": 0.02}: numbers, tensors or names of files,
     one for all, or one for each head, token, channel or block, as the shape says.
 
+    Of packed and paged calls each sequence is judged as a call of its own; heads stand behind tokens unless `layout` says otherwise.
+    `cu_seqlens_q` and `cu_seqlens_k` (that of Q) are the bounds of sequences, `leftpad_k` the padding before their keys, `cache_seqlens`
+    their keys, `block_table` their pages [sequences, pages], or as FlashInfer has them `kv_indptr`, `kv_indices` and `kv_last_page_len`.
+    Pages are [page, heads, d], with `page_layout="HND"` [heads, page, d]; `kv` holds K and V in one tensor, whose `k` and `v` are None.
+
     `save` keeps the tensors in that .safetensors file, so that the command of the verdict can be run again. `report` writes an HTML
     page into that file; True keeps it in the verdict alone, which is what a notebook does of itself; False makes none.
 
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion or CouldNotRun, all of them AttoscopeError.
     """
     typed = locals()
-    given = {name: typed[name] for name in "qkvo"}
+    given = {name: typed[name] for name in "qkvo" if name in "qo" or kv is None or typed[name] is not None}
     call = dict(given)
     given.update({name: typed[name] for name in _GRADIENTS if typed[name] is not None})
-    multipliers = _scales_of(scales or {})
+    tables = {name: typed[name] if is_file_name(typed[name]) else integers_of(typed[name], name) for name in _TABLES if typed[name] is not None}
+    multipliers = {**_scales_of(scales or {}), **tables, **({} if kv is None else {"kv": kv})}
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
-    options = in_words({name: typed[name] for name in (*PROBLEM, "policy", "like", "head", "threads")}, in_memory)
+    options = in_words({name: typed[name] for name in (*PROBLEM, "policy", "like", "head", "threads", "page_layout")}, in_memory)
     if isinstance(options["mask"], Tensor):
         multipliers["mask"] = in_memory["mask"] = options.pop("mask")
-    check_attention({name: in_memory[name] for name in call if name in in_memory}, heads_last(options["layout"]))
-    if options["layout"] is None and "q" in in_memory:
+    if not tables:
+        check_attention({name: in_memory[name] for name in call if name in in_memory}, heads_last(options["layout"]))
+    if options["layout"] is None and "q" in in_memory and not tables:
         options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # what these shapes mean here, whatever else they fit
     asked = in_notebook() if report is None else report
     own_file = _case_file() if save is None and in_memory and report is None and asked else None
@@ -103,6 +120,7 @@ def judge(
         return verdict
 
 
+_TABLES = ("cu_seqlens_q", "cu_seqlens_k", "leftpad_k", "block_table", "cache_seqlens", "kv_indptr", "kv_indices", "kv_last_page_len")
 _GRADIENTS = ("do", "dq", "dk", "dv", "lse", "dlse", "dsink")
 
 
@@ -157,7 +175,7 @@ _cases: List[str] = []  #: the folder, and every file that was in it
 def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any], kept: bool) -> str:
     """The tensors that were judged, in the window."""
     if len(given) > 4 and not kept:
-        raise BadOption("the window cannot show tensors whose scales are in no file: give judge a file for save")
+        raise BadOption("the window cannot show tensors whose scales or sequences are in no file: give judge a file for save")
     if len(given) > 4 or any(is_file_name(value) for value in given.values()):
         if not found.get("link"):
             raise BadOption("the window cannot show these files: call attoscope.view with the tensors")

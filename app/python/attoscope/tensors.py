@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .errors import BadTensor, CouldNotRun, in_one_frame
 
@@ -120,14 +120,35 @@ def _lengths(value: Any) -> Iterator[int]:
         value = value[0]
 
 
-def _gather(value: Any, shape: Tuple[int, ...], numbers: Any) -> None:
+def _gather(value: Any, shape: Tuple[int, ...], numbers: Any, number: Callable[[Any], Any] = float) -> None:
     if not isinstance(value, (list, tuple)) or len(value) != shape[0]:
         raise ValueError
     if len(shape) == 1:
-        numbers.extend(map(float, value))
+        numbers.extend(map(number, value))
         return
     for row in value:
-        _gather(row, shape[1:], numbers)
+        _gather(row, shape[1:], numbers, number)
+
+
+def integers_of(value: Any, name: str) -> Tensor:
+    """Whole numbers of a tensor, an array or nested lists, as int64.
+
+    >>> integers_of([[0, 1], [2, -1]], "block_table").shape
+    (2, 2)
+    """
+    import array
+    import operator
+
+    value = value.detach() if hasattr(value, "detach") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    shape, numbers = tuple(_lengths(value)), array.array("q")
+    try:
+        _gather(value, shape, numbers, operator.index)
+    except (IndexError, OverflowError, TypeError, ValueError):
+        raise BadTensor(f"{name} holds no whole numbers, expected a tensor of int32 or int64") from None
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return Tensor("I64", shape, numbers.tobytes())
 
 
 def _count(shape: Tuple[int, ...]) -> int:

@@ -1,0 +1,89 @@
+/// Calls whose sequences are packed into one tensor, padded, or lie in pages: each sequence is a call of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/tensors/head_layout.h"
+#include "app/tensors/readers.h"
+#include "kernels/experiment/tensor_spec.h"
+#include "kernels/slips/stored_keys.h"
+
+namespace attoscope {
+
+/// The tensors that say where sequences lie, and the order of a page.
+struct PackedTables {
+  std::array<std::optional<NamedTensor>, packed_part_names.size()> tensors{};
+  std::string page_layout{};  ///< NHD or HND; "": not given
+
+  const std::optional<NamedTensor>& operator[](PackedPart part) const { return tensors[static_cast<std::size_t>(part)]; }
+  bool any() const;
+};
+
+/// The tables that are named, and those of a call in the same files, whose names share `shared`. Throws std::runtime_error or
+/// std::invalid_argument with one sentence if a named one cannot be read, or several fit.
+PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared);
+
+/// K and V of one tensor [2, ...], or [blocks, 2, ...]; where both are 2, `blocks_first` decides. Throws with one sentence.
+std::pair<NamedTensor, NamedTensor> split_kv(const NamedTensor& both, bool blocks_first);
+/// The set with K and V in place of each tensor that is called kv.
+TensorSet with_kv_split(TensorSet set);
+
+/// A tensor as tokens, those of a page or of a batch together.
+struct TokenStore {
+  NamedTensor tensor;
+  std::uint64_t pages = 1, page = 0;  ///< tokens of a page
+  int heads = 1, d = 0;
+  std::uint64_t page_step = 0, token_step = 0, head_step = 0;  ///< in elements
+
+  std::uint64_t tokens() const { return pages * page; }
+};
+
+/// Consecutive tokens of a sequence.
+struct TokenRun {
+  std::uint64_t first = 0;
+  int count = 0;
+  std::vector<std::uint64_t> pages{};  ///< `first` counts from the first of these on; empty: from the store's first token
+
+  /// The place in the store of a token of the run.
+  std::uint64_t place(std::uint64_t token, std::uint64_t page) const;
+};
+
+struct Sequence {
+  int index = 0;  ///< in the file
+  TokenRun q, k;
+  std::uint64_t left_padding = 0;
+};
+
+/// A call as a list of sequences.
+struct PackedCall {
+  std::array<TokenStore, 4> parts;  ///< Q, K, V and O; pages of 0 tokens: there is no output that fits
+  bool paged = false;
+  bool bounds_queries = false, bounds_keys = false;  ///< sequences lie one behind the other
+  std::vector<Sequence> sequences;                   ///< those with queries and keys
+  std::vector<std::string> left_out;                 ///< a sentence for each other one
+
+  /// Tokens of part 0 q .. 3 o of a sequence as a tensor [n, heads, d] of its own.
+  NamedTensor tensor(const Sequence& sequence, int part) const;
+  HeadShape shape(const Sequence& sequence, int part) const;
+};
+
+/// Reads the tables of a call, whose tensors are q, k, v and perhaps o (without a file: absent). Tokens stand before heads
+/// unless `layout` or the tables' page_layout says otherwise, or nothing fits so. Throws std::runtime_error with one sentence
+/// that names the file, the tensor, the value and what was expected.
+PackedCall packed_call(const std::array<NamedTensor, 4>& qkvo, const PackedTables& tables,
+                       const std::optional<HeadLayout>& layout);
+
+/// Reads tokens of part 1 k or 2 v as if they were those of a sequence.
+using ReadTokens = std::function<std::vector<double>(const Sequence& tokens, int part)>;
+/// The keys of all sequences for one head of the sequence `call.sequences[place]`, of this shape; null if they are too many.
+std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_t place, const AttentionShape& shape,
+                                              const ReadTokens& read);
+
+}  // namespace attoscope

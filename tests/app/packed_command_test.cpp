@@ -1,0 +1,228 @@
+// Packed, padded and paged calls: files of torch.save (tests/data/packed), whose sequences are calls of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/app/outcome.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Words = std::vector<std::string>;
+
+std::string path(const std::string& name) { return "tests/data/packed/" + name + ".pt"; }
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The rows of `heads`, by head, without what names them.
+json rows_of(const Words& call) {
+  const Outcome outcome = attoscope(with({"heads"}, with(call, {"--mask", "causal", "--no-cache", "--json", "-"})));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json told = json::parse(outcome.out);
+  json rows;
+  for (json row : told["heads"]) {
+    row.erase("name"), row.erase("layer");
+    rows[row["head"].dump()] = row;
+  }
+  return rows;
+}
+
+TEST(PackedCommand, EachSequenceIsACallOfItsOwn) {
+  const json separate = rows_of({path("separate")});
+  ASSERT_EQ(separate.size(), 12);
+  const std::string packed = path("packed"), paged = path("paged"), csr = path("flashinfer");
+  for (const Words& call :
+       {Words{packed}, Words{paged}, Words{csr}, Words{csr, "--page-layout", "HND"},
+        Words{packed, "--cu-seqlens-q", packed + ":cu_seqlens_q", "--cu-seqlens-k", packed, "--layout", "nhd"},
+        Words{csr, "--kv", csr, "--kv-indptr", csr, "--kv-indices", csr, "--kv-last-page-len", csr},
+        Words{packed + ",cu_seqlens_k=" + packed + ":cu_seqlens_k"},
+        Words{csr, "--block-table", paged, "--cache-seqlens", paged + ":cache_seqlens"}})
+    EXPECT_EQ(rows_of(call), separate) << ::testing::PrintToString(call);
+}
+
+TEST(PackedCommand, OtherTablesGiveOtherNumbers) {
+  const TemporaryDirectory scratch;
+  const auto table = [&](const std::string& name, const std::vector<std::int32_t>& x, const std::string& shape) {
+    return scratch.write(name + ".safetensors",
+                         safetensors("{" + entry(name, "I32", shape, 0, static_cast<int>(4 * x.size())) + "}", 0) + raw(x));
+  };
+  const json packed = rows_of({path("packed")}), paged = rows_of({path("paged")});
+  EXPECT_NE(rows_of({path("packed"), "--cu-seqlens-k", table("cu_seqlens_k", {0, 10, 23, 34}, "[4]")}), packed);
+  const std::vector<std::int32_t> right{7, 2, 11, 0, 4, 0, 9, 13, 5, 12, 3, 0}, swapped{2, 7, 11, 0, 4, 0, 9, 13, 5, 12, 3, 0};
+  EXPECT_EQ(rows_of({path("paged"), "--block-table", table("block_table", right, "[3,4]")}), paged);
+  EXPECT_NE(rows_of({path("paged"), "--block-table", table("block_table", swapped, "[3,4]")}), paged);
+}
+
+struct JudgedFile {
+  const char *file, *output;
+  Words more{};
+  int code = 0;
+  std::string says{};
+};
+
+TEST(PackedCommand, JudgesEachSequenceAndNamesItsMistake) {
+  const Words causal{"--mask", "causal"};
+  for (const JudgedFile& c : std::vector<JudgedFile>{
+           {"packed", "out", causal},
+           {"packed", "bounds", causal, 3, "cu_seqlens_q[1] and cu_seqlens_k[1] are one too large"},
+           {"packed", "bounds_of_keys", causal, 3, "cu_seqlens_k[1] is one too large"},
+           {"packed", "keys_of_another", causal, 3, "sequence 1 reads the keys of sequence 2"},
+           {"paged", "out", causal},
+           {"paged", "page_of_another", causal, 3, "page 3 of sequence 1 holds keys of sequence 0, page 1"},
+           {"paged", "exchanged", causal, 3, "pages 0 and 2 of sequence 1 are exchanged"},
+           {"paged", "unused_page", causal, 3,
+            "page 1 of sequence 1 holds keys of page 6 of the cache, which is in no sequence"},
+           {"paged", "pages_of_another", causal, 3, "sequence 2 reads the pages of sequence 1"},
+           {"paged", "one_key_more", causal, 3, "cache_seqlens[0] is one too large"},
+           {"flashinfer", "out", causal},
+           {"flashinfer", "page_of_another", causal, 3, "page 3 of sequence 1 holds keys of sequence 0, page 1"},
+           {"vllm", "output"},
+           {"vllm", "padding", {}, 3, "the keys of padding behind sequence 0 are not masked"},
+           {"padded", "out", causal},
+           {"padded", "padding", causal, 3, "the 3 keys of padding before sequence 2 are not masked"}}) {
+    SCOPED_TRACE(std::string(c.file) + ":" + c.output);
+    const std::string file = path(c.file);
+    const Outcome outcome = attoscope(with({"judge", "--input", file, "--o", file + ":" + c.output, "--json", "-"}, c.more));
+    ASSERT_EQ(outcome.code, c.code) << outcome.err << outcome.out;
+    const json told = json::parse(outcome.out);
+    ASSERT_EQ(told["table"].size(), 12);
+    for (int head = 0; head < 12; ++head) EXPECT_EQ(told["table"][static_cast<std::size_t>(head)]["sequence"], head / 4);
+    if (c.code == 3) {
+      EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr(c.says));
+      EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr("sequence "));
+    }
+  }
+}
+
+/// Every tensor of a call named by itself.
+TEST(PackedCommand, PartsAreNamedOneByOne) {
+  const std::string file = path("vllm");
+  Words call{"judge", "--q", file + ":query", "--kv", file, "--o", file + ":output", "--block-table", file};
+  EXPECT_EQ(attoscope(with(call, {"--cache-seqlens", file + ":seq_lens"})).code, 0);
+  expect_refused(call, 1, "tensor 'block_table' has no cache_seqlens beside it, expected the keys of each sequence");
+}
+
+TEST(PackedCommand, ASequenceIsComputedAlone) {
+  const Outcome outcome = attoscope({"run", "--input", path("packed") + ":5", "--mask", "causal", "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json problem = json::parse(outcome.out)["experiment"]["problem"];
+  EXPECT_EQ(problem["n"], 7);
+  EXPECT_EQ(problem["n_k"], 14);
+}
+
+/// A tensor of a file made by hand.
+struct Made {
+  std::string name, type, shape, bytes;
+};
+std::string file_of(const std::vector<Made>& tensors) {
+  std::string header, data;
+  for (const Made& t : tensors) {
+    header += (header.empty() ? "{" : ",") +
+              entry(t.name, t.type, t.shape, static_cast<int>(data.size()), static_cast<int>(data.size() + t.bytes.size()));
+    data += t.bytes;
+  }
+  return safetensors(header + "}", 0) + data;
+}
+
+std::string numbers(int count) {
+  std::vector<float> x;
+  for (int i = 0; i < count; ++i) x.push_back(static_cast<float>(i % 7) / 4);
+  return raw(x);
+}
+Made ints(const std::string& name, const std::vector<std::int32_t>& x) {
+  return {name, "I32", "[" + std::to_string(x.size()) + "]", raw(x)};
+}
+Made table(int columns, const std::vector<std::int32_t>& x) {
+  return {"block_table", "I32",
+          "[" + std::to_string(static_cast<int>(x.size()) / columns) + "," + std::to_string(columns) + "]", raw(x)};
+}
+
+TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
+  const std::vector<Made> packed{
+      {"q", "F32", "[6,2,4]", numbers(48)}, {"k", "F32", "[6,2,4]", numbers(48)}, {"v", "F32", "[6,2,4]", numbers(48)}},
+      paged{{"q", "F32", "[2,2,4]", numbers(16)},
+            {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
+            {"v_cache", "F32", "[5,2,2,4]", numbers(80)}};
+  struct Bad {
+    const std::vector<Made>& call;
+    std::vector<Made> tables;
+    std::string says;
+  };
+  const std::int64_t far = std::int64_t{1} << 40;
+  for (const Bad& bad : std::vector<Bad>{
+           {packed, {ints("cu_seqlens_q", {0, 4, 3, 6})}, "tensor 'cu_seqlens_q'[2] is 3, expected 4 to 6"},
+           {packed, {ints("cu_seqlens_q", {0, 4, 7})}, "tensor 'cu_seqlens_q'[2] is 7, expected 4 to 6"},
+           {packed, {ints("cu_seqlens_q", {1, 6})}, "tensor 'cu_seqlens_q'[0] is 1, expected 0"},
+           {packed, {ints("cu_seqlens_q", {0, -1, 6})}, "tensor 'cu_seqlens_q'[1] is -1, expected 0 to 6"},
+           {packed, {ints("cu_seqlens_q", {0})}, "tensor 'cu_seqlens_q' has shape [1], expected at least 2 numbers"},
+           {packed, {ints("cu_seqlens_q", {0, 0})}, "belongs to sequences without tokens"},
+           {packed,
+            {{"cu_seqlens_q", "I64", "[2]", raw(std::vector<std::int64_t>{0, far})}},
+            "tensor 'cu_seqlens_q'[1] is 1099511627776, expected 0 to 6"},
+           {packed,
+            {ints("cu_seqlens_q", {0, 4, 6}), ints("cu_seqlens_k", {0, 6})},
+            "tensor 'cu_seqlens_k' has shape [2], expected 3 for the 2 sequences of"},
+           {packed,
+            {ints("cu_seqlens_q", {0, 4, 6}), ints("seqused_k", {5, 2})},
+            "tensor 'seqused_k'[0] is 5, expected 0 to 4"},
+           {packed,
+            {ints("cu_seqlens_q", {0, 4, 6}), ints("leftpad_k", {0, 3})},
+            "tensor 'leftpad_k'[1] is 3, expected 0 to 2"},
+           {paged, {table(2, {0, 1, 2, 3})}, "tensor 'block_table' has no cache_seqlens beside it"},
+           {paged, {table(2, {0, 5, 2, 3}), ints("cache_seqlens", {3, 4})}, "tensor 'block_table'[1] is 5, expected 0 to 4"},
+           {paged, {table(2, {0, 1, 2, -1}), ints("cache_seqlens", {3, 4})}, "tensor 'block_table'[3] is -1, expected 0 to 4"},
+           {paged,
+            {table(2, {0, 0, 2, 3}), ints("cache_seqlens", {3, 4})},
+            "tensor 'block_table': sequence 0 has page 0 as its pages 0 and 1, expected each page once"},
+           {paged, {table(2, {0, 1, 2, 3}), ints("cache_seqlens", {3, 5})}, "tensor 'cache_seqlens'[1] is 5, expected 0 to 4"},
+           {paged,
+            {ints("block_table", {0, 1}), ints("cache_seqlens", {1, 1})},
+            "tensor 'block_table' has shape [2], expected [sequences, pages]"},
+           {paged,
+            {table(2, {0, 1, 2, 3, 4, 0}), ints("cache_seqlens", {3, 4, 1})},
+            "tensor 'q' has shape [2, 2, 4], expected queries of 3 sequences, or cu_seqlens_q"},
+           {paged,
+            {ints("kv_indices", {0, 1, 2}), ints("kv_indptr", {0, 2, 3})},
+            "tensor 'kv_indices' has no kv_last_page_len beside it"},
+           {paged,
+            {ints("kv_indices", {0, 1, 2}), ints("kv_indptr", {0, 2, 3}), ints("kv_last_page_len", {2, 3})},
+            "tensor 'kv_last_page_len'[1] is 3, expected 1 to 2"}}) {
+    std::vector<Made> all = bad.call;
+    all.insert(all.end(), bad.tables.begin(), bad.tables.end());
+    const TemporaryDirectory scratch;
+    expect_refused({"heads", scratch.write("x.safetensors", file_of(all))}, 1, bad.says);
+  }
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("x.safetensors", file_of(paged));
+  expect_refused({"heads", file, "--block-table", file + ":q", "--cache-seqlens", file + ":q"}, 1,
+                 "tensor 'q' has dtype 'F32', expected I32 or I64");
+  expect_refused({"heads", file, "--page-layout", "HDN"}, 2, "page_layout is 'HDN', expected NHD or HND");
+  expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
+}
+
+/// Padding of tables behind the last page may be anything.
+TEST(PackedCommand, UnusedEntriesAreNotRead) {
+  const TemporaryDirectory scratch;
+  const std::vector<Made> call{{"q", "F32", "[2,2,4]", numbers(16)},
+                               {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
+                               {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
+                               table(2, {0, -1, 2, 99}),
+                               ints("cache_seqlens", {2, 1})};
+  const Outcome outcome = attoscope({"heads", scratch.write("x.safetensors", file_of(call)), "--no-cache"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("sequence 1, head 1"));
+}
+
+}  // namespace
+}  // namespace attoscope::testing
