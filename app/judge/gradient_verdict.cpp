@@ -91,14 +91,13 @@ class Worst {
  public:
   explicit Worst(CallGradients& all) : all_(all) {}
 
-  void take(int group, const GradientFiles& files, GroupJudgement judged) {
+  void take(int group, int first_head, GroupJudgement judged) {
     if (all_.family.empty()) all_.family = judged.family;
     for (std::size_t i = 0; i < std::min(all_.family.size(), judged.family.size()); ++i)
       all_.family[i].max_abs = std::max(all_.family[i].max_abs, judged.family[i].max_abs);
     if (!judged.incomparable.empty() && all_.incomparable.empty())
-      all_.incomparable =
-          fmt::format("head {}: {}, so that nothing can be judged by it", files.first_head(group), judged.incomparable);
-    for (const TensorJudgement& t : judged.tensors) take_tensor(group, files, t);
+      all_.incomparable = fmt::format("head {}: {}, so that nothing can be judged by it", first_head, judged.incomparable);
+    for (const TensorJudgement& t : judged.tensors) take_tensor(first_head, t);
     const double ratio = ratio_of(judged);
     const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
     if (!any_ || worse) all_.worst = std::move(judged), ratio_ = ratio, group_ = group;
@@ -112,13 +111,13 @@ class Worst {
     for (const TensorJudgement& t : judged.tensors) most = std::max(most, t.found.ratio);
     return most;
   }
-  void take_tensor(int group, const GradientFiles& files, const TensorJudgement& t) {
+  void take_tensor(int first_head, const TensorJudgement& t) {
     auto known = std::ranges::find(all_.tensors, t.tensor, &CallTensor::tensor);
     if (known == all_.tensors.end()) known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t});
     known->rounded = known->rounded && t.found.rounded;
     known->wrong_groups += !t.found.rounded;
     const bool worse = known->worst.found.rounded != t.found.rounded ? !t.found.rounded : t.found.ratio > known->ratio;
-    if (worse) known->worst = t, known->head = files.first_head(group) + t.head;
+    if (worse) known->worst = t, known->head = first_head + t.head;
     known->ratio = std::max(known->ratio, t.found.ratio);
   }
 
@@ -127,6 +126,14 @@ class Worst {
   int group_ = 0;
   bool any_ = false;
 };
+
+/// Names the slips of what is wrong in the worst group, which is `given`.
+void name_slips(CallGradients& all, const JudgedGradients& given, const Options& options) {
+  find_gradient_slips(given, all.worst, options);
+  for (CallTensor& t : all.tensors)
+    for (const TensorJudgement& named : all.worst.tensors)
+      if (named.tensor == t.tensor && !t.rounded) t.worst.slip = named.slip;
+}
 
 bool is_rounded_in(const CallJudgement& call, int first, int count) {
   return std::ranges::all_of(call.table,
@@ -171,14 +178,23 @@ CallGradients judge_gradients_of(const GradientFiles& files, const Problem& prob
   else
     work(groups.front(), options);
   Worst worst(all);
-  for (std::size_t i = 0; i < groups.size(); ++i) worst.take(groups[i], files, std::move(found[i]));
+  for (std::size_t i = 0; i < groups.size(); ++i) worst.take(groups[i], files.first_head(groups[i]), std::move(found[i]));
   std::ranges::sort(all.tensors, {}, &CallTensor::tensor);
-  if (all.rounded() || !all.incomparable.empty()) return all;
-  find_gradient_slips(given(worst.group()), all.worst, options);
-  for (CallTensor& t : all.tensors)
-    for (const TensorJudgement& named : all.worst.tensors)
-      if (named.tensor == t.tensor && !t.rounded) t.worst.slip = named.slip;
+  if (!all.rounded() && all.incomparable.empty()) name_slips(all, given(worst.group()), options);
   return all;
+}
+
+CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options) {
+  CallGradients all{.groups = 1, .heads_of_group = 1, .o_is_rounded = given.o_is_rounded};
+  Worst(all).take(0, 0, judge_gradients(given, options));
+  if (!all.rounded() && all.incomparable.empty()) name_slips(all, given, options);
+  return all;
+}
+
+std::array<std::string, 3> sentences_of(const CallGradients& g) {
+  if (!g.incomparable.empty()) return {"Not comparable: " + g.incomparable + ".", "", ""};
+  if (g.rounded()) return {right_gradients(g), notes(g), ""};
+  return {"Wrong: " + wrong_gradients(g), evidence(g) + notes(g), narrowed_cause(g.worst)};
 }
 
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& g) {

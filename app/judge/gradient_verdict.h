@@ -37,6 +37,11 @@ struct CallGradients {
 CallGradients judge_gradients_of(const GradientFiles& files, const Problem& problem, const CallJudgement& call,
                                  const Options& options);
 
+/// Judges the gradients of one head, given without files. Throws Stopped when cancelled.
+CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options);
+
+/// The sentences on the gradients alone.
+std::array<std::string, 3> sentences_of(const CallGradients& gradients);
 /// The sentences of the call with those of its gradients.
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& gradients);
 /// The derivation of the gradients' tolerance, one sentence a step.
