@@ -79,7 +79,7 @@ void part_buttons(const TensorTree& t, const TensorEntry& e) {
   for (const CallPartName part : listed_parts) {
     const bool chosen = t.chosen(part).empty() ? e.taken == part : t.chosen(part) == e.spec;
     if (part != listed_parts.front()) ImGui::SameLine(0, px(2));
-    if (push_button(fmt::format("{}###{} {}", letter_of(part), letter_of(part), e.spec).c_str(), chosen,
+    if (push_button(fmt::format("{}###{} {}", letter_of(part), letter_of(part), e.name).c_str(), chosen,
                     {px(part == CallPartName::d_o ? 28 : 22), px(18)}))
       take_tensor(t, part, e);
     explain(chosen
@@ -102,7 +102,7 @@ void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
   ImGui::TableNextColumn();
   const bool was_open = t.state.opened == e.spec;
   ImGui::SetNextItemOpen(was_open);
-  const bool open = ImGui::TreeNodeEx((e.name.substr(from) + "###" + e.spec).c_str(), ImGuiTreeNodeFlags_NoTreePushOnOpen);
+  const bool open = ImGui::TreeNodeEx((e.name.substr(from) + "###" + e.name).c_str(), ImGuiTreeNodeFlags_NoTreePushOnOpen);
   if (open != was_open) t.state.opened = open ? e.spec : "";
   explain(e.name + (e.refusal.empty() ? ". A click reads its numbers." : ". " + e.refusal));
   for (const std::string* const text : {&e.shape, &e.type}) {

@@ -61,7 +61,7 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   }
   if (const int clicked = draw_legend({at.x, at.y + px(title_height)}, size.x, names, name_lines); clicked >= 0)
     hidden ^= 1ull << clicked;
-  const float above = px(title_height + under_names) + legend_height(size.x, names, name_lines);
+  const float above = px(title_height + under_names) + height_of_legend(size.x, names, name_lines);
   ImGui::SetCursorScreenPos({at.x, at.y + above});
   PanelLook look{.id = words.title, .shown = {&view.tiles.from, &view.tiles.to, 1}, .hidden = hidden};
   if (!strip.names.empty()) {

@@ -215,7 +215,7 @@ float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<Lege
     names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
   const int clicked = draw_legend(at, width, names, lines);
   if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
-  return legend_height(width, names, lines);
+  return height_of_legend(width, names, lines);
 }
 
 }  // namespace attoscope

@@ -163,7 +163,7 @@ int draw_legend_line(ImVec2 at, float width, LegendLine entries) {
 
 }  // namespace
 
-float legend_height(float width, std::span<const LegendName> entries, int most) {
+float height_of_legend(float width, std::span<const LegendName> entries, int most) {
   return px(legend_line) * static_cast<float>(legend_lines(width, entries, most).size());
 }
 
