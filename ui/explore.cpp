@@ -59,8 +59,10 @@ void offer_strip_exports(const Frame& frame, std::span<const NamedPlot> plots, c
   offer_export({Plot::strip, all, {strip.max.x - px(48), foot}, strip.max, csv, true}, view, frame.requests);
 }
 
-/// Requests the verdict on a loaded output and on the other heads of its call.
+/// Requests the verdict on a loaded output and on the other heads of its call, and a kernel's gradients.
 void ask_for_verdicts(const Session& session, const PanelInput& input, const UiState& state, Requests& requests) {
+  if (session.experiment.backward.on && session.kernel_gradients.any())
+    requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session.kernel_gradients};
   if (!input.answer.result || !has_loaded(input.answer.result->experiment)) return;
   const Experiment question = verdict_question(session.experiment);
   if (shown_verdict(input) == nullptr) requests.side.verdict = question;
@@ -164,6 +166,9 @@ bool controls_are_wanted(const Frame& frame) {
 /// True as the pins appear over the controls.
 bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.state.docked.count(Dock::pins) == 0; }
 
+/// True as the list of tensors appears over the picture.
+bool tensors_appear(const Frame& frame) { return !frame.state.tensors.shown; }
+
 constexpr std::array table{
     Panel{
         .name = "Controls", .dock = Dock::left, .draw = draw_controls, .scrolls = true, .comes_to_front = controls_are_wanted},
@@ -175,6 +180,11 @@ constexpr std::array table{
           .comes_to_front = pins_appear},
     Panel{.name = statistics_window, .dock = Dock::right, .least = 1280, .draw = draw_numbers},
     Panel{.name = heatmap_window, .dock = Dock::middle, .draw = draw_heatmap},
+    Panel{.name = "Tensors",
+          .dock = Dock::middle,
+          .draw = draw_tensors,
+          .shown = &View::show_tensors,
+          .comes_to_front = tensors_appear},
     Panel{.name = recurrence_window, .dock = Dock::bottom, .least = 520, .instead = Dock::middle, .draw = draw_strip},
 };
 
@@ -206,6 +216,7 @@ void draw_explore(const Frame& frame) {
   const View& view = frame.session.view;
   for (const Panel& panel : table) draw_docked(panel, frame);
   frame.state.pins.shown = view.show_pins;
+  frame.state.tensors.shown = view.show_tensors;
   frame.requests.wanted.trace |= view.picture != PictureKind::output || view.detail == Detail::traffic;
   draw_cell_sum(frame);
   ask_for_verdicts(frame.session, frame.input, frame.state, frame.requests);

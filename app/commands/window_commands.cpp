@@ -2,6 +2,8 @@
 /// so.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -45,7 +47,15 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
-  std::string d_o;  ///< of the backward pass; "": none is given
+  std::string d_o;         ///< of the backward pass; "": none is given
+  std::string dq, dk, dv;  ///< that a kernel computed; "": not given
+
+  /// By `link_gradients`, those that are given.
+  std::map<std::string, std::string, std::less<>> gradients() const {
+    std::map<std::string, std::string, std::less<>> all{{"dq", dq}, {"dk", dk}, {"dv", dv}};
+    std::erase_if(all, [](const auto& one) { return one.second.empty(); });
+    return all;
+  }
 };
 
 /// Options of the window as typed.
@@ -90,7 +100,7 @@ std::string quoted_link(const std::string& link) {
 /// The message that was typed, or clicked: a link takes the place of files and settings.
 LinkMessage typed_message(const OpenArguments& x) {
   const std::string& first = x.files.front();
-  if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed, .d_o = x.d_o};
+  if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed, .d_o = x.d_o, .gradients = x.gradients()};
   try {
     if (x.files.size() > 1) throw std::runtime_error("was not expected beside other files");
     return parse_link_url(first);
@@ -123,9 +133,12 @@ LinkMessage message_of(const OpenArguments& x) {
     for (const std::string& single : single_files_of(without_head(file))) InputFile check(single);
     file = absolute_spec(file);
   }
-  if (message.d_o.empty()) return message;
-  InputFile check(parse_gradient(message.d_o).file);
-  message.d_o = absolute_spec(message.d_o);
+  const auto check_gradient = [](std::string& spec) {
+    InputFile check(tensor_ref(parse_gradient(spec).file).file);
+    spec = absolute_spec(spec);
+  };
+  for (auto& [key, spec] : message.gradients) check_gradient(spec);
+  if (!message.d_o.empty()) check_gradient(message.d_o);
   return message;
 }
 
@@ -225,6 +238,9 @@ void declare(OptionList& c, OpenArguments& x) {
   c.group("What the kernel computes");
   for (const std::string_view key : link_settings) c.parameters(x, {key});
   c.add("--do", x.d_o, "dO, with which the window shows the backward pass, too: FILE.npy or FILE.safetensors[:HEAD]");
+  c.add("--dq", x.dq, "dQ that your kernel computed: it is shown in the place of a's, and judged");
+  c.add("--dk", x.dk, "dK, the same");
+  c.add("--dv", x.dv, "dV, the same");
 }
 
 void declare(OptionList& c, WindowArguments& x) {

@@ -5,12 +5,14 @@
 #include <iterator>
 #include <utility>
 
+#include "app/explore/kernel_gradients.h"
 #include "app/files/paths.h"
 #include "app/judge/judgement.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/scale_names.h"
+#include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
@@ -89,6 +91,7 @@ void Explorer::update(Session& session) {
   files_.update(session);
   choose_device(session);
   Experiment& experiment = session.experiment;
+  gradient_files_ = session.kernel_gradients;
   follow_head(experiment);
   read_rewritten(session);
   if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
@@ -111,7 +114,9 @@ void Explorer::update(Session& session) {
 PanelInput Explorer::panel_input() const {
   PanelInput input;
   input.answer = answer_.input();
-  input.answer.result = judged_answer_.shown(input.answer.result);
+  const auto& gradients = side_.kernel_gradients();
+  input.answer.result =
+      with_kernel_gradients(judged_answer_.shown(input.answer.result), gradient_files_, gradients.answer(), gradients.busy());
   if (!input.answer.result) input.answer.device = cpu_;
   side_.tell(input);
   input.choices = choices_;
@@ -314,6 +319,14 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
 
 namespace {
 
+/// The gradients of a kernel among these.
+std::vector<std::pair<const std::string*, AnswerTensor>> computed_in(const GradientSpecs& specs) {
+  std::vector<std::pair<const std::string*, AnswerTensor>> all{
+      {&specs.dq, AnswerTensor::dQ}, {&specs.dk, AnswerTensor::dK}, {&specs.dv, AnswerTensor::dV}};
+  std::erase_if(all, [](const auto& one) { return one.first->empty(); });
+  return all;
+}
+
 /// Makes a dO or a dL that was read that of the backward pass, which is then on, in the place of a loaded output.
 void use_gradient(Session& session, const KernelOutput& gradient, bool of_lse) {
   Experiment& e = session.experiment;
@@ -326,25 +339,52 @@ void use_gradient(Session& session, const KernelOutput& gradient, bool of_lse) {
 
 }  // namespace
 
-/// Reads dO and dL for a problem.
+/// Reads dO, dL and a kernel's gradients for a problem; these are only checked: they are read with each answer.
 FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Problem& asked) {
   return [this, specs, asked](const ReadWatch& watch) -> FileReader::Then {
     std::vector<std::pair<KernelOutput, bool>> read;
     if (!specs.d_o.empty()) read.emplace_back(read_gradient(specs.d_o, asked, false, watch), false);
     if (!specs.d_lse.empty()) read.emplace_back(read_gradient(specs.d_lse, asked, true, watch), true);
-    return [this, read](Session& shown) {
+    for (const auto& [spec, tensor] : computed_in(specs)) read_kernel_gradient(*spec, asked, tensor, watch);
+    return [this, read, specs](Session& shown) {
       for (const auto& [gradient, of_lse] : read) {
         use_gradient(shown, gradient, of_lse);
         messages_.notice = std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".";
         remarked_ = true;
       }
+      if (specs.any_computed()) show_computed(shown, specs);
     };
   };
 }
 
-void Explorer::open_gradient(Session& session, const std::string& spec, bool of_lse) {
-  const GradientSpecs specs{of_lse ? "" : spec, of_lse ? spec : ""};
-  read(session, quick_to_read(without_head(spec)), gradient_reading(specs, session.experiment.problem));
+void Explorer::open_gradients(Session& session, const GradientSpecs& specs) {
+  bool quick = true;
+  for (const std::string* const spec : {&specs.d_o, &specs.d_lse, &specs.dq, &specs.dk, &specs.dv})
+    quick = quick && (spec->empty() || quick_to_read(without_head(*spec)));
+  read(session, quick, gradient_reading(specs, session.experiment.problem));
+}
+
+/// Shows the first gradient of a kernel that was opened, and says which they are.
+void Explorer::show_computed(Session& shown, const GradientSpecs& specs) {
+  Experiment& e = shown.experiment;
+  if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
+  e = with_backward(std::move(e));
+  std::string names;
+  for (const auto& [spec, tensor] : computed_in(specs)) {
+    if (names.empty()) shown.view.tensor = tensor;
+    names.append(names.empty() ? "" : ", ").append(name(tensor)).append(" is that of ").append(file_name(*spec));
+  }
+  for (const auto& [from, to] : {std::pair{&specs.dq, &shown.kernel_gradients.dq},
+                                 {&specs.dk, &shown.kernel_gradients.dk},
+                                 {&specs.dv, &shown.kernel_gradients.dv}})
+    if (!from->empty()) *to = *from;
+  View& view = shown.view;
+  view.workspace = Workspace::explore;
+  view.picture = PictureKind::output;
+  view.field = Field::a_error;
+  messages_.notice =
+      names + ", in the place of a's." + (e.backward.d_o == OutputGradient::file ? "" : " dO is not from a file.");
+  remarked_ = true;
 }
 
 /// Sets the notice on a loaded output, and on a change of D.
@@ -376,12 +416,28 @@ void Explorer::follow_head(Experiment& e) {
   shown_heads_ = HeadsOnShow{now.input_file, now.output_file, now.input, e.loaded.index};
 }
 
+namespace {
+
+/// The files of a kernel's gradients, each once.
+std::vector<std::string> files_of(const KernelGradients& gradients) {
+  std::vector<std::string> files;
+  for (const std::string* const spec : {&gradients.dq, &gradients.dk, &gradients.dv}) {
+    const std::string file = spec->empty() ? "" : tensor_ref(without_head(*spec)).file;
+    if (!file.empty() && std::ranges::find(files, file) == files.end()) files.push_back(file);
+  }
+  return files;
+}
+
+}  // namespace
+
 /// Watches the files of the session.
 void Explorer::watch_files(const Experiment& e) {
   std::vector<std::string> files;
   if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
   for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
     if (e.backward.on && gradient->values) files.push_back(gradient->file);
+  for (const std::string& file : files_of(gradient_files_))
+    if (e.backward.on) files.push_back(file);
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
     for (std::string& file : watched_files(e.problem.input.file))
       if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
@@ -391,7 +447,7 @@ void Explorer::watch_files(const Experiment& e) {
 /// Reads rewritten files again. A file that cannot be read may be half written; the session then stays unchanged.
 void Explorer::read_rewritten(Session& session) {
   const std::vector<std::string> changed = watch_.take();
-  if (!changed.empty()) side_.forget_heads();
+  if (!changed.empty()) side_.forget_files();
   const Experiment& e = session.experiment;
   for (const std::string& file : changed) {
     const auto failed = [this, file](const std::string& sentence) {
@@ -406,7 +462,10 @@ void Explorer::read_rewritten(Session& session) {
     const bool is_d_o = e.backward.d_o_file.file == file, is_d_lse = e.backward.d_lse_file.file == file;
     if (is_d_o) files_.read(reread_gradient(e, false), failed);
     if (is_d_lse) files_.read(reread_gradient(e, true), failed);
-    if (!(is_output || is_d_o || is_d_lse) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
+    const std::vector<std::string> computed = files_of(gradient_files_);  // which are read with each answer
+    const bool is_computed = std::ranges::find(computed, file) != computed.end();
+    if (is_computed) messages_.notice = file_name(file) + " was rewritten and is read again.", remarked_ = true;
+    if (!(is_output || is_d_o || is_d_lse || is_computed) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
   }
 }
 
@@ -475,7 +534,17 @@ GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
   const GradientSpecs found = gradients_in(input);
   if (given.d_o.empty()) given.d_o = found.d_o;
   if (given.d_lse.empty()) given.d_lse = found.d_lse;
+  for (std::string GradientSpecs::* const of : {&GradientSpecs::dq, &GradientSpecs::dk, &GradientSpecs::dv})
+    if ((given.*of).empty() && !given.d_o.empty()) given.*of = found.*of;
   return given;
+}
+
+/// True if the files hold tensors, three or more, of which none are called Q, K and V.
+bool has_nameless_tensors(const std::string& files) try {
+  const TensorList list = tensors_of(files);
+  return !list.problem.empty() && list.tensors.size() >= 3;
+} catch (const std::exception&) {  // the error that is known tells it
+  return false;
 }
 
 }  // namespace
@@ -485,15 +554,28 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
   return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
     if (is_kernel_output(spec)) return output_reading(spec, asked, false)(watch);
     Input input = parse_input(spec);
-    load_tensors(input, watch);
+    try {
+      load_tensors(input, watch);
+    } catch (const std::runtime_error& error) {
+      if (!has_nameless_tensors(input.file)) throw;
+      return [this, file = input.file, sentence = std::string(error.what())](Session& shown) {
+        shown.view.workspace = Workspace::explore;
+        shown.view.show_tensors = true;
+        shown.view.listed_file = file;
+        messages_.error = sentence;
+      };
+    }
+    const bool lists = input.kind == InputKind::tensors && is_worth_a_look(tensors_of(input.file));
     const std::vector<std::string> left_out =
         input.kind == InputKind::tensors ? describe_tensors(input.file).left_out : std::vector<std::string>();
     Problem sized = asked.problem;
     sized.input = input;
     if (input.tensors) sized = with_shape(sized, input.tensors->shape());
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
-    return [this, input, left_out, of_gradients](Session& shown) {
+    return [this, input, left_out, lists, of_gradients](Session& shown) {
       tell_left_out(left_out);
+      shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
+      shown.view.listed_file.clear();
       Problem changed = shown.experiment.problem;
       changed.input = input;
       if (input.tensors) {
@@ -501,6 +583,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
         loader_.loaded(input);
       }
       shown.experiment.problem = changed;
+      shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);
     };
@@ -553,6 +636,8 @@ GradientSpecs taken_gradients(std::vector<std::string>& files) {
     const GradientSpecs found = gradients_alone(file);
     if (!found.d_o.empty()) taken.d_o = file;
     if (!found.d_lse.empty()) taken.d_lse = file;
+    for (std::string GradientSpecs::* const of : {&GradientSpecs::dq, &GradientSpecs::dk, &GradientSpecs::dv})
+      if (!(found.*of).empty()) taken.*of = file;
     return found.any();
   });
   return taken;
@@ -566,9 +651,9 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& dr
   const GradientSpecs taken = taken_gradients(files);
   if (gradients.d_o.empty()) gradients.d_o = taken.d_o;
   if (gradients.d_lse.empty()) gradients.d_lse = taken.d_lse;
-  if (files.empty() && gradients.any())
-    return read(session, quick_to_read(without_head(gradients.d_o.empty() ? gradients.d_lse : gradients.d_o)),
-                gradient_reading(gradients, session.experiment.problem));
+  for (std::string GradientSpecs::* const of : {&GradientSpecs::dq, &GradientSpecs::dk, &GradientSpecs::dv})
+    if ((gradients.*of).empty()) gradients.*of = taken.*of;
+  if (files.empty() && gradients.any()) return open_gradients(session, gradients);
   if (files.empty()) return;
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return holds(FileKind::one, f); });
   if (all_npy && files.size() == 3) return open_with(session, input_of(files), gradients);

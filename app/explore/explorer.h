@@ -63,9 +63,9 @@ class Explorer {
   void look_into(const std::string& spec);
   /// Opens an output in the place of a method. On failure the session stays unchanged and a sentence is shown.
   void open_kernel(Session& session, const std::string& spec, bool as_b);
-  /// Opens a dO, or a dL, for the backward pass, which is then on. On failure the session stays unchanged and a sentence is
-  /// shown.
-  void open_gradient(Session& session, const std::string& spec, bool of_lse);
+  /// Opens a dO, a dL, or gradients that a kernel computed, for the backward pass, which is then on. On failure the session
+  /// stays unchanged and a sentence is shown.
+  void open_gradients(Session& session, const GradientSpecs& specs);
   /// Replaces the session by one from text, but for theme and window sizes. On failure nothing changes and a sentence is shown.
   void paste(Session& session, const std::string& text);
   /// The same for the session of a link; lesson progress, device and, without pins in it, pins also stay. A session in Learn
@@ -103,6 +103,7 @@ class Explorer {
   void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
   void open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
                  const GradientSpecs& beside);
+  void show_computed(Session& shown, const GradientSpecs& specs);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
@@ -127,6 +128,7 @@ class Explorer {
   InputLoader loader_{files_};
   std::optional<HeadsOnShow> shown_heads_;
   JudgedAnswer judged_answer_;
+  KernelGradients gradient_files_;  ///< of the session in the last `update`
   std::vector<std::string> watched_;
   FileWatch watch_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
+#include "app/explore/kernel_gradients.h"
 #include "app/explore/lessons.h"
 #include "app/explore/side_answers.h"
 #include "app/sweep/sweeper.h"
@@ -81,7 +82,9 @@ void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& inp
 void answer(const Requests& requests, const Session& session, PanelInput& input, SideAnswers& side) {
   answer_lesson(requests.lesson, input,
                 [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); });
-  const std::shared_ptr<const Result> result = input.answer.result;
+  const std::shared_ptr<const KernelGradientsAnswer>& gradients = side.kernel_gradients().answer();
+  const bool has_kernels = gradients && gradients->answer == input.answer.result;
+  const std::shared_ptr<const Result> result = has_kernels ? gradients->question.answer : input.answer.result;
   if (!result) return;
   SideRequests asked = requests.side;
   if (session.view.detail == Detail::same_bits) asked.same_bits = session.experiment;
@@ -90,6 +93,7 @@ void answer(const Requests& requests, const Session& session, PanelInput& input,
   if (const std::string failure = side.update(); !failure.empty()) throw std::runtime_error(failure);
   const bool judged = input.side.verdict != side.verdict();
   side.tell(input);
+  input.answer.result = with_kernel_gradients(input.answer.result, session.kernel_gradients, gradients, has_kernels);
   if (judged && side.verdict()->shares) input.answer.result = with_shares(*result, *side.verdict()->shares);
 }
 

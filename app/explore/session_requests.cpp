@@ -7,6 +7,7 @@
 #include "app/explore/lesson_pages.h"
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
+#include "app/tensors/tensor_choices.h"
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
 
@@ -28,6 +29,12 @@ bool is_quick(const std::string& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   return error || size <= quick_text;
+}
+
+/// The list of choices among tensors, beside that of the recent sessions; "": nothing is kept.
+std::string choices_list(const SessionStore& store) {
+  const std::string& recent = store.places().recent;
+  return recent.empty() ? "" : (std::filesystem::path(recent).parent_path() / "tensors.json").string();
 }
 
 void open_session(const std::string& file, const SessionContext& context) {
@@ -136,8 +143,12 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   if (requests.clipboard.paste_pins) explorer.add_pins(session, from_clipboard());
   explorer.look_into(requests.files.look);
   if (!requests.files.kernel.empty()) explorer.open_kernel(session, requests.files.kernel, requests.files.kernel_as_b);
-  if (!requests.files.gradient.empty())
-    explorer.open_gradient(session, requests.files.gradient, requests.files.gradient_is_of_lse);
+  if (const FileRequests& f = requests.files; !f.gradient.empty() || f.gradients.any())
+    explorer.open_gradients(session, {.d_o = f.gradient_is_of_lse ? "" : f.gradient,
+                                      .d_lse = f.gradient_is_of_lse ? f.gradient : "",
+                                      .dq = f.gradients.dq,
+                                      .dk = f.gradients.dk,
+                                      .dv = f.gradients.dv});
   explorer.ask_beside(requests, session);
   explorer.want(requests.wanted);
   if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, explorer.panel_input()));
@@ -153,10 +164,11 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   explorer.show_notice("The session is on the clipboard as text; Ctrl+V brings it back.");
 }
 
-void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format,
-                const std::string& d_o) {
+void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format, GradientSpecs beside) {
   if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), context);
-  context.explorer.open_dropped(context.session, files, keeps_format, {d_o, ""});
+  const std::string chosen = files.size() == 1 ? chosen_tensors(choices_list(context.store), files.front()) : "";
+  context.session.view.show_tensors |= !chosen.empty();  // it says what was chosen
+  context.explorer.open_dropped(context.session, chosen.empty() ? files : std::vector{chosen}, keeps_format, std::move(beside));
 }
 
 void open_sent(const LinkMessage& message, const SessionContext& context) {
@@ -169,7 +181,9 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
     if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
     context.session.experiment = std::move(e);
     context.session.view.workspace = Workspace::explore;
-    open_files(message.files, context, options.find("format") != nullptr, message.d_o);
+    GradientSpecs beside{message.d_o, ""};
+    for (const auto& [key, path] : message.gradients) (key == "dq" ? beside.dq : key == "dk" ? beside.dk : beside.dv) = path;
+    open_files(message.files, context, options.find("format") != nullptr, std::move(beside));
   });
 }
 
@@ -183,6 +197,8 @@ void handle_sessions(const Requests& requests, const SessionContext& context) {
   if (requests.files.session) handle(*requests.files.session, context);
   if (requests.files.list_sessions) context.store.look_for_recent();
   if (requests.remarks_read) context.explorer.forget_remarks();
+  if (!requests.files.choice_of.empty())
+    remember_tensors(choices_list(context.store), requests.files.choice_of, requests.files.tensors);
   if (!requests.files.tensors.empty()) open_files({requests.files.tensors}, context);
   take_chosen(context);
 }

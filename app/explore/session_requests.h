@@ -27,9 +27,10 @@ struct SessionContext {
 /// the window.
 void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter);
 
-/// Opens a session file, tensors, a kernel's output, or three .npy that belong together; `d_o`: a dO beside them, or "".
+/// Opens a session file, tensors, a kernel's output, or three .npy that belong together; `beside`: gradients that
+/// come with them. Tensors of a file that were chosen before are taken again.
 void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format = false,
-                const std::string& d_o = "");
+                GradientSpecs beside = {});
 
 /// Applies another program's message or a clicked link: sets its settings and opens its files in Explore, or shows its session.
 void open_sent(const LinkMessage& message, const SessionContext& context);

@@ -1,12 +1,15 @@
 #include "app/explore/side_answers.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <tuple>
 #include <utility>
 
 #include "app/explore/found_heads.h"
 #include "app/explore/judging.h"
+#include "app/explore/kernel_gradients.h"
+#include "app/tensors/tensor_list.h"
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
@@ -86,6 +89,12 @@ SideAnswers::SideAnswers(const std::function<void()>& published, const std::shar
           .gradient_window = {with_own_cache<ScoreQuestion>(gradient_window), published},
           .gradient_trace = {with_own_cache<GradientTraceQuestion>(gradient_trace), published},
           .order_spread = {[](const Experiment& e, const auto& run) { return order_spread(e, run.options); }, published},
+          .kernel_gradients = {found_kernel_gradients, published},
+          .tensors = {[](const std::string& files, const auto&) { return tensors_of(files); }, published},
+          .tensor_statistics = {[](const std::string& tensor, const auto& run) {
+                                  return statistics_of(tensor, [&](double) { return run.options.cancelled(); });
+                                },
+                                published},
           .gpu_check = {[](const std::string&, const auto& run) {
                           const std::string gpu = one_gpu(run.options.device);
                           return attoscope::gpu_check({.device = gpu}, checked_gpu(gpu), {.cancelled = run.options.cancelled});
@@ -112,8 +121,10 @@ void SideAnswers::ask(SideRequests requests, const std::string& device, const st
   if (requests.stop_heads || requests.kv) heads.forget();
   if (requests.stop_heads || requests.heads) kv.forget();
   if (requests.stop_heads) requests.heads.reset(), requests.kv.reset();
-  if (!complete) requests.verdict.reset(), requests.slip_output.reset(), requests.followed.reset();
+  if (!complete)
+    requests.verdict.reset(), requests.slip_output.reset(), requests.followed.reset(), requests.kernel_gradients.reset();
   if (requests.slip_output) requests.slip_output->answer = complete;
+  if (requests.kernel_gradients) requests.kernel_gradients->answer = complete;
   const std::optional<HeadsOfFile> to_judge = std::exchange(requests.judged, std::nullopt);
   const auto ask = [&](const auto& asked, auto& question) {
     if (asked) question.ask(*asked, device);
@@ -126,10 +137,18 @@ void SideAnswers::ask(SideRequests requests, const std::string& device, const st
 }
 
 void SideAnswers::forget() {
-  for_each_side([](auto& question) { question.forget(); }, questions_);
+  const std::array<const void*, 2> of_files{&questions_.tensors, &questions_.tensor_statistics};  // whatever is computed
+  for_each_side(
+      [&](auto& question) {
+        if (std::ranges::find(of_files, static_cast<const void*>(&question)) == of_files.end()) question.forget();
+      },
+      questions_);
 }
 
-void SideAnswers::forget_heads() { questions_.heads.clear(), questions_.kv.clear(), questions_.judged.clear(); }
+void SideAnswers::forget_files() {
+  questions_.heads.clear(), questions_.kv.clear(), questions_.judged.clear();
+  questions_.kernel_gradients.clear(), questions_.tensors.clear(), questions_.tensor_statistics.clear();
+}
 
 std::string SideAnswers::update() {
   std::string failure;

@@ -27,10 +27,10 @@ class SideAnswers {
   /// Asks the requested questions. `complete`: the answer to the session's question; null: not known yet. While `computing`
   /// one, no heads are judged.
   void ask(SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete, bool computing);
-  /// Stops all that is being answered, as the experiment has changed.
+  /// Stops all that is being answered about the experiment, as it has changed.
   void forget();
-  /// Drops the heads, as their files have changed.
-  void forget_heads();
+  /// Drops what comes from files, as they have changed.
+  void forget_files();
   /// Takes new answers. Returns a sentence on failures, or "".
   std::string update();
   /// Input of the panels.
@@ -38,6 +38,9 @@ class SideAnswers {
   /// True while an answer is on its way.
   bool busy() const;
   const std::shared_ptr<const HeadVerdict>& verdict() const { return questions_.verdict.answer(); }
+  const SideQuestion<KernelGradientsQuestion, KernelGradientsAnswer>& kernel_gradients() const {
+    return questions_.kernel_gradients;
+  }
   const std::shared_ptr<const JudgedView>& judged() const { return questions_.judged.answer(); }
 
  private:

@@ -120,14 +120,13 @@ class Worst {
  public:
   explicit Worst(CallGradients& all) : all_(all) {}
 
-  void take(int group, const GradientFiles& files, GroupJudgement judged) {
+  void take(int group, int first_head, GroupJudgement judged) {
     if (all_.family.empty()) all_.family = judged.family;
     for (std::size_t i = 0; i < std::min(all_.family.size(), judged.family.size()); ++i)
       all_.family[i].max_abs = std::max(all_.family[i].max_abs, judged.family[i].max_abs);
     if (!judged.incomparable.empty() && all_.incomparable.empty())
-      all_.incomparable =
-          fmt::format("head {}: {}, so that nothing can be judged by it", files.first_head(group), judged.incomparable);
-    for (const TensorJudgement& t : judged.tensors) take_tensor(group, files, t);
+      all_.incomparable = fmt::format("head {}: {}, so that nothing can be judged by it", first_head, judged.incomparable);
+    for (const TensorJudgement& t : judged.tensors) take_tensor(group, first_head, t);
     const double ratio = ratio_of(judged);
     const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
     if (!any_ || worse) all_.worst = std::move(judged), ratio_ = ratio;
@@ -135,12 +134,12 @@ class Worst {
   }
 
  private:
-  void take_tensor(int group, const GradientFiles& files, const TensorJudgement& t) {
+  void take_tensor(int group, int first_head, const TensorJudgement& t) {
     auto known = std::ranges::find(all_.tensors, t.tensor, &CallTensor::tensor);
     if (known == all_.tensors.end()) known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t});
     known->rounded = known->rounded && t.found.rounded;
     const bool worse = known->worst.found.rounded != t.found.rounded ? !t.found.rounded : t.found.ratio > known->ratio;
-    if (worse) known->worst = t, known->head = files.first_head(group) + t.head;
+    if (worse) known->worst = t, known->head = first_head + t.head;
     known->ratio = std::max(known->ratio, t.found.ratio);
     if (t.found.rounded) return;
     const auto same =
@@ -236,7 +235,7 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
   if (std::ranges::all_of(found, [](const GroupJudgement& g) { return g.incomparable.empty(); }))
     find_slips(found, given, options);
   Worst worst(all);
-  for (std::size_t i = 0; i < groups.size(); ++i) worst.take(groups[i], files, std::move(found[i]));
+  for (std::size_t i = 0; i < groups.size(); ++i) worst.take(groups[i], files.first_head(groups[i]), std::move(found[i]));
   std::ranges::sort(all.tensors, {}, &CallTensor::tensor);
   for (CallTensor& t : all.tensors)
     std::ranges::stable_sort(t.wrong, std::greater{},
@@ -252,6 +251,20 @@ std::vector<std::array<int, 2>> head_runs(const CallGradients& g, const std::vec
     runs.back()[1] = first + g.heads_of_group - 1;
   }
   return runs;
+}
+
+CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options) {
+  CallGradients all{.groups = 1, .judged_groups = 1, .heads_of_group = 1, .o_is_rounded = given.o_is_rounded};
+  GroupJudgement judged = judge_gradients(given, options);
+  find_gradient_slips(given, judged, options);
+  Worst(all).take(0, 0, std::move(judged));
+  return all;
+}
+
+std::array<std::string, 3> sentences_of(const CallGradients& g) {
+  if (!g.incomparable.empty()) return {"Not comparable: " + g.incomparable + ".", "", ""};
+  if (g.rounded()) return {right_gradients(g), notes(g), ""};
+  return {"Wrong: " + wrong_gradients(g), evidence(g) + notes(g), narrowed_cause(g.worst)};
 }
 
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& g) {

@@ -49,6 +49,11 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
 /// The heads of Q of these groups: first and last of each run.
 std::vector<std::array<int, 2>> head_runs(const CallGradients& gradients, const std::vector<int>& groups);
 
+/// Judges the gradients of one head, given without files. Throws Stopped when cancelled.
+CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options);
+
+/// The sentences on the gradients alone.
+std::array<std::string, 3> sentences_of(const CallGradients& gradients);
 /// The sentences of the call with those of its gradients.
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& gradients);
 /// The derivation of the gradients' tolerance, one sentence a step.

@@ -57,9 +57,12 @@ void add_session(LinkMessage& message, std::string_view packed) {
 void add_field(LinkMessage& message, const std::string& key, const std::string& value) {
   if (value.find('\0') != std::string::npos) refuse("has the field " + in_quotes(key) + " with a zero byte");
   if (key == "session") return add_session(message, value);
-  if (key == "file" || key == "do") {
+  const bool is_gradient = std::ranges::find(link_gradients, key) != std::end(link_gradients);
+  if (key == "file" || key == "do" || is_gradient) {
     if (!value.starts_with('/')) refuse("names the file " + in_quotes(value) + ", expected a path from / on");
-    if (key == "do")
+    if (is_gradient)
+      message.gradients[key] = value;
+    else if (key == "do")
       message.d_o = value;
     else
       message.files.push_back(value);
@@ -72,7 +75,7 @@ void add_field(LinkMessage& message, const std::string& key, const std::string& 
 
 void check(const LinkMessage& message) {
   const bool plain = message.session.empty();
-  if (!plain && !(message.files.empty() && message.settings.empty() && message.d_o.empty()))
+  if (!plain && !(message.files.empty() && message.settings.empty() && message.d_o.empty() && message.gradients.empty()))
     refuse("has a session beside files or settings, expected a session alone");
   if (plain && (message.files.empty() || message.files.size() > most_files))
     refuse("names " + std::to_string(message.files.size()) + " files, expected 1 to " + std::to_string(most_files));
@@ -88,6 +91,7 @@ std::string link_url(const LinkMessage& message) {
   };
   for (const std::string& file : message.files) add("file", file);
   if (!message.d_o.empty()) add("do", message.d_o);
+  for (const auto& [key, path] : message.gradients) add(key, path);
   for (const auto& [key, value] : message.settings) add(key, value);
   if (!message.session.empty()) add("session", packed_text(message.session));
   return url;

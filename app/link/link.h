@@ -14,11 +14,15 @@ inline constexpr std::string_view link_scheme = "attoscope:";
 /// Settings of a problem that may come with files.
 inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "alibi", "sink", "format"};
 
+/// Gradients that a kernel computed, which may come beside a dO.
+inline constexpr std::string_view link_gradients[]{"dq", "dk", "dv"};
+
 /// Files to open with their settings, or a session to show.
 struct LinkMessage {
-  std::vector<std::string> files;                              ///< one to four absolute paths
-  std::map<std::string, std::string, std::less<>> settings{};  ///< by the keys of `link_settings`, as typed
-  std::string d_o{};                                           ///< absolute path of a dO beside the files; empty: none
+  std::vector<std::string> files;                               ///< one to four absolute paths
+  std::map<std::string, std::string, std::less<>> settings{};   ///< by the keys of `link_settings`, as typed
+  std::string d_o{};                                            ///< absolute path of a dO beside the files; empty: none
+  std::map<std::string, std::string, std::less<>> gradients{};  ///< by `link_gradients`: absolute paths of a kernel's own
   std::string session{};  ///< text of a session to show instead of files and settings; empty: none
   bool operator==(const LinkMessage&) const = default;
 };

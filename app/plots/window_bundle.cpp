@@ -23,6 +23,7 @@ Session bare(const Session& session) {
   Session kept;
   kept.experiment = session.experiment;
   kept.view = session.view;
+  kept.kernel_gradients = session.kernel_gradients;
   kept.device = session.device;
   kept.sweep = session.sweep;
   kept.train = session.train;

@@ -10,6 +10,7 @@
 
 #include "app/judge/judgement.h"
 #include "app/plots/window_heat.h"
+#include "app/session/kernel_gradients.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
 #include "app/train/train_figures.h"
@@ -80,6 +81,16 @@ std::string conditions(const Result& r) {
   return fmt::format("input {}, {}, mask {}, {}, {}; a is {}, tile {} x {}; b is {}; attoscope " ATTOSCOPE_VERSION ".", input,
                      shape_words(p), mask, name(e.format), rows_text(r), method_words(e.a), e.a.block_q, e.a.block_k,
                      method_words(e.b));
+}
+
+/// "dQ of a is that of dq.npy; " for each gradient of a kernel that a's output shows.
+std::string kernels_words(const Session& session, const Result& r) {
+  const KernelGradients& files = session.kernel_gradients;
+  std::string words;
+  if (!r.backward) return words;
+  for (const auto& [tensor, file] : {std::pair{"dQ", &files.dq}, {"dK", &files.dk}, {"dV", &files.dv}})
+    if (!file->empty()) words += fmt::format("{} of a is that of {}; ", tensor, *file);
+  return words;
 }
 
 /// " in b" where the plot follows b.
@@ -264,7 +275,10 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     known.train.seeds = trained_further(session.train, session.train_look.seeds, as_asked);
     return known;
   }
-  if (!known.result) known.result = std::make_shared<const Result>(compute(e, options));
+  if (!known.result) {
+    known.result = std::make_shared<const Result>(compute(e, options));
+    known.result = read_kernel_gradients(known.result, session.kernel_gradients).answer;
+  }
   if (needs_shares(plot, session) && !known.result->shares)
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
   const View& view = session.view;
@@ -315,7 +329,7 @@ Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   const auto count = static_cast<int>(f.panels.size());
   f.panels_across = f.columns == 2 ? std::min(2, count) : 1;
   if (count > 1 && f.panels_across == 1 && plot != Plot::heat_map) f.aspect = flat_aspect;
-  f.caption = drawn.title + "; " + conditions(*data.result);
+  f.caption = drawn.title + "; " + kernels_words(session, *data.result) + conditions(*data.result);
   return f;
 }
 

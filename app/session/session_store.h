@@ -67,6 +67,7 @@ class SessionStore {
 
   /// Updates which recent files exist.
   void look_for_recent();
+  const Places& places() const { return places_; }
   /// Input of the panels.
   SessionFiles files(const Session& session) const;
 

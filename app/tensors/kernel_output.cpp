@@ -16,6 +16,15 @@
 namespace attoscope {
 namespace {
 
+/// FILE:TENSOR; a number is a head.
+bool names_one_tensor(const std::string& text) {
+  const std::string tensor = tensor_ref(text).tensor;
+  return !tensor.empty() && !to_number<int>(tensor) && files_in_list(text).size() == 1;
+}
+
+bool names_gradient(const TensorSpec& spec) {
+  return is_single_file(spec.files()) || names_one_tensor(without_head(spec.files()));
+}
 bool names_output(const TensorSpec& spec) { return is_single_file(spec.files()) || names_tensor_files(spec); }
 
 std::string expected_shape(int n, int d) {
@@ -114,9 +123,9 @@ Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
 }
 
 /// Parses the name of a tensor; `called` is the word for it in messages.
-KernelOutput parse_spec(const std::string& called, const std::string& text) {
+KernelOutput parse_spec(const std::string& called, const std::string& text, bool (*names)(const TensorSpec&)) {
   const std::string subject = called + " " + in_quotes(text);
-  const std::optional<HeadSpec> spec = head_spec(text, names_output);
+  const std::optional<HeadSpec> spec = head_spec(text, names);
   if (!spec) throw std::invalid_argument(subject + " is not understood, expected " + std::string(kernel_output_specs));
   KernelOutput output;
   output.file = spec->file.text();
@@ -149,16 +158,30 @@ void take_head(KernelOutput& output, const Outputs& files, int n, int d, const R
   output.values = std::move(values);
 }
 
-int gradient_columns(const Problem& problem, bool of_lse) { return of_lse ? 1 : value_columns(problem); }
+/// A gradient: its usual names and the size of a head.
+struct GradientKind {
+  std::span<const std::string_view> names;
+  int rows, columns;
+};
+GradientKind incoming(const Problem& p, bool of_lse) {
+  if (of_lse) return {usual_lse_gradient_names, p.n, 1};
+  return {usual_output_gradient_names, p.n, value_columns(p)};
+}
+GradientKind computed(const Problem& p, AnswerTensor tensor) {
+  if (tensor == AnswerTensor::dK) return {usual_dk_names, key_count(p), p.d};
+  if (tensor == AnswerTensor::dV) return {usual_dv_names, key_count(p), value_columns(p)};
+  return {usual_dq_names, p.n, p.d};
+}
 
-/// The tensor of dO, or of dL, in a file.
-CallFiles::Output gradient_in(const std::string& file, const Problem& problem, bool of_lse) {
-  const std::span<const std::string_view> names =
-      of_lse ? std::span<const std::string_view>(usual_lse_gradient_names) : usual_output_gradient_names;
-  CallPart part = part_in_file(file, names, true, 3);
+/// The tensor of a gradient in a file.
+CallFiles::Output gradient_in(const std::string& file, const GradientKind& kind) {
+  const TensorRef ref = names_one_tensor(file) ? tensor_ref(file) : TensorRef{file, ""};
+  const std::array<std::string_view, 1> asked{ref.tensor};
+  const bool named = !ref.tensor.empty();
+  CallPart part = part_in_file(ref.file, named ? asked : kind.names, !named, 3);
   std::vector<std::uint64_t>& shape = part.tensor.tensor.shape;
-  if (of_lse && !shape.empty() && shape.back() == static_cast<std::uint64_t>(problem.n)) shape.push_back(1);
-  const HeadShape fits = shape_of(part.tensor.tensor, problem.n, gradient_columns(problem, of_lse));
+  if (kind.columns == 1 && !shape.empty() && shape.back() == static_cast<std::uint64_t>(kind.rows)) shape.push_back(1);
+  const HeadShape fits = shape_of(part.tensor.tensor, kind.rows, kind.columns);
   return {std::move(part), fits};
 }
 
@@ -170,7 +193,7 @@ int usual_head(const Problem& problem, int heads) {
 
 }  // namespace
 
-KernelOutput parse_kernel_output(const std::string& text) { return parse_spec("kernel output", text); }
+KernelOutput parse_kernel_output(const std::string& text) { return parse_spec("kernel output", text, names_output); }
 
 std::string kernel_output_spec(const KernelOutput& output) {
   const bool names_head = output.index > 0 || has_head_behind_scale(output.file);
@@ -231,34 +254,57 @@ Outputs outputs_of(const TensorSpec& spec, int n, int d) {
   return outputs.empty() ? lone_outputs(spec, n, d) : outputs;
 }
 
-KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradient", text); }
+KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradient", text, names_gradient); }
 
 void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   if (gradient.file.empty() || gradient.values) return;
-  const int d = gradient_columns(problem, of_lse);
-  take_head(gradient, {gradient_in(gradient.file, problem, of_lse)}, problem.n, d, watch);
+  const GradientKind kind = incoming(problem, of_lse);
+  take_head(gradient, {gradient_in(gradient.file, kind)}, kind.rows, kind.columns, watch);
 }
 
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   KernelOutput gradient = parse_gradient(spec);
   const bool names_head = gradient.file != spec;
-  if (!names_head) gradient.index = usual_head(problem, gradient_in(gradient.file, problem, of_lse).shape.count());
+  if (!names_head) gradient.index = usual_head(problem, gradient_in(gradient.file, incoming(problem, of_lse)).shape.count());
   load_gradient(gradient, problem, of_lse, watch);
+  return gradient;
+}
+
+KernelOutput read_kernel_gradient(const std::string& spec, const Problem& problem, AnswerTensor tensor,
+                                  const ReadWatch& watch) {
+  KernelOutput gradient = parse_gradient(spec);
+  const GradientKind kind = computed(problem, tensor);
+  const CallFiles::Output found = gradient_in(gradient.file, kind);
+  if (gradient.file == spec && problem.input.kind == InputKind::tensors) {
+    const int heads = found.shape.count(), of_q = CallFiles(problem.input.file).heads();
+    if (heads != of_q)
+      throw std::runtime_error(found.part.tensor.tensor.label + " has " + std::to_string(heads) + " heads, expected " +
+                               std::to_string(of_q) + ", those of Q: the window shows the share of one of them, and " +
+                               "attoscope judge also takes sums over the heads of a group");
+    gradient.index = problem.input.index;
+  }
+  take_head(gradient, {found}, kind.rows, kind.columns, watch);
   return gradient;
 }
 
 GradientSpecs gradients_in(const TensorSpec& spec) {
   GradientSpecs found;
-  const auto is_one = [](std::span<const std::string_view> names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
+  const std::array<std::pair<std::span<const std::string_view>, std::string*>, 5> places{
+      {{usual_output_gradient_names, &found.d_o},
+       {usual_lse_gradient_names, &found.d_lse},
+       {usual_dq_names, &found.dq},
+       {usual_dk_names, &found.dk},
+       {usual_dv_names, &found.dv}}};
+  bool alone = false;
   for (const std::string& file : single_files_of(spec)) {
     if (!is_single_file(file)) continue;
-    for (const NamedTensor& t : open_tensor_set(file).tensors) {
-      if (is_one(usual_output_gradient_names, t.name)) found.d_o = file;
-      if (is_one(usual_lse_gradient_names, t.name)) found.d_lse = file;
-    }
+    const TensorSet set = open_tensor_set(file);
+    alone |= set.tensors.size() == 1;
+    for (const NamedTensor& t : set.tensors)
+      for (const auto& [names, place] : places)
+        if (std::ranges::find(names, t.name) != names.end()) *place = file;
   }
+  if (found.d_o.empty() && !alone) found.dq = found.dk = found.dv = "";
   return found;
 }
 

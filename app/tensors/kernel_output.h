@@ -7,6 +7,7 @@
 
 #include "app/tensors/call_files.h"
 #include "app/tensors/stored_tensor.h"
+#include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
@@ -46,13 +47,20 @@ void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, 
 /// Reads those of the experiment that were named and not yet read; none without a backward pass.
 void load_gradients(Experiment& e, const ReadWatch& watch = {});
 
-/// Files of dO and dL, as typed; "": none.
-struct GradientSpecs {
-  std::string d_o, d_lse;
+/// Reads dQ, dK or dV that a kernel computed, n x d or keys x d_v: of the head of Q, or of the one that `spec` names. Throws as
+/// `read_gradient`, also where the file has other heads than Q: dK and dV summed over the heads of a group are no head's.
+KernelOutput read_kernel_gradient(const std::string& spec, const Problem& problem, AnswerTensor tensor,
+                                  const ReadWatch& watch = {});
 
-  bool any() const { return !d_o.empty() || !d_lse.empty(); }
+/// Files of dO and dL, and of the gradients that a kernel computed, as typed; "": none.
+struct GradientSpecs {
+  std::string d_o, d_lse, dq{}, dk{}, dv{};
+
+  bool any_computed() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
+  bool any() const { return !d_o.empty() || !d_lse.empty() || any_computed(); }
 };
-/// Finds them among the tensors of these files, by their names. Throws std::runtime_error where a file cannot be read.
+/// Finds them among the tensors of these files, by their names; a kernel's gradients only beside a dO, or alone in a file.
+/// Throws std::runtime_error where a file cannot be read.
 GradientSpecs gradients_in(const TensorSpec& files);
 
 /// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.

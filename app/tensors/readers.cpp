@@ -60,7 +60,7 @@ TensorRef tensor_ref(const std::string& text) {
   std::size_t end = 0;
   for (const Reader& reader : readers())
     for (const std::string_view ending : reader.endings)
-      if (const std::size_t at = text.rfind(std::string(ending) + ":"); reader.kind == FileKind::named && at != text.npos)
+      if (const std::size_t at = text.rfind(std::string(ending) + ":"); reader.kind != FileKind::one && at != text.npos)
         end = std::max(end, at + ending.size());
   return end == 0 ? TensorRef{text, ""} : TensorRef{text.substr(0, end), text.substr(end + 1)};
 }

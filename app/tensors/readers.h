@@ -61,7 +61,7 @@ TensorSet list_file(const std::string& path);
 inline constexpr std::string_view tensor_specs =
     "FILE.npy, FILE.safetensors, FILE.pt, FILE.safetensors:TENSOR or FILE.pt:TENSOR";
 
-/// FILE, or FILE:TENSOR of kind `named`.
+/// FILE, or FILE:TENSOR of kind `named` or `archive`.
 struct TensorRef {
   std::string file, tensor;  ///< tensor empty: not named
 };

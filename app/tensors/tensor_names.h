@@ -38,6 +38,11 @@ inline constexpr std::array<std::string_view, 8> usual_output_gradient_names{"do
                                                                              "d_out", "grad_o", "grad_out", "grad_output"};
 inline constexpr std::array<std::string_view, 4> usual_lse_gradient_names{"dlse", "d_lse", "grad_lse", "dL"};
 
+/// Usual names of the gradients that a kernel computes.
+inline constexpr std::array<std::string_view, 5> usual_dq_names{"dq", "dQ", "d_q", "grad_q", "q_grad"};
+inline constexpr std::array<std::string_view, 5> usual_dk_names{"dk", "dK", "d_k", "grad_k", "k_grad"};
+inline constexpr std::array<std::string_view, 5> usual_dv_names{"dv", "dV", "d_v", "grad_v", "v_grad"};
+
 /// The part of a packed or paged call that a tensor is by its name, in FlashAttention, FlashInfer, vLLM or xformers:
 /// "layers.3.block_table", "qo_indptr"; none: it is another tensor.
 std::optional<PackedPart> packed_part_of(const std::string& name);

@@ -109,12 +109,42 @@ TensorSet set_of_folder(const std::string& folder) {
   return set;
 }
 
+/// True for Q, K, V and perhaps O, each FILE:TENSOR or a file of one tensor, but not all of these; a number behind the last one
+/// is a head.
+bool are_tensors(const std::vector<std::string>& list) {
+  const auto is_tensor = [](const std::string& text) {
+    const TensorRef ref = tensor_ref(text);
+    return holds(FileKind::one, text) || (!ref.tensor.empty() && reader_of(ref.file) != nullptr);
+  };
+  const std::string last = tensor_ref(list.back()).tensor;
+  const bool has_head = last.find(':') != std::string::npos && without_head(last) != last;
+  return (list.size() == 3 || list.size() == 4) && std::ranges::all_of(list, is_tensor) && !has_head &&
+         std::ranges::any_of(list, [](const std::string& text) { return !holds(FileKind::one, text); });
+}
+
 bool are_of_one_tensor(const std::vector<std::string>& files) {
   return std::ranges::all_of(files, [](const std::string& file) { return holds(FileKind::one, file); });
 }
 
+/// Adds the tensor of FILE:TENSOR, or that of a file of one, under another name.
+void add_tensor(TensorSet& set, const std::string& text, const char* name) {
+  const TensorRef ref = tensor_ref(text);
+  TensorSet of_file = list_file(ref.file);
+  const auto found =
+      ref.tensor.empty() ? of_file.tensors.begin() : std::ranges::find(of_file.tensors, ref.tensor, &NamedTensor::name);
+  if (found == of_file.tensors.end())
+    throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor) + ", only " + tensor_list(of_file));
+  found->name = name;
+  set.tensors.push_back(std::move(*found));
+}
+
 TensorSet set_of_list(const std::vector<std::string>& files) {
   TensorSet set;
+  constexpr std::array<const char*, 4> roles{"q", "k", "v", "o"};
+  if (are_tensors(files)) {
+    for (std::size_t i = 0; i < files.size(); ++i) add_tensor(set, files[i], roles[i]);
+    return set;
+  }
   const bool qkv = files.size() == 3 && are_of_one_tensor(files);
   constexpr std::array<const char*, 3> parts{"q", "k", "v"};
   for (std::size_t i = 0; i < files.size(); ++i)
@@ -147,7 +177,10 @@ std::optional<HeadSpec> head_spec(const std::string& text, bool (*names)(const T
   return HeadSpec{std::move(before), text.substr(colon + 1)};
 }
 
+bool lists_tensors(const std::string& files) { return are_tensors(files_in_list(files)); }
+
 std::string without_head(const std::string& text) {
+  if (text.find(',') != std::string::npos && lists_tensors(text)) return text;
   const std::size_t colon = text.rfind(':');
   const bool names_head = colon != std::string::npos && to_number<int>(std::string_view(text).substr(colon + 1));
   return names_head ? text.substr(0, colon) : text;
@@ -169,7 +202,7 @@ std::vector<std::string> files_in_list(const std::string& files) {
   std::size_t begin = 0;
   for (std::size_t comma = files.find(','); comma != std::string::npos; comma = files.find(',', comma + 1)) {
     const std::string_view name = std::string_view(files).substr(begin, comma - begin);
-    if (reader_of(name) == nullptr) continue;  // a comma in a folder's name
+    if (reader_of(name) == nullptr && tensor_ref(std::string(name)).tensor.empty()) continue;  // a comma in a folder's name
     list.emplace_back(name);
     begin = comma + 1;
   }
@@ -181,6 +214,7 @@ bool is_single_file(const std::string& files) { return is_tensor_file(files) && 
 
 bool names_tensor_files(const TensorSpec& spec) {
   const std::vector<std::string> list = files_in_list(spec.files());
+  if (are_tensors(list)) return true;
   const Reader* const last = reader_of(list.back());
   if (list.size() == 1) return (last != nullptr && last->kind != FileKind::one) || is_folder(list[0]);
   if (last == nullptr) return false;
@@ -196,6 +230,11 @@ bool names_tensor_files(const TensorSpec& spec) {
 
 std::vector<std::string> single_files_of(const TensorSpec& spec) {
   std::vector<std::string> paths = is_folder(spec.files()) ? paths_in(spec.files()) : files_in_list(spec.files());
+  if (lists_tensors(spec.files())) {
+    for (std::string& path : paths) path = tensor_ref(path).file;
+    std::ranges::sort(paths);
+    paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  }
   const auto add = [&](std::string file) {
     if (std::ranges::find(paths, file) == paths.end()) paths.push_back(std::move(file));
   };
@@ -227,6 +266,7 @@ std::string absolute_spec(const std::string& text) {
 
 TensorSet open_tensor_set(const std::string& files) {
   const std::vector<std::string> list = files_in_list(files);
+  if (are_tensors(list)) return set_of_list(list);
   const Reader* const last = reader_of(list.back());
   if (is_folder(files) && reader_of(files) == nullptr) return set_of_folder(files);
   if (last == nullptr || (list.size() > 1 && !names_tensor_files({files, std::nullopt})))

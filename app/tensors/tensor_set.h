@@ -43,10 +43,13 @@ TensorRef scale_file(const ScaleSpec& scale);
 /// one.
 std::string file_of_part(const ScaleSpec& spec, std::size_t part);
 
-/// True if the files may be tensors: usual endings, several with commas between, or an existing folder.
+/// True for tensors one by one, Q, K, V and perhaps O in this order: "call.pt:x,call.pt:y,z.npy".
+bool lists_tensors(const std::string& files);
+
+/// True if the files may be tensors: lists of tensors, usual endings, several with commas between, or an existing folder.
 bool names_tensor_files(const TensorSpec& spec);
 
-/// Files of a list: "a.npy", "b.safetensors"; else the text itself.
+/// Parts of a list: "a.npy", "b.safetensors:x"; else the text itself.
 std::vector<std::string> files_in_list(const std::string& files);
 
 /// True for one file of kind `one` or `named`.

@@ -177,7 +177,7 @@ std::string text(const Setting& s) {
                           [](std::string* x) { return *x; }, [](const NamedValue& x) { return std::string(x.names[*x.value]); },
                           [](const HexValue& x) { return shortest(*x.value, 16); }, [](Format* x) { return name(*x); },
                           [](Rounding* x) { return rounding_text(*x); }, [](Scaling* x) { return scaling_text(*x); },
-                          [](const PolicyValue& x) { return std::string(policy_name(*x.value, *x.algorithm)); },
+                          [](const PolicyValue& x) { return x.name(); },
                           []<class T>(const T& x) {
                             if constexpr (std::is_pointer_v<T>) return shortest(*x);
                             return std::string();
@@ -196,8 +196,7 @@ std::string expected(const Setting& s) {
             [](const PixelsValue& x) { return "the text of " + std::to_string(x.size) + " pixels"; },
             [](Format*) { return std::string("a format such as bf16 or e5m7"); },
             [](Rounding*) { return std::string(roundings_expected); }, [](Scaling*) { return std::string(scalings_expected); },
-            [](const PolicyValue&) { return std::string("a policy that `attoscope presets` lists"); },
-            [](const auto&) { return std::string(); }},
+            [](const PolicyValue& x) { return std::string(x.expected); }, [](const auto&) { return std::string(); }},
       s.value);
 }
 
@@ -211,7 +210,7 @@ bool set(const Setting& s, std::string_view text) {
             [&](Format* x) { return *x = parse_format(text), true; },
             [&](Rounding* x) { return *x = parse_rounding(text), true; },
             [&](Scaling* x) { return *x = parse_scaling(text), true; },
-            [&](const PolicyValue& x) { return *x.value = policy(text).precision, true; }, [](const auto&) { return false; }},
+            [&](const PolicyValue& x) { return x.take(std::string(text)), true; }, [](const auto&) { return false; }},
       s.value);
 }
 

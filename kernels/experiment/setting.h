@@ -67,10 +67,13 @@ struct PixelsValue {
   std::vector<std::int8_t>* value;
   int size;
 };
-/// All roundings of a method by the name of a policy. Files that are written have the roundings one by one instead.
+/// All roundings of a method by the name of a policy, or its whole backward pass by that of a kernel. Files that are written
+/// have its settings one by one instead.
 struct PolicyValue {
-  Precision* value;
-  const Algorithm* algorithm;
+  std::function<std::string()> name;             ///< "": it has none
+  std::function<void(const std::string&)> take;  ///< throws std::invalid_argument where there is no such name
+  std::vector<std::string_view> (*names)();
+  std::string_view expected;  ///< "a policy that ... lists"
 };
 /// A list whose items have settings, at most `most`.
 struct ListValue {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <climits>
+#include <iterator>
 #include <stdexcept>
 
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 
 namespace attoscope {
@@ -228,9 +230,31 @@ Settings settings(Backward& b) {
   };
 }
 
+/// The names of a list whose items have one.
+template <class List>
+std::vector<std::string_view> names_in(const List& list) {
+  std::vector<std::string_view> names;
+  for (const auto& item : list) names.push_back(item.name);
+  return names;
+}
+
+PolicyValue policy_value(Method& method) {
+  return {[m = &method] { return std::string(policy_name(m->precision, m->algorithm)); },
+          [m = &method](const std::string& text) { m->precision = policy(text).precision; },
+          [] { return names_in(policies()); }, "a policy that `attoscope presets` lists"};
+}
+
+PolicyValue kernel_value(GradMethod& gradient, const Problem& problem) {
+  return {[g = &gradient, p = &problem] { return std::string(grad_kernel_name(*g, p->d, p->mask)); },
+          [g = &gradient, p = &problem](const std::string& text) { *g = grad_method(text, p->d, p->mask); },
+          [] { return names_in(grad_kernels()); }, "a backward pass that `attoscope presets` lists"};
+}
+
 /// The settings of a method in an experiment, with its backward pass.
-Settings with_gradient(Settings all, GradMethod& gradient, bool kept) {
-  all.push_back(Setting{"grad", settings(gradient)}.kept_if(kept));
+Settings with_gradient(Settings all, GradMethod& gradient, const Problem& problem, bool kept) {
+  Settings of_gradient{{"policy", kernel_value(gradient, problem)}};
+  std::ranges::move(settings(gradient), std::back_inserter(of_gradient));
+  all.push_back(Setting{"grad", std::move(of_gradient)}.kept_if(kept));
   return all;
 }
 
@@ -501,7 +525,7 @@ Settings settings(Method& m) {
           .where(splits_matter)
           .kept_if(m.empty != EmptyRule::zeros),
       {"scaling", settings(m.scaling)},
-      Setting{"policy", PolicyValue{&m.precision, &m.algorithm}}
+      Setting{"policy", policy_value(m)}
           .explained("policy", "where a rounds", "The steps that common kernels round.")
           .with_option("--policy")
           .swept(23, "methods", "hw,tile,eager,all_tile,all_direct", false),
@@ -546,8 +570,8 @@ Settings settings(Experiment& e) {
                      "main format D, exponent and mantissa bits")
           .with_option("--format", "bf16")
           .swept(1, "numbers", "bf16,fp16,tf32,fp32", false, true),
-      {"a", with_gradient(settings(e.a), e.backward.a, backward)},
-      {"b", with_gradient(settings(e.b), e.backward.b, backward)},
+      {"a", with_gradient(settings(e.a), e.backward.a, e.problem, backward)},
+      {"b", with_gradient(settings(e.b), e.backward.b, e.problem, backward)},
       {"loaded", settings(e.loaded)},
       Setting{"backward", settings(e.backward)}.kept_if(backward),
   };

@@ -128,5 +128,65 @@ TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
   EXPECT_EQ(d_o_of(settled()), 2);
 }
 
+/// Asks for the gradients of a kernel as the window does, and waits for their verdict.
+PanelInput judged(Explorer& explorer, Session& session) {
+  Requests requests;
+  requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session.kernel_gradients};
+  EXPECT_TRUE(testing::eventually([&] {
+    explorer.update(session);
+    explorer.ask_beside(requests, session);
+    const auto& found = explorer.panel_input().side.kernel_gradients;
+    return found && found->question.files == session.kernel_gradients && !found->sentences[0].empty();
+  }));
+  return explorer.panel_input();
+}
+
+/// Golden's dQ is rounded, twice of it is wrong; the other gradients stay a's, and so does the answer without the file.
+TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
+  std::vector<std::string> files;
+  for (const char* const name : {"q.npy", "k.npy", "v.npy", "do.npy"}) {
+    std::vector<float> x;
+    for (int i = 0; i < n * d; ++i) x.push_back(static_cast<float>((i * 7 + name[0]) % 13 - 6) / 8);
+    files.push_back(scratch_.write(name, testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(x))));
+  }
+  const auto own = drop(files).answer.result;
+  ASSERT_TRUE(own && own->backward);
+  for (const double factor : {1.0, 2.0}) {
+    std::vector<float> dq;
+    for (const double x : own->backward->golden->dq.values) dq.push_back(static_cast<float>(factor * round(bf16, x)));
+    drop({scratch_.write("dq.npy", testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(dq)))});
+    EXPECT_EQ(session_.kernel_gradients.dq, scratch_ / "dq.npy");
+    EXPECT_EQ(session_.view.tensor, AnswerTensor::dQ);
+    const PanelInput input = judged(explorer_, session_);
+    const BackwardResult& b = *input.answer.result->backward;
+    EXPECT_EQ(b.a.dq.values, std::vector<double>(dq.begin(), dq.end()));
+    EXPECT_EQ(b.a.dk.values, own->backward->a.dk.values);
+    EXPECT_NE(b.tensors[1].digests.a, own->backward->tensors[1].digests.a);
+    EXPECT_NE(b.a_digest, own->backward->a_digest);
+    EXPECT_EQ(b.a_error.dq.max_abs > 0.01, factor == 2) << b.a_error.dq.max_abs;
+    EXPECT_EQ(input.side.kernel_gradients->rounded[0], factor == 1) << input.side.kernel_gradients->sentences[0];
+    EXPECT_FALSE(input.side.kernel_gradients->rounded[1].has_value());
+    session_.kernel_gradients = {};
+    EXPECT_EQ(settled().answer.result->backward->a.dq.values, own->backward->a.dq.values);
+  }
+}
+
+/// A head's share of dK and dV is shown, so that sums over heads do not fit; a new call drops the kernel's gradients.
+TEST_F(ExplorerGradients, OfAKernelBelongToTheHeadsOfQ) {
+  drop(with(inputs(2), npy("do.npy", 2, n, d, 3)));
+  const Session before = session_;
+  const PanelInput refused = drop({npy("dk.npy", 1, n, d, 1)});
+  EXPECT_TRUE(session_ == before);
+  EXPECT_THAT(refused.messages.error, HasSubstr("1 heads, expected 2"));
+  drop({npy("dk.npy", 2, n, d, 1)});
+  EXPECT_EQ(session_.kernel_gradients.dk, scratch_ / "dk.npy");
+  EXPECT_EQ(judged(explorer_, session_).answer.result->backward->a.dk.values[0], 1);
+  session_.experiment.problem = with_head(session_.experiment.problem, 1);
+  settled();
+  EXPECT_EQ(judged(explorer_, session_).answer.result->backward->a.dk.values[0], 2);
+  drop(inputs());
+  EXPECT_FALSE(session_.kernel_gradients.any());
+}
+
 }  // namespace
 }  // namespace attoscope

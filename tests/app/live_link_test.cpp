@@ -160,19 +160,18 @@ TEST(LiveLink, TheFolderIsTheUsersAlone) {
 TEST(LinkUrl, IsReadBack) {
   const LinkMessage message{.files = {"/tmp/a b&c=%.npy", "/tmp/\xff\xc3\xa9.npy"},
                             .settings = {{"mask", "window:7"}, {"scale", "0.5"}},
-                            .d_o = "/tmp/d o.safetensors:3"};
+                            .d_o = "/tmp/d o.safetensors:3",
+                            .gradients = {{"dk", "/tmp/dk.npy"}, {"dv", "/tmp/g.pt:1"}}};
   const std::string url = link_url(message);
-  EXPECT_THAT(
-      url,
-      ::testing::StartsWith(
-          "attoscope:open?file=/tmp/a%20b%26c%3D%25.npy&file=/tmp/%FF%C3%A9.npy&do=/tmp/d%20o.safetensors:3&mask=window:7"));
+  EXPECT_THAT(url, ::testing::StartsWith("attoscope:open?file=/tmp/a%20b%26c%3D%25.npy&file=/tmp/%FF%C3%A9.npy&do=/tmp/"
+                                         "d%20o.safetensors:3&dk=/tmp/dk.npy&dv=/tmp/g.pt:1&mask=window:7"));
   EXPECT_TRUE(parse_link_url(url) == message);
   for (const char* const broken :
        {"attoscope:open?", "attoscope:open?file=a.npy", "attoscope:open?file", "attoscope:open?file=/a%",
         "attoscope:open?file=/a%4", "attoscope:open?file=/a%4x", "attoscope:run?file=/a", "http:open?file=/a",
         "attoscope:open?file=/a&problem.n=5", "attoscope:open?file=/a%00b", "attoscope:open?mask=causal",
-        "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e", "attoscope:open?file=/a&do=b.npy",
-        "attoscope:open?do=/b.npy"})
+        "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e", "attoscope:open?file=/a&do=b.npy", "attoscope:open?do=/b.npy",
+        "attoscope:open?file=/a&dq=b.npy"})
     EXPECT_NE(sentence_of<std::runtime_error>([&] { parse_link_url(broken); }), "") << broken;
 }
 

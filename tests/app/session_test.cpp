@@ -101,7 +101,9 @@ Session unusual() {
   s.view.ui_scale = 1.25;
   s.view.range = 1e-300;
   s.view.panels = {222.5, 1.0 / 3 * 1000, 8192, 64.5};
-  s.view.show_pins = true;
+  s.view.show_pins = s.view.show_tensors = true;
+  s.view.listed_file = "a b,c.pt:x";
+  s.kernel_gradients = {"dq.npy:1", "", "x.pt:dv"};
   s.pins = {unusual_pin(1), unusual_pin(2), Pin{.name = {}, .experiment = {}, .thumbnail = {}}};
   return s;
 }

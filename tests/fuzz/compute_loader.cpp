@@ -87,7 +87,7 @@ void fill(Bytes& bytes, const Settings& settings) {
     if (auto* const* x = std::get_if<Format*>(&s.value)) fill(bytes, **x);
     if (auto* const* x = std::get_if<Rounding*>(&s.value)) fill(bytes, **x);
     if (auto* const* x = std::get_if<Scaling*>(&s.value)) fill(bytes, **x);
-    if (const auto* x = std::get_if<PolicyValue>(&s.value)) *x->value = policies()[bytes.bits(1) % policies().size()].precision;
+    if (const auto* x = std::get_if<PolicyValue>(&s.value)) x->take(std::string(x->names()[bytes.bits(1) % x->names().size()]));
     if (const auto* x = std::get_if<Settings>(&s.value); x != nullptr && (s.key != "precision" || bytes.flag()))
       fill(bytes, *x);
   }

@@ -10,6 +10,7 @@
 
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
@@ -113,6 +114,29 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedByTheKernels) {
     spoil(e.b);
     EXPECT_THAT(sentence_of<std::invalid_argument>([&] { validate(e); }), HasSubstr(sentence));
   }
+}
+
+/// A session, a lesson and `--set` name a whole backward pass as they name a policy; further keys change it.
+TEST(ExperimentFields, ABackwardPassIsNamed) {
+  for (const GradKernel& k : grad_kernels()) {
+    std::vector<std::string> remarks;
+    const std::string text =
+        R"({"schema":"attoscope.session/1","experiment":{"problem":{"d":128,"mask":{"kind":"causal"}},"b":{"grad":{"policy":")" +
+        std::string(k.name) + R"(","block_k":48}}}})";
+    const Experiment e = read(text, remarks).experiment;
+    EXPECT_THAT(remarks, ElementsAre());
+    GradMethod expected = grad_method(k.name, 128, e.problem.mask);
+    Experiment set = e;
+    set.backward.on = true;
+    apply_setting(set, "b.grad.policy=" + std::string(k.name));
+    EXPECT_EQ(set.backward.b, expected) << k.name;
+    expected.block_k = 48;
+    EXPECT_EQ(e.backward.b, expected) << k.name;
+  }
+  std::vector<std::string> remarks;
+  read(R"({"schema":"attoscope.session/1","experiment":{"a":{"grad":{"policy":"grad_none"}}}})", remarks);
+  EXPECT_THAT(remarks, ElementsAre("experiment.a.grad.policy is 'grad_none', expected a backward pass that `attoscope presets` "
+                                   "lists; the default is kept"));
 }
 
 TEST(ExperimentFields, TheEndsOfEveryRangeAreIn) {

@@ -80,6 +80,10 @@ class View(Case):
         tensors, _ = read_safetensors(file)
         self.assertEqual(sorted(tensors), ["do", "k", "q", "v"])
         self.assertEqual(tensors["do"][1:], ([2, 3, 1], struct.pack("<6d", 1, 2, 3, 4, 5, 6)))
+        both = attoscope.view(behind, behind, behind, do=behind, dq=behind, dv=behind, layout="nhd")
+        self.assertEqual(read_safetensors(both)[0]["dq"], read_safetensors(both)[0]["q"])
+        wrong = self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, self.one, do=self.one, dk=[[1.0, 2.0]])
+        self.assertIn("dk has shape [1, 2], expected [2, 2]", wrong)
         self.assertIn("do [1, 1]", self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, self.one, do=[[1.0]]))
 
     def test_the_next_view_takes_the_place_of_the_one_before(self):

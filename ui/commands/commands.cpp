@@ -278,6 +278,13 @@ void add_your_kernel(const Session& session, std::vector<Command>& all) {
       {"your kernel: open its output …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::kernel); }, ""});
   all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors", "",
                  [](const Frame& t) { type_path(t, &Popups::file); }, ""});
+  if (session.experiment.problem.input.kind == InputKind::tensors)
+    all.push_back({"input: list its tensors", "names, shapes, types, which are taken as Q, K, V and O", "",
+                   [](const Frame& t) {
+                     t.session.view.workspace = Workspace::explore;
+                     t.session.view.show_tensors = true;
+                   },
+                   ""});
   if (session.experiment.loaded.file.empty()) return;
   constexpr std::array<std::pair<LoadedPlace, const char*>, 3> places{
       {{LoadedPlace::a, "a"}, {LoadedPlace::b, "b"}, {LoadedPlace::nowhere, "off"}}};
@@ -292,6 +299,9 @@ void add_your_kernel(const Session& session, std::vector<Command>& all) {
 void add_backward(const Experiment& e, std::vector<Command>& all) {
   if (!e.backward.on) return;
   constexpr std::string_view words = "gradient, backward pass, .npy, .safetensors";
+  for (const auto& [title, prompt] : {std::pair{"dQ", &Popups::dq}, {"dK", &Popups::dk}, {"dV", &Popups::dv}})
+    all.push_back({fmt::format("your kernel: open its {} …", title), "rounded or wrong? judge, " + std::string(words), "",
+                   [prompt = prompt](const Frame& t) { type_path(t, prompt); }, ""});
   all.push_back({"dO: open a file …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::d_o); }, ""});
   all.push_back({"dL: open a file …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::d_lse); }, ""});
   for (const bool of_b : {false, true})

@@ -83,7 +83,9 @@ void draw_controls(const Frame& frame) {
   section("INPUT");
   beside_heading(px(154), [&] { edit_pass(e, px(154), px(heading_button)); });
   edit_input(e.problem, frame.input, frame.state.popups.file, frame.requests);
+  frame.session.view.show_tensors |= frame.requests.files.list_tensors;
   edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);
+  if (e.backward.on) edit_kernel_gradients(frame);
   explained_section("FORMAT D", "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
                     "x = (-1)^s 1.f 2^e, nearest, ties to even");
   Format format = e.format;

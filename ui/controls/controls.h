@@ -36,6 +36,8 @@ bool edit_pass(Experiment& experiment, float width, float height);
 /// Turns the backward pass on, or off with the rest kept. Returns one sentence if a method has none; the experiment then stays.
 std::string turn_backward(Experiment& experiment);
 
+/// dQ, dK and dV that somebody's kernel computed: their files, in the place of a's.
+void edit_kernel_gradients(const Frame& frame);
 /// dO and dL, and of both methods the named backward pass, options, sums, scales and the matrix of its rounding steps.
 bool edit_gradients(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests,
                     std::string& typed_format);
@@ -106,5 +108,8 @@ std::string compare_with_pin(Session& session, int index);
 
 /// The list of pins.
 void draw_pins(const Frame& frame);
+
+/// All tensors of a file as a tree, the parts of a call that they are taken as, and buttons that take others.
+void draw_tensors(const Frame& frame);
 
 }  // namespace attoscope

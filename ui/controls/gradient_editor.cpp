@@ -28,10 +28,10 @@ namespace {
 
 // --- gradients that come in -------------------------------------------------------------------------------------------
 
-/// dO, or dL, and what it can be beside a file.
+/// dO, dL, or a gradient that a kernel computed, and what it can be beside a file.
 struct Incoming {
   const char* title;
-  KernelOutput& file;
+  const std::string& path;  ///< of its file; empty: none
   std::span<const Choice> others;
   std::size_t chosen;  ///< of `others`; their number: the file
   PathPrompt& prompt;
@@ -46,9 +46,9 @@ constexpr std::array<Choice, 1> d_lse_choices{{{"0", "The log-sum-exp has no gra
 
 /// A list with `others`, the file that is loaded, and one that opens another. Returns what is chosen.
 std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
-  const bool has_file = !x.file.file.empty();
+  const bool has_file = !x.path.empty();
   const std::size_t of_file = x.others.size();
-  const std::string file = shown_file(x.file.file), now = x.chosen == of_file ? file : std::string(x.others[x.chosen].label);
+  const std::string file = shown_file(x.path), now = x.chosen == of_file ? file : std::string(x.others[x.chosen].label);
   std::size_t chosen = x.chosen;
   ImGui::PushID(x.title);
   const float name = text_width(Face::label, x.title) + px(6);
@@ -66,44 +66,47 @@ std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
     explain("A .npy or .safetensors file. Dropping it onto the window does the same.");
     ImGui::EndCombo();
   } else {
-    explain(x.texts.what, x.chosen == of_file ? x.file.file : x.texts.formula);
+    explain(x.texts.what, x.chosen == of_file ? std::string_view(x.path) : x.texts.formula);
   }
   ImGui::PopID();
   return chosen;
 }
 
-/// The list and the popup that asks for a path.
-std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, Requests& requests, bool of_lse) {
+/// The list and the popup that asks for a path, which becomes `request`.
+std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, std::string& request) {
   const std::string popup = std::string(x.title) + " file";
   bool opens = false;
   const std::size_t chosen = incoming_combo(x, width, opens);
   if (opens || is_due(x.prompt)) ImGui::OpenPopup(popup.c_str());
   set_popup_place();
-  if (path_popup(popup.c_str(), x.prompt, in, x.texts)) {
-    requests.files.gradient = x.prompt.typed;
-    requests.files.gradient_is_of_lse = of_lse;
-  }
+  if (path_popup(popup.c_str(), x.prompt, in, x.texts)) request = x.prompt.typed;
   return chosen;
 }
 
+constexpr const char* gradient_path_hint = "FILE.npy or FILE.safetensors, :INDEX for another head than that of Q";
+
 bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& requests) {
-  constexpr const char* above = "FILE.npy or FILE.safetensors, :INDEX for another head than that of Q";
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) / 2);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const Incoming of_o{
-      "dO",        b.d_o_file,
-      d_o_choices, static_cast<std::size_t>(b.d_o),
-      popups.d_o,  {above, parameter("do").sentence, "n x d_v, rounded by a's input step", "Reads the file: dO becomes its."}};
+      "dO",
+      b.d_o_file.file,
+      d_o_choices,
+      static_cast<std::size_t>(b.d_o),
+      popups.d_o,
+      {gradient_path_hint, parameter("do").sentence, "n x d_v, rounded by a's input step", "Reads the file: dO becomes its."}};
   const Incoming of_lse{"dL",
-                        b.d_lse_file,
+                        b.d_lse_file.file,
                         d_lse_choices,
                         b.d_lse_file.file.empty() ? 0u : 1u,
                         popups.d_lse,
-                        {above, "The gradient of the log-sum-exp of each query, which delta loses.",
+                        {gradient_path_hint, "The gradient of the log-sum-exp of each query, which delta loses.",
                          "delta_i = sum_c dO_ic O_ic - dL_i", "Reads the file: dL becomes its."}};
-  const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests, false));
+  const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests.files.gradient));
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
-  const bool drops = edit_incoming(of_lse, room - gap - left, in, requests, true) == 0 && of_lse.chosen != 0;
+  std::string of_lse_file;
+  const bool drops = edit_incoming(of_lse, room - gap - left, in, of_lse_file) == 0 && of_lse.chosen != 0;
+  if (!of_lse_file.empty()) requests.files.gradient = of_lse_file, requests.files.gradient_is_of_lse = true;
   ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
   const bool changed = std::exchange(b.d_o, d_o) != d_o;
   if (drops) b.d_lse_file = {};
@@ -251,6 +254,39 @@ bool edit_pass(Experiment& e, float width, float height) {
   if (!segmented("pass", passes, on, {.width = width, .height = height, .disabled = reason.empty() ? -1 : 1})) return false;
   turn_backward(e);
   return true;
+}
+
+void edit_kernel_gradients(const Frame& frame) {
+  static constexpr std::array<Choice, 1> own{{{"a's", "Method a computes it; no file is compared."}}};
+  KernelGradients& files = frame.session.kernel_gradients;
+  KernelGradients& asked = frame.requests.files.gradients;
+  Popups& popups = frame.state.popups;
+  struct One {
+    const char *title, *what;
+    std::string &file, &request;
+    PathPrompt& prompt;
+  };
+  const std::array<One, 3> all{{{"dQ", "Reads the file: its dQ is shown in the place of a's.", files.dq, asked.dq, popups.dq},
+                                {"dK", "Reads the file: its dK is shown in the place of a's.", files.dk, asked.dk, popups.dk},
+                                {"dV", "Reads the file: its dV is shown in the place of a's.", files.dv, asked.dv, popups.dv}}};
+  const float gap = px(8), width = std::floor((ImGui::GetContentRegionAvail().x - 2 * gap) / 3);
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  const float below = at.y + px(matrix_head_height + 2), left = at.x;
+  for (const One& one : all) {
+    const Incoming x{one.title,
+                     one.file,
+                     own,
+                     one.file.empty() ? 0u : 1u,
+                     one.prompt,
+                     {gradient_path_hint,
+                      "A gradient that your own kernel computed, in the place of a's. It is compared with golden and judged.",
+                      "file - golden", one.what}};
+    ImGui::SetCursorScreenPos(at);
+    if (edit_incoming(x, width, frame.input, one.request) == 0) one.file.clear();
+    at.x += width + gap;
+  }
+  ImGui::SetCursorScreenPos({left, below});
+  ImGui::Dummy({0, 0});
 }
 
 bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requests& requests, std::string& typed) {

@@ -69,7 +69,7 @@ constexpr PathTexts path_of_tensors{
     "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7",
     "Reads the file: its Q, K and V become the input, its sizes N and d."};
 
-bool input_combo(Problem& problem, const PanelInput& in, float width) {
+bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   Input& input = problem.input;
   const bool from_file = input.kind == InputKind::tensors;
   const std::string preview = from_file ? stem(input.file) : std::string(name(input.kind));
@@ -100,6 +100,10 @@ bool input_combo(Problem& problem, const PanelInput& in, float width) {
         changed = true;
       }
       explain(input.file);
+    }
+    if (from_file) {
+      requests.files.list_tensors = ImGui::Selectable("its tensors ...");
+      explain("A list of all tensors of the file: shapes, types, numbers, and which are taken as Q, K, V, O and dO.");
     }
     ask = ImGui::Selectable("open a file ...");
     explain(
@@ -297,7 +301,7 @@ bool edit_mask(Problem& problem) {
 
 bool edit_input(Problem& problem, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
-  bool changed = input_combo(problem, in, left);
+  bool changed = input_combo(problem, in, left, requests);
   ImGui::SameLine(0, gap);
   changed |= edit_detail(problem, in, room - gap - left);
   if (is_due(prompt)) ImGui::OpenPopup("tensor file");

@@ -1,10 +1,13 @@
 /// Lists that the app offers to the panels: tensor files, devices, figures of the papers, session files.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
@@ -42,6 +45,34 @@ struct OutputFileInfo {
 struct FileContent {
   std::string files;                 ///< as typed
   std::vector<std::string> tensors;  ///< "q: [8, 1024, 64] F16"
+};
+
+/// Parts of a call that a tensor of a file can be taken as.
+enum class CallPartName : std::uint8_t { q, k, v, o, d_o };
+inline constexpr std::array<std::string_view, 5> call_part_names{"Q", "K", "V", "O", "dO"};
+
+/// A tensor of a file.
+struct TensorEntry {
+  std::string name;                     ///< "layers.7.self_attn.q_proj"
+  std::string spec;                     ///< "FILE.safetensors:layers.7.self_attn.q_proj"; of one tensor alone the file
+  std::string shape, type;              ///< "[8, 1024, 64]", "F16"
+  std::string refusal{};                ///< one sentence why its numbers cannot be read; empty: they can
+  std::optional<CallPartName> taken{};  ///< the part that it is taken as
+  std::string why{};                    ///< the reason; empty: it is not taken
+};
+/// All tensors of a file.
+struct TensorList {
+  std::string file;                  ///< as it was asked for
+  std::string all;                   ///< the files whose tensors these are
+  std::vector<TensorEntry> tensors;  ///< by name, numbers by value
+  std::string problem{};             ///< one sentence why no Q, K and V are taken; empty: they are
+};
+
+/// Numbers of a tensor of a file.
+struct TensorStatistics {
+  std::string spec;  ///< `TensorEntry::spec`
+  std::uint64_t count = 0, zeros = 0, nonfinite = 0;
+  double least = 0, most = 0, mean = 0, rms = 0;  ///< of the finite ones
 };
 
 /// A device, and the reason if it cannot be used.

@@ -1,10 +1,13 @@
 /// The loaded output on screen: its verdict, the slip that it is compared with, and the recurrence shown instead of its own.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/output_answer.h"
@@ -32,6 +35,22 @@ inline const HeadVerdict* shown_head_verdict(const PanelInput& input) {
 inline const CallJudgement* shown_verdict(const PanelInput& input) {
   const HeadVerdict* const found = shown_head_verdict(input);
   return found != nullptr ? &found->call : nullptr;
+}
+
+/// The gradients of a kernel that are on screen in the place of a's; null: none are.
+inline const KernelGradientsAnswer* shown_kernel_gradients(const PanelInput& input) {
+  const KernelGradientsAnswer* const found = input.side.kernel_gradients.get();
+  return found != nullptr && input.answer.result != nullptr && found->answer == input.answer.result ? found : nullptr;
+}
+
+/// Place of a gradient in `KernelGradientsAnswer::rounded`, if a kernel's is on screen; none: it is a's own.
+inline std::optional<std::size_t> place_of_kernels(const KernelGradientsAnswer* found, AnswerTensor tensor) {
+  if (found == nullptr) return {};
+  const KernelGradients& files = found->question.files;
+  if (tensor == AnswerTensor::dQ && !files.dq.empty()) return 0;
+  if (tensor == AnswerTensor::dK && !files.dk.empty()) return 1;
+  if (tensor == AnswerTensor::dV && !files.dv.empty()) return 2;
+  return {};
 }
 
 /// True if a is loaded on screen.

@@ -1,7 +1,9 @@
 /// Answers about a loaded output: its verdict, the row followed in its place, a slip's output.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kernels/experiment/matrix.h"
@@ -9,6 +11,7 @@
 #include "kernels/judge/call_judgement.h"
 #include "kernels/judge/parting.h"
 #include "kernels/slips/slips.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 
@@ -32,6 +35,22 @@ struct SlipQuestion {
 struct SlipOutput {
   std::shared_ptr<const Result> answer;
   std::string text;  ///< names the slip
+};
+
+/// Gradients of somebody's kernel whose answer is asked for.
+struct KernelGradientsQuestion {
+  std::shared_ptr<const Result> answer;  ///< with a's own gradients; the app sets it
+  KernelGradients files;
+
+  friend bool operator==(const KernelGradientsQuestion&, const KernelGradientsQuestion&) = default;
+};
+
+/// The answer with these gradients in the place of a's, and their verdict.
+struct KernelGradientsAnswer {
+  KernelGradientsQuestion question;
+  std::shared_ptr<const Result> answer;
+  std::array<std::string, 3> sentences{};        ///< as `attoscope judge` says them; empty: they are not judged yet
+  std::array<std::optional<bool>, 3> rounded{};  ///< dQ, dK and dV; none: not given, or not judged
 };
 
 /// Rounded or wrong: one head, as `attoscope judge --head` says it.

@@ -51,6 +51,9 @@ struct FileRequests {
   bool kernel_as_b = false;         ///< in the place of b instead of a
   std::string gradient;             ///< spec of a dO to load, or empty
   bool gradient_is_of_lse = false;  ///< of a dL instead
+  KernelGradients gradients;        ///< specs of gradients of a kernel to load, or empty
+  bool list_tensors = false;        ///< show the list of the input's tensors
+  std::string choice_of;            ///< file whose choice among its tensors is `tensors`, to be remembered; or empty
   std::string look;                 ///< a spec that is being typed, to list its contents
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< update `SessionFiles::recent`

@@ -24,6 +24,8 @@ struct HeadsOfFile;
 struct HeadVerdict;
 struct Invariance;
 struct JudgedHead;
+struct KernelGradientsAnswer;
+struct KernelGradientsQuestion;
 struct KvRow;
 struct OrderSpread;
 struct ProductSum;
@@ -33,6 +35,8 @@ struct ScoreQuestion;
 struct ScoreWindow;
 struct SlipOutput;
 struct SlipQuestion;
+struct TensorList;
+struct TensorStatistics;
 
 /// For each question a Part of its type and its answer's. A new question is a member here, a line below, and a function in
 /// app/explore/side_answers.cpp.
@@ -48,8 +52,11 @@ struct SideList {
   Part<ScoreQuestion, GradientWindow> gradient_window;
   Part<GradientTraceQuestion, GradientTrace> gradient_trace;
   Part<Experiment, OrderSpread> order_spread;
-  Part<std::string, GpuCheck> gpu_check;  ///< of the session's device, for any experiment
-  Part<Experiment, HeadVerdict> verdict;  ///< of a `verdict_question`, once its answer is complete
+  Part<KernelGradientsQuestion, KernelGradientsAnswer> kernel_gradients;
+  Part<std::string, TensorList> tensors;                  ///< of a file
+  Part<std::string, TensorStatistics> tensor_statistics;  ///< of a `TensorEntry::spec`
+  Part<std::string, GpuCheck> gpu_check;                  ///< of the session's device, for any experiment
+  Part<Experiment, HeadVerdict> verdict;                  ///< of a `verdict_question`, once its answer is complete
   Part<SlipQuestion, SlipOutput> slip_output;
   Part<Experiment, FollowedRow> followed;                                   ///< of a `followed_beside`
   Part<HeadsOfFile, FoundHeads<HeadRow>> heads;                             ///< as far as they are found, as the next three
@@ -71,6 +78,9 @@ void for_each_side(F f, Lists&&... lists) {
   f(lists.gradient_window...);
   f(lists.gradient_trace...);
   f(lists.order_spread...);
+  f(lists.kernel_gradients...);
+  f(lists.tensors...);
+  f(lists.tensor_statistics...);
   f(lists.gpu_check...);
   f(lists.verdict...);
   f(lists.slip_output...);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -282,6 +283,7 @@ struct Popups {
   SessionMenuState session_menu;
   PathPrompt file, kernel;     ///< of Q, K, V; of a kernel's output
   PathPrompt d_o, d_lse;       ///< of the gradients that come into the backward pass
+  PathPrompt dq, dk, dv;       ///< of gradients that a kernel computed
   bool forward_steps = false;  ///< the controls show the forward pass's steps while the backward pass is on
   bool help = false;
 };
@@ -300,6 +302,15 @@ struct TrafficState {
 
 struct GradientStrip;
 struct KernelRows;
+
+/// The list of a file's tensors.
+struct TensorListState {
+  bool shown = false;  ///< in the last frame
+  std::string file;    ///< that the rest is about
+  std::array<std::string, call_part_names.size()>
+      chosen{};          ///< specs that take the place of those that are taken; empty: none does
+  std::string opened{};  ///< spec of the tensor whose numbers are shown; empty: none
+};
 
 struct UiState {
   SeenTensor seen;
@@ -321,6 +332,7 @@ struct UiState {
   Docked docked;
   Popups popups;
   PinState pins;
+  TensorListState tensors;
   std::shared_ptr<SweepState> sweep;       ///< Sweep workspace; null until drawn
   std::shared_ptr<LearnState> learn;       ///< Learn workspace; null until drawn
   std::shared_ptr<TrainPanelState> train;  ///< Train workspace; null until drawn

@@ -39,7 +39,8 @@ constexpr std::array<std::array<GradientPlotWords, 2>, gradient_plots.size()> pl
        "max_c |dK_jc - golden's dK_jc of the queries so far|"}}},
 }};
 
-constexpr float name_height = 21, title_height = 18;
+constexpr float under_names = 5, title_height = 18;
+constexpr int name_lines = 3;
 
 /// A plot of the strip with its title and names; returns the step under the mouse, or -1.
 int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& steps, ImVec2 at, ImVec2 size) {
@@ -58,8 +59,10 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
     names.back().id = fmt::format("{} {}", words.title, i);
     names.back().name = names.back().name.substr(0, names.back().name.find(','));
   }
-  if (const int clicked = draw_legend({at.x, at.y + px(title_height)}, size.x, names); clicked >= 0) hidden ^= 1ull << clicked;
-  ImGui::SetCursorScreenPos({at.x, at.y + px(title_height + name_height)});
+  if (const int clicked = draw_legend({at.x, at.y + px(title_height)}, size.x, names, name_lines); clicked >= 0)
+    hidden ^= 1ull << clicked;
+  const float above = px(title_height + under_names) + height_of_legend(size.x, names, name_lines);
+  ImGui::SetCursorScreenPos({at.x, at.y + above});
   PanelLook look{.id = words.title, .shown = {&view.tiles.from, &view.tiles.to, 1}, .hidden = hidden};
   if (!strip.names.empty()) {
     for (int i = 0; i < steps.count(); ++i) look.ticks.push_back(steps.place(i));
@@ -67,7 +70,7 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   }
   const double place = steps.place(scrubbed(steps, view));
   look.behind = [&] { shade_range(place - 0.5, place + 0.5, faded(colours().accent, 0.22f)); };
-  const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - px(title_height + name_height)});
+  const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - above});
   if (mouse.clicked) scrub_to(view, steps, std::round(mouse.x));
   const int under = static_cast<int>(std::lround(mouse.x)) - steps.place(0);
   return mouse.over && under >= 0 && under < steps.count() ? under : -1;

@@ -91,7 +91,8 @@ struct LegendEntry {
   const char* what;  ///< tooltip
   const char* formula;
 };
-void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries);
+/// Draws the names in as many lines as they need, at most three, and returns their height.
+float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries);
 
 /// Height of the scrubber: the worked step is beside its buttons, or under them in a narrow one.
 float scrubber_height(float width);

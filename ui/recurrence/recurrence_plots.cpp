@@ -62,7 +62,7 @@ struct StripTexts {
 /// Title, legend and plot in `size`, from the cursor down.
 void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const StripTexts& texts) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float head = px(18), names = px(21), unit = text_width(Face::small, texts.unit);
+  const float head = px(18), unit = text_width(Face::small, texts.unit);
   ImGui::Dummy({size.x, head});
   explain(texts.what, texts.formula);
   const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, texts.title, size.x));
@@ -70,7 +70,7 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   if (alone || used + px(8) + unit < size.x)
     draw_text({at.x + size.x, at.y + px(1) + (alone ? head : 0)}, Face::small, texts.unit_colour,
               fitted(Face::small, texts.unit, size.x), 1);
-  draw_legend(s.view, {at.x, at.y + head}, size.x, texts.legend);
+  const float names = draw_legend(s.view, {at.x, at.y + head}, size.x, texts.legend) + px(5);
   ImGui::SetCursorScreenPos({at.x, at.y + head + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);
   const TileRange all = all_tiles(s.result());
@@ -208,12 +208,14 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});
 }
 
-void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries) {
+float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries) {
+  constexpr int lines = 3;
   std::vector<LegendName> names;
   for (const LegendEntry& e : entries)
     names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
-  const int clicked = draw_legend(at, width, names);
+  const int clicked = draw_legend(at, width, names, lines);
   if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
+  return height_of_legend(width, names, lines);
 }
 
 }  // namespace attoscope

@@ -294,6 +294,8 @@ struct WindowView {
   PanelSizes panels{};
   bool square_tiles = true;       ///< block_q follows block_k
   bool show_pins = false;         ///< the list of pins beside the controls
+  bool show_tensors = false;      ///< the list of all tensors of a file, over the picture
+  std::string listed_file{};      ///< the file of that list; empty: the input's
   bool welcome = false;           ///< first steps above the picture, until dismissed
   FigureChoice figure{};          ///< format of exported plots
   FigureSettings named_figure{};  ///< settings of the papers' figures
@@ -362,9 +364,18 @@ struct LessonState {
 };
 inline constexpr int max_lesson_steps = 1000, max_lesson_views = 1000, max_lesson_changes = 200;
 
+/// Gradients that somebody's kernel computed, in the place of a's while the backward pass is on.
+struct KernelGradients {
+  std::string dq, dk, dv;  ///< FILE.npy or FILE.safetensors, :HEAD for another head than that of Q; empty: a's own
+
+  bool any() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
+  friend bool operator==(const KernelGradients&, const KernelGradients&) = default;
+};
+
 struct Session {
   Experiment experiment = default_experiment();
   View view{};
+  KernelGradients kernel_gradients{};
   std::string device = "auto";  ///< auto, cpu, cuda, cuda:K or a list of these GPUs
   std::vector<Pin> pins;        ///< in the order in which they were kept
   LessonState lesson{};

@@ -89,6 +89,8 @@ static Settings settings(View& view) {
           {"workspace", named(view.workspace, workspace_names)},
           {"panels", settings(view.panels)},
           {"show_pins", &view.show_pins},
+          Setting{"show_tensors", &view.show_tensors}.kept_if(view.show_tensors),
+          Setting{"listed_file", &view.listed_file}.kept_if(!view.listed_file.empty()),
           {"welcome", &view.welcome},
           {"figure", settings(view.figure)},
           {"named_figure", settings(view.named_figure)}};
@@ -163,9 +165,12 @@ static Settings settings(LessonState& lesson) {
           {"progress", list_of(lesson.progress, max_lesson_views)}};
 }
 
+static Settings settings(KernelGradients& files) { return {{"dq", &files.dq}, {"dk", &files.dk}, {"dv", &files.dv}}; }
+
 Settings settings(Session& session) {
   return {{"experiment", settings(session.experiment)},
           {"view", settings(session.view)},
+          Setting{"kernel_gradients", settings(session.kernel_gradients)}.kept_if(session.kernel_gradients.any()),
           {"device", &session.device},
           {"pins", list_of(session.pins, max_pins)},
           {"lesson", settings(session.lesson)},

@@ -1,7 +1,9 @@
 // All tensors of a backward pass in a table, and delta, from which dS is made.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -76,6 +78,18 @@ void draw_sink(const BackwardResult& r) {
           fmt::format("golden {}\na {}\nb {}", scientific(golden, 6), scientific(r.a.dsink, 6), scientific(r.b.dsink, 6)));
 }
 
+/// The verdict on a kernel's gradients, in the words of `attoscope judge`.
+void draw_kernel_gradients(const KernelGradientsAnswer& found) {
+  std::string text;
+  for (const std::string& s : found.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
+  const bool wrong = std::ranges::any_of(found.rounded, [](const std::optional<bool>& r) { return r && !*r; });
+  wrapped(Face::small, wrong ? colours().bad : colours().secondary,
+          text.empty() ? "Your kernel's gradients: rounded or wrong? They are being judged." : text,
+          ImGui::GetContentRegionAvail().x);
+  explain("Each element is held to its own tolerance, as attoscope judge --dq, --dk and --dv hold it.");
+  ImGui::Dummy({0, px(4)});
+}
+
 }  // namespace
 
 Table tensor_table(const Result& r) {
@@ -113,6 +127,7 @@ void draw_gradients(const Frame& frame) {
   ImGui::EndChild();
   offer_export({Plot::window, "tensors", at, {at.x + width, at.y + height}, [&] { return csv_text(table); }}, view,
                frame.requests);
+  if (const KernelGradientsAnswer* const found = shown_kernel_gradients(frame.input)) draw_kernel_gradients(*found);
   draw_delta(r);
   if (r.experiment.problem.sink) draw_sink(*r.backward);
   ImGui::Dummy({0, px(4)});

@@ -30,12 +30,33 @@ const ShownTensor& on_show(const Frame& frame) {
   return shown_answer(frame.state.seen, frame.input.answer.result, frame.session.view);
 }
 
+/// The verdict on a kernel's gradient.
+Verdict verdict_of(const KernelGradientsAnswer& found, std::size_t place) {
+  const std::string tensor(name(static_cast<AnswerTensor>(place + static_cast<std::size_t>(AnswerTensor::dQ))));
+  const std::optional<bool> rounded = found.rounded[place];
+  if (!rounded) {
+    const bool computing = found.sentences[0].empty();
+    return {Verdict::Tone::plain, tensor + " of your kernel",
+            computing ? "rounded or wrong? being computed" : found.sentences[0]};
+  }
+  return {*rounded ? Verdict::Tone::good : Verdict::Tone::bad, tensor + (*rounded ? " is rounded" : " is wrong"),
+          found.sentences[0]};
+}
+
+/// Place of the tensor on show among a kernel's gradients; none: it is a's.
+std::optional<std::size_t> kernels_place(const Frame& frame) {
+  return place_of_kernels(shown_kernel_gradients(frame.input), frame.session.view.tensor);
+}
+
 /// The verdict on the tensor on show; dO is given, so that there is none.
-Verdict verdict_of(const ShownTensor& shown) {
+Verdict verdict_of(const Frame& frame) {
+  const ShownTensor& shown = on_show(frame);
   if (shown.name == name(AnswerTensor::dO))
     return {Verdict::Tone::plain, "dO is given", "golden, a and b take the same numbers"};
+  if (const auto place = kernels_place(frame)) return verdict_of(*shown_kernel_gradients(frame.input), *place);
   Verdict v = verdict(*shown.result);
-  v.headline = about_tensor(shown, v.headline);
+  const bool says_tensor = !shown.is_output() || shows_pairs(frame.session.view, shown.result->experiment);
+  if (says_tensor) v.headline = fmt::format("{}: {}", shown.name, v.headline);
   return v;
 }
 
@@ -104,7 +125,7 @@ Headline headline_of(const Frame& frame) {
   const PanelInput& input = frame.input;
   if (!input.answer.result)
     return {input.answer.computing ? "Computing" : "No answer yet", "", colours().text, colours().secondary};
-  const Verdict v = verdict_of(on_show(frame));
+  const Verdict v = verdict_of(frame);
   const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
   if (!has_loaded(input.answer.result->experiment))
     return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours().good : colours().secondary};
@@ -169,7 +190,7 @@ void draw_pair(const ShownTensor& shown, const char* what, double a, double b) {
 void draw_answer_of_methods(const Frame& frame, float air) {
   const ShownTensor& shown = on_show(frame);
   const Result& result = *shown.result;
-  const Verdict v = verdict_of(shown);
+  const Verdict v = verdict_of(frame);
   draw_verdict_headline(v);
   draw_verdict_sentence(v, shown, frame.input);
   ImGui::Dummy({0, air});
@@ -341,15 +362,20 @@ constexpr float least_detail = 116;
 /// Height of a row, from the height of the panel.
 float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
 
-void draw_table(const ShownTensor& tensor) {
+void draw_table(const Frame& frame) {
+  const ShownTensor& tensor = on_show(frame);
   const Result& r = *tensor.result;
-  const MethodNames names = method_names(r.experiment);
+  MethodNames names = method_names(r.experiment);
+  if (kernels_place(frame)) names.a = "your kernel";
   const float width = ImGui::GetContentRegionAvail().x;
   const Edges x = edges_of(width);
   const float height = row_height();
   const Line head = next_line(height);
   const float y = head.at.y + (height - line_height(Face::small)) / 2;
-  draw_text({head.at.x + x.a, y}, Face::small, colours().a, fitted(Face::small, names.a, x.a), 1);
+  const float about =
+      r.backward ? draw_text({head.at.x, y}, Face::small, colours().faint, fmt::format("of {}", tensor.name)) : 0;
+  draw_text({head.at.x + x.a, y}, Face::small, colours().a, fitted(Face::small, names.a, x.a - about - (about > 0 ? px(6) : 0)),
+            1);
   draw_text({head.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
   draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "a/b", 1);
   draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "a−b", 1);
@@ -461,7 +487,7 @@ void draw_statistics(const Frame& frame) {
   } else {
     draw_answer(frame);
     if (result->backward) draw_gradients(frame);
-    draw_table(on_show(frame));
+    draw_table(frame);
     draw_lower(frame);
   }
   ImGui::PopStyleVar();

@@ -106,7 +106,66 @@ Names names_in(std::span<const LegendName> entries, float room) {
   return {widest, false};
 }
 
+constexpr float legend_line = 16;
+
+using LegendLine = std::span<const LegendName>;
+
+/// The names line by line, as many on each as fit whole; the last line has the rest.
+std::vector<LegendLine> legend_lines(float width, LegendLine entries, int most) {
+  std::vector<LegendLine> lines;
+  while (static_cast<int>(lines.size()) + 1 < most) {
+    std::size_t count = 0;
+    for (float used = 0; count < entries.size(); ++count) {
+      used += mark_width(entries[count]) + px(4) + text_width(Face::small, entries[count].name) + (count > 0 ? px(2) : 0);
+      if (used > width && count > 0) break;
+    }
+    if (count == entries.size()) break;
+    lines.push_back(entries.first(count));
+    entries = entries.subspan(count);
+  }
+  lines.push_back(entries);
+  return lines;
+}
+
+/// Draws a line of names; returns the index of the clicked one, or -1.
+int draw_legend_line(ImVec2 at, float width, LegendLine entries) {
+  int clicked = -1;
+  const float gap = px(4), height = px(legend_line);
+  const auto count = static_cast<float>(entries.size());
+  float marks = 0;  // with the gaps after them
+  for (const LegendName& entry : entries) marks += mark_width(entry) + gap;
+  const float apart = std::clamp((width - marks) / std::max(1.0f, count - 1), px(2), px(10)),
+              margin = std::min(px(3), apart / 2);
+  const Names names = names_in(entries, width - marks - (count - 1) * apart);
+  for (const LegendName& entry : entries) {
+    const float mark = mark_width(entry);
+    const bool named = names.shortened || text_width(Face::small, entry.name) <= names.widest;
+    const std::string shown = named ? fitted(Face::small, entry.name, names.widest + 0.5f) : "";
+    const float length = mark + gap + text_width(Face::small, shown);
+    ImGui::SetCursorScreenPos({at.x - margin, at.y});
+    if (ImGui::InvisibleButton(("legend " + entry.id).c_str(), {length + 2 * margin, height}))
+      clicked = static_cast<int>(&entry - entries.data());
+    const bool hot = ImGui::IsItemHovered();
+    if (hot)
+      ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours().raised, px(3));
+    explain(entry.what + (entry.hidden ? " Click: show it." : " Click: hide it."), entry.formula);
+    const float y = at.y + height / 2;
+    draw_mark(entry.mark, {at.x + mark / 2, y}, mark, entry.dash > 0 ? entry.dash : usual_dash,
+              entry.hidden ? faded(entry.colour, 0.35f) : entry.colour);
+    draw_text({at.x + mark + gap, y - line_height(Face::small) / 2 - px(1)}, Face::small,
+              entry.hidden ? faded(colours().faint, hot ? 1 : 0.7f) : colours().secondary, shown);
+    if (entry.hidden)
+      ImGui::GetWindowDrawList()->AddLine({at.x + mark + gap, y}, {at.x + length, y}, faded(colours().faint, 0.8f), px(1));
+    at.x += length + apart;
+  }
+  return clicked;
+}
+
 }  // namespace
+
+float height_of_legend(float width, std::span<const LegendName> entries, int most) {
+  return px(legend_line) * static_cast<float>(legend_lines(width, entries, most).size());
+}
 
 std::vector<double> round_ticks(double y0, double y1, double most) {
   double step = std::pow(10.0, std::floor(std::log10((y1 - y0) / most)));
@@ -261,35 +320,12 @@ void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float t
   for (const EndLabel& l : labels) draw_text({x, l.y}, Face::mono_small, l.colour, fitted(Face::mono_small, l.name, width));
 }
 
-int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries) {
+int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, int most) {
   int clicked = -1;
-  const float gap = px(4), height = px(16);
-  const auto count = static_cast<float>(entries.size());
-  float marks = 0;  // with the gaps after them
-  for (const LegendName& entry : entries) marks += mark_width(entry) + gap;
-  const float apart = std::clamp((width - marks) / std::max(1.0f, count - 1), px(2), px(10)),
-              margin = std::min(px(3), apart / 2);
-  const Names names = names_in(entries, width - marks - (count - 1) * apart);
-  for (const LegendName& entry : entries) {
-    const float mark = mark_width(entry);
-    const bool named = names.shortened || text_width(Face::small, entry.name) <= names.widest;
-    const std::string shown = named ? fitted(Face::small, entry.name, names.widest + 0.5f) : "";
-    const float length = mark + gap + text_width(Face::small, shown);
-    ImGui::SetCursorScreenPos({at.x - margin, at.y});
-    if (ImGui::InvisibleButton(("legend " + entry.id).c_str(), {length + 2 * margin, height}))
-      clicked = static_cast<int>(&entry - entries.data());
-    const bool hot = ImGui::IsItemHovered();
-    if (hot)
-      ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours().raised, px(3));
-    explain(entry.what + (entry.hidden ? " Click: show it." : " Click: hide it."), entry.formula);
-    const float y = at.y + height / 2;
-    draw_mark(entry.mark, {at.x + mark / 2, y}, mark, entry.dash > 0 ? entry.dash : usual_dash,
-              entry.hidden ? faded(entry.colour, 0.35f) : entry.colour);
-    draw_text({at.x + mark + gap, y - line_height(Face::small) / 2 - px(1)}, Face::small,
-              entry.hidden ? faded(colours().faint, hot ? 1 : 0.7f) : colours().secondary, shown);
-    if (entry.hidden)
-      ImGui::GetWindowDrawList()->AddLine({at.x + mark + gap, y}, {at.x + length, y}, faded(colours().faint, 0.8f), px(1));
-    at.x += length + apart;
+  for (const LegendLine line : legend_lines(width, entries, most)) {
+    if (const int in_line = draw_legend_line(at, width, line); in_line >= 0)
+      clicked = static_cast<int>(line.data() - entries.data()) + in_line;
+    at.y += px(legend_line);
   }
   return clicked;
 }

@@ -85,7 +85,10 @@ struct LegendName {
   bool hidden = false;
   float dash = 0;  ///< length of dashes at UI scale 1, with a mark long enough to show it; 0: the usual length
 };
-/// Draws a line of names, shortened if they do not fit. Returns the index of the clicked one, or -1.
-int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries);
+/// The height of these names in as many lines as they need, at most `most`.
+float height_of_legend(float width, std::span<const LegendName> entries, int most);
+/// Draws names in as many lines as they need, at most `most`; those that do not fit are shortened. Returns the index of the
+/// clicked one, or -1.
+int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, int most = 1);
 
 }  // namespace attoscope

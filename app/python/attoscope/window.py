@@ -5,13 +5,14 @@ import math
 import os
 from typing import Any, Optional
 
-from .errors import BadOption, CouldNotRun, DeadLink, in_one_frame
+from .errors import BadOption, BadTensor, CouldNotRun, DeadLink, in_one_frame
 from .program import options_of, run_program
 from .tensors import Tensor, check_attention, save_safetensors, tensor_of
 from .words import PROBLEM, heads_last, in_words
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
 _OUTPUTS = {"o", "do"}
+_COMPUTED = {"dq": "q", "dk": "k", "dv": "v"}
 
 
 @in_one_frame
@@ -22,6 +23,9 @@ def view(
     o: Any = None,
     *,
     do: Any = None,
+    dq: Any = None,
+    dk: Any = None,
+    dv: Any = None,
     mask: Any = None,
     scale: Any = None,
     softcap: Any = None,
@@ -33,7 +37,8 @@ def view(
     name: str = "view",
 ) -> str:
     """Shows these tensors in the running window, or starts one, and returns at once; with `o`, the window shows the verdict on it.
-    With `do`, the gradient of the output, it shows the backward pass, and `o` is loaded, but not compared.
+    With `do`, the gradient of the output, it shows the backward pass, and `o` is loaded, but not compared; with `dq`, `dk` and `dv`,
+    which your kernel computed from it (any of them; `dk` and `dv` with the heads of `q`), it shows and judges these.
 
     The options are those of `judge`. The tensors go into a file of this name in the user's runtime directory ($XDG_RUNTIME_DIR, else
     the cache directory), whose path is returned: the next view of the same name takes its place, and the window shows the newest.
@@ -41,7 +46,7 @@ def view(
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink where no window takes them.
     """
     given = locals()
-    tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do") if given[key] is not None}
+    tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do", *_COMPUTED) if given[key] is not None}
     words = in_words({key: given[key] for key in PROBLEM}, tensors)
     if isinstance(words["mask"], Tensor):
         raise BadOption("mask is a tensor that no rule describes, which view does not take: give judge a file for save, and show its verdict")
@@ -52,6 +57,9 @@ def view(
         if tensors[key].shape[:-1] != tensors["q"].shape[:-1]:
             tensors[key] = _heads_first(tensors[key])
     tensors.update({key: _for_every_head(tensors[key], tensors["q"]) for key in "kv"})
+    for key, like in _COMPUTED.items():
+        if key in tensors and tensors[key].shape != tensors[like].shape:
+            raise BadTensor(f"{key} has shape {list(tensors[key].shape)}, expected {list(tensors[like].shape)}: that of {like} with every head of q")
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"

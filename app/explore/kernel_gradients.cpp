@@ -1,0 +1,77 @@
+#include "app/explore/kernel_gradients.h"
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/judge/gradient_verdict.h"
+#include "app/judge/judgement.h"
+#include "app/session/kernel_gradients.h"
+#include "app/tensors/kernel_output.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+/// dQ, dK and dV as they are judged, in the order of the files.
+constexpr std::array<GivenGradient JudgedGradients::*, 3> given_gradients{&JudgedGradients::dq, &JudgedGradients::dk,
+                                                                          &JudgedGradients::dv};
+
+/// The call that the gradients are judged in, without them; with O where the session names one.
+JudgedGradients judged_call(const Result& r, const Options& options) {
+  const Experiment& e = r.experiment;
+  JudgedGradients g{.problem = e.problem, .format = e.format, .stored_o = e.format, .heads = {r.inputs}, .d_o = {}, .o = {}};
+  g.problem.input = {}, g.problem.rows = 0;
+  const OutputGradients& incoming = *r.backward->incoming;
+  g.d_o.push_back(std::make_shared<const std::vector<double>>(incoming.d_o));
+  if (!incoming.d_lse.empty()) g.d_lse.push_back(incoming.d_lse);
+  if (e.loaded.file.empty()) return g;
+  Experiment with_output = with_loaded(e, LoadedPlace::a);
+  with_output.backward.on = false;
+  load_kernel_output(with_output.loaded, e.problem.n, value_columns(e.problem));
+  g.o = {with_output.loaded.values};
+  g.stored_o = format_of_output(with_output.loaded, e.format);
+  g.o_is_rounded = judge_experiment(with_output, options).rounded();
+  return g;
+}
+
+void judge_files(KernelGradientsAnswer& answer, const std::array<KernelOutput, given_gradients.size()>& files,
+                 const Options& options) {
+  const Result& r = *answer.question.answer;
+  const Format& d = r.experiment.format;
+  if (d != fp32 && d != bf16 && d != fp16) {
+    answer.sentences[0] = "Not judged: D is " + name(d) + ", expected fp32, bf16 or fp16 for gradients.";
+    return;
+  }
+  JudgedGradients call = judged_call(r, options);
+  for (std::size_t i = 0; i < given_gradients.size(); ++i)
+    if (files[i].values) call.*given_gradients[i] = {{files[i].values}, format_of_output(files[i], d)};
+  const CallGradients found = judge_gradients_of(call, options);
+  answer.sentences = sentences_of(found);
+  for (const CallTensor& t : found.tensors)
+    if (const auto i = static_cast<std::size_t>(t.tensor); i < given_gradients.size() && found.incomparable.empty())
+      answer.rounded[i] = t.rounded;
+}
+
+}  // namespace
+
+KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& question,
+                                             const SideRun<KernelGradientsAnswer>& run) {
+  const ReadGradients read = read_kernel_gradients(question.answer, question.files,
+                                                   [&](double) { return run.options.cancelled && run.options.cancelled(); });
+  KernelGradientsAnswer answer{question, read.answer};
+  if (!question.answer->backward) return answer;
+  run.publish(answer);
+  judge_files(answer, read.files, run.options);
+  return answer;
+}
+
+std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer, const KernelGradients& files,
+                                                    const std::shared_ptr<const KernelGradientsAnswer>& found, bool busy) {
+  if (!answer || !answer->backward || !files.any() || !found || found->question.files != files) return answer;
+  return found->question.answer == answer || busy ? found->answer : answer;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,146 @@
+#include "app/tensors/tensor_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "app/tensors/call_files.h"
+#include "app/tensors/name_words.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+/// The list in the order of the files.
+std::vector<TensorEntry> entries_of(const TensorSpec& spec, bool one_by_one) {
+  const std::vector<std::string> paths = single_files_of(TensorSpec(spec.files(), std::nullopt));
+  std::vector<TensorEntry> entries;
+  for (const std::string& path : paths)
+    for (const NamedTensor& t : list_file(path).tensors) {
+      const bool alone = holds(FileKind::one, path);
+      const std::string file = without_ending(path.substr(path.find_last_of('/') + 1));
+      const std::string name = alone ? file : paths.size() > 1 ? file + "." + t.name : t.name;
+      entries.push_back({name, alone ? path : path + ":" + t.name, shape_text(t.tensor.shape), t.dtype, t.refusal});
+    }
+  if (one_by_one) return entries;
+  const TensorSet set = open_tensor_set(spec.files());  // its tensors are those of the files, in the same order
+  for (std::size_t i = 0; i < std::min(entries.size(), set.tensors.size()); ++i) entries[i].name = set.tensors[i].name;
+  return entries;
+}
+
+/// "8 heads of 1024 x 64" for the tensors of the layers that can be read; the layout where it was not given.
+std::map<std::string, std::string> shapes_of(const TensorSpec& spec) try {
+  const CallFiles call(spec);
+  std::map<std::string, std::string> texts;
+  for (const CallFiles::Layer& layer : call.layers())
+    for (int part = 0; part < (layer.has_output ? 4 : 3); ++part) {
+      const HeadShape& s = part == 0 ? layer.q : part == 1 ? layer.k : part == 2 ? layer.v : layer.o;
+      texts[call.tensor(layer, part).name] = std::to_string(s.count()) + (s.count() == 1 ? " head of " : " heads of ") +
+                                             std::to_string(s.n) + " x " + std::to_string(s.d) +
+                                             (spec.layout() ? ", as was said" : ", by its shape");
+    }
+  return texts;
+} catch (const std::exception&) {  // the list tells it
+  return {};
+}
+
+/// The reason why the tensor is a part of a call whose names share `shared`.
+std::string reason(const std::string& name, const std::string& shared) {
+  const bool named = std::ranges::any_of(words_of(name), [](const Word& w) { return part_of(w).has_value(); });
+  if (!named) return "by its place among the arguments";
+  return shared == "*" ? "by its name" : "by its name, " + shared;
+}
+
+void take(TensorEntry& entry, CallPartName part, std::string why) {
+  entry.taken = part;
+  entry.why = std::move(why);
+}
+
+/// Takes the tensors by their names.
+void take_by_names(TensorList& list, const TensorSpec& spec) {
+  std::vector<TensorName> names;
+  for (const TensorEntry& e : list.tensors) names.push_back({e.name, e.refusal.empty()});
+  const CallNames found = calls_in(names);
+  const std::map<std::string, std::string> shapes = shapes_of(spec);
+  const auto take_one = [&](int i, CallPartName part, const std::string& why) {
+    if (i < 0) return;
+    TensorEntry& e = list.tensors[static_cast<std::size_t>(i)];
+    const auto shape = shapes.find(e.name);
+    take(e, part, why + (shape == shapes.end() ? "" : "; " + shape->second));
+  };
+  for (const NamedCall& c : found.calls) {
+    const auto why = [&](int i) { return reason(names[static_cast<std::size_t>(i)].name, c.shared); };
+    take_one(c.q, CallPartName::q, why(c.q));
+    take_one(c.k, CallPartName::k, why(c.k));
+    take_one(c.v, CallPartName::v, why(c.v));
+    take_one(c.o, CallPartName::o, "by its name");
+  }
+  for (TensorEntry& e : list.tensors)
+    if (!e.taken && std::ranges::find(usual_output_gradient_names, e.name) != usual_output_gradient_names.end())
+      take(e, CallPartName::d_o, "by its name");
+  if (!found.calls.empty() && shapes.empty()) list.problem = "These Q, K and V do not fit each other: choose others.";
+  if (!found.calls.empty()) return;
+  list.problem = "No three tensors have names of Q, K and V";
+  if (!found.incomplete.empty()) list.problem += ": " + found.incomplete.front();
+  list.problem += ". Choose them here.";
+}
+
+}  // namespace
+
+TensorList tensors_of(const std::string& files) {
+  const TensorSpec spec = files;
+  const bool one_by_one = lists_tensors(spec.files());
+  TensorList list{files, one_by_one ? "" : files, entries_of(spec, one_by_one)};
+  for (const std::string& path : one_by_one ? single_files_of(spec) : std::vector<std::string>())
+    list.all += (list.all.empty() ? "" : ",") + path;
+  if (!one_by_one) take_by_names(list, spec);
+  const std::vector<std::string> chosen = one_by_one ? files_in_list(spec.files()) : std::vector<std::string>();
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    for (TensorEntry& e : list.tensors)
+      if (e.spec == chosen[i]) take(e, static_cast<CallPartName>(i), "chosen");
+  std::ranges::stable_sort(list.tensors, natural_less, &TensorEntry::name);
+  return list;
+}
+
+bool is_worth_a_look(const TensorList& list) {
+  constexpr std::size_t few = 8;
+  return list.tensors.size() > few && std::ranges::any_of(list.tensors, [](const TensorEntry& e) { return !e.taken; });
+}
+
+TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch) {
+  constexpr std::uint64_t most = 1 << 20;
+  const TensorRef ref = holds(FileKind::one, spec) ? TensorRef{spec, ""} : tensor_ref(spec);
+  const TensorSet set = list_file(ref.file);
+  const auto found = std::ranges::find(set.tensors, ref.tensor, &NamedTensor::name);
+  if (found == set.tensors.end()) throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor));
+  const StoredTensor& t = readable(*found).tensor;
+  const int bytes = bytes_of(t.type);
+  TensorStatistics s{.spec = spec, .count = byte_count(t.shape, bytes, t.label) / static_cast<std::uint64_t>(bytes)};
+  s.least = std::numeric_limits<double>::infinity(), s.most = -s.least;
+  double sum = 0, squares = 0;
+  for (std::uint64_t begin = 0; begin < s.count; begin += most) {
+    const int length = static_cast<int>(std::min(most, s.count - begin));
+    StoredTensor part = t;  // in the order of the file, whatever its dimensions are
+    part.fortran_order = false;
+    part.shape = {1, static_cast<std::uint64_t>(length)};
+    part.offset = t.offset + begin * static_cast<std::uint64_t>(bytes);
+    tell(watch, static_cast<double>(begin) / static_cast<double>(s.count), t.label);
+    for (const double x : read_matrix(*found->file, part, {1, 1, length}, 0)) {
+      s.zeros += x == 0;
+      if (!std::isfinite(x)) {
+        ++s.nonfinite;
+        continue;
+      }
+      s.least = std::min(s.least, x), s.most = std::max(s.most, x);
+      sum += x, squares += x * x;
+    }
+  }
+  const double finite = static_cast<double>(s.count - s.nonfinite);
+  s.mean = sum / finite, s.rms = std::sqrt(squares / finite);
+  return s;
+}
+
+}  // namespace attoscope

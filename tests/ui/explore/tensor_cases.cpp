@@ -1,0 +1,145 @@
+// The list of a file's tensors: what is taken, a click that takes another, numbers, the choice that is kept; a kernel's
+// gradients.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/files/files.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+#include "tests/ui/explore/output_files.h"
+#include "ui/frame/ui_state.h"
+#include "ui/widgets/plot.h"
+
+namespace attoscope::testing::tensor_list {
+namespace {
+
+const std::string list = "//Tensors/", row = "//Tensors/**/";
+constexpr int n = 32, d = 16;
+
+/// A file of n x d tensors of these names, each with its own number everywhere, the first 1.
+std::string file_of(const TemporaryDirectory& folder, const std::vector<std::string>& names) {
+  std::vector<Stored> tensors;
+  for (const std::string& name : names)
+    tensors.push_back({name, {n, d}, std::vector<double>(n * d, static_cast<double>(tensors.size() + 1))});
+  return folder.write("call.safetensors", bf16_file(tensors));
+}
+
+const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
+
+/// Tensors without usual names are chosen by their letters; the choice is kept for the file until it is taken back.
+CASE(tensors, letters_take_tensors) {
+  const TemporaryDirectory folder;
+  hand.stage.places.recent = folder / "state/recent.json";
+  hand.open(small_session());
+  const std::string file = file_of(folder, {"a.x", "a.y", "b.z", "b.w"});
+  open_files({file}, hand.stage.context());
+  hand.settle();
+  hand.frames(4);
+  hand.check(hand.view().show_tensors && hand.view().listed_file == file, "a file without names shows its tensors");
+  hand.check(hand.stage.panel_input().messages.error.find("has no three tensors") != std::string::npos, "and says why");
+  hand.check(hand.experiment().problem.input.kind == InputKind::normal, "the question stays");
+  hand.leaves("Q alone", [&] { hand.click(row + "###Q a.x"); });
+  hand.leaves("Q and K", [&] { hand.click(row + "###K b.z"); });
+  hand.click(row + "###V a.y");
+  hand.settle();
+  hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 3 &&
+                 shown(hand).v[0] == 2,
+             "the third letter opens the call");
+  hand.frames(4);
+  hand.click(row + "###V b.w");
+  hand.settle();
+  hand.check(shown(hand).q[0] == 1 && shown(hand).k[0] == 3 && shown(hand).v[0] == 4, "one click takes another V");
+
+  hand.click(list + "###close tensors");
+  hand.check(!hand.view().show_tensors, "closed");
+  hand.open(small_session());
+  open_files({file}, hand.stage.context());
+  hand.settle();
+  hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).v[0] == 4,
+             "the choice is kept for the file");
+  hand.frames(4);
+  hand.click(list + "###as named");
+  hand.settle();
+  hand.frames(4);
+  hand.check(hand.view().listed_file == file, "by its names there is no call");
+}
+
+/// A row tells its numbers when it is opened; with names Q, K, V are taken, and O and dO by their letters.
+CASE(tensors, rows_and_parts) {
+  const TemporaryDirectory folder;
+  hand.stage.places.recent = "";
+  hand.open(small_session());
+  const std::string file = file_of(folder, {"q", "k", "v", "mine", "grads", "e", "f", "g", "h"});
+  open_files({file}, hand.stage.context());
+  hand.settle();
+  hand.frames(4);
+  hand.check(hand.view().show_tensors && shown(hand).v[0] == 3, "a file with many tensors shows them");
+  hand.click(row + "###mine");
+  hand.settle();
+  hand.frames(4);
+  const TensorStatistics* const numbers = hand.stage.panel_input().side.tensor_statistics.get();
+  hand.check(numbers != nullptr && numbers->mean == 4 && numbers->count == n * d, "its numbers are read");
+  hand.check(hand.stage.state->tensors.opened == file + ":mine", "the row is open");
+  hand.click(row + "###O mine");
+  hand.settle();
+  hand.check(has_loaded(hand.experiment()) && (*hand.experiment().loaded.values)[0] == 4, "O is compared");
+  hand.frames(4);
+  hand.click(row + "###dO grads");
+  hand.settle();
+  hand.check(hand.experiment().backward.on && hand.experiment().backward.d_o_file.file == file + ":grads", "dO");
+  hand.changes("closed", [&] { hand.click(list + "###close tensors"); }, [](Session& s) { s.view.show_tensors = false; });
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+  hand.enter("list its tensors");
+  hand.frames(2);
+  hand.check(hand.view().show_tensors, "the palette lists them");
+  hand.click(list + "###close tensors");
+  hand.changes(
+      "and the list of inputs", [&] { hand.choose(controls + "##input", "its tensors ..."); },
+      [](Session& s) { s.view.show_tensors = true; });
+}
+
+/// A kernel's gradient is typed, shown in the place of a's, judged, and taken back.
+CASE(gradients, of_a_kernel) {
+  const TemporaryDirectory folder;
+  Session session = small_session();
+  session.experiment = with_backward(session.experiment);
+  hand.open(session);
+  const auto own = hand.stage.panel_input().answer.result;
+  const Matrix& golden = own->backward->golden->dq;
+  std::vector<double> wrong = golden.values;
+  for (double& x : wrong) x *= 2;
+  for (const auto& [name, values] : {std::pair{"right.npy", &golden.values}, {"wrong.npy", &wrong}}) {
+    write_file(folder / name, npy_bytes(golden.rows, golden.cols, values->data()));
+    hand.click(controls + "dQ/##incoming");
+    hand.pick("open a file ...");
+    hand.frames(2);
+    hand.enter(folder / name);
+    hand.settle();
+    for (int i = 0; i < 2000 && (hand.stage.panel_input().answering.kernel_gradients || i < 8); ++i) hand.frames(1);
+    hand.check(hand.session().kernel_gradients.dq == folder / name, "the file is in the session");
+    const PanelInput input = hand.stage.panel_input();
+    hand.check(input.answer.result->backward->a.dq.values == *values, "dQ is the file's");
+    hand.check(input.answer.result->backward->a.dk.values == own->backward->a.dk.values, "dK is a's");
+    const auto& found = input.side.kernel_gradients;
+    hand.check(found && found->rounded[0] == (values == &golden.values), "it is judged: " + (found ? found->sentences[0] : ""));
+    hand.check(hand.stage.state->heat.result->a.values == *values, "the picture shows it");
+  }
+  hand.changes(
+      "a's again", [&] { hand.choose(controls + "dQ/##incoming", "a's"); }, [](Session& s) { s.kernel_gradients.dq.clear(); });
+  hand.check(hand.stage.panel_input().answer.result->backward->a.dq.values == own->backward->a.dq.values, "and its numbers");
+}
+
+CASE(strip, long_legends_take_more_lines) {
+  std::vector<LegendName> names(4);
+  for (LegendName& name : names) name.name = "largest dS, three-pass";
+  const float line = height_of_legend(4000, names, 3);
+  hand.check(height_of_legend(300, names, 3) == 2 * line || height_of_legend(300, names, 3) == 3 * line,
+             "more lines in less room");
+  hand.check(height_of_legend(10, names, 3) == 3 * line && height_of_legend(10, names, 1) == line,
+             "at most as many as are asked for");
+}
+
+}  // namespace
+}  // namespace attoscope::testing::tensor_list

@@ -1,0 +1,211 @@
+// All tensors of a file, and those that are taken as Q, K, V, O and dO.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "ui/controls/controls.h"
+#include "ui/frame/entries.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+using Entries = std::span<const TensorEntry>;
+
+constexpr std::array<CallPartName, call_part_names.size()> listed_parts{CallPartName::q, CallPartName::k, CallPartName::v,
+                                                                        CallPartName::o, CallPartName::d_o};
+const char* letter_of(CallPartName part) { return call_part_names[static_cast<std::size_t>(part)].data(); }
+
+/// The list on show and what is chosen in it.
+struct TensorTree {
+  const Frame& frame;
+  const TensorList& list;
+  TensorListState& state;
+
+  std::string& chosen(CallPartName part) const { return state.chosen[static_cast<std::size_t>(part)]; }
+};
+
+/// Number of characters with which both begin.
+std::size_t length_alike(const std::string& x, const std::string& y) {
+  return static_cast<std::size_t>(std::ranges::mismatch(x, y).in1 - x.begin());
+}
+
+/// The tensor that is taken as a part of the call of `beside`: the chosen one, or of those that are taken by name the one whose
+/// name is most like it; "": none, or several are.
+std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEntry& beside) {
+  if (!t.chosen(part).empty()) return t.chosen(part);
+  std::string best;
+  std::size_t longest = 0;
+  bool one = false;
+  for (const TensorEntry& e : t.list.tensors) {
+    if (e.taken != part) continue;
+    const std::size_t length = length_alike(e.name, beside.name);
+    one = best.empty() || length > longest || (one && length < longest);
+    if (best.empty() || length > longest) best = e.spec, longest = length;
+  }
+  return one ? best : "";
+}
+
+/// Takes a tensor as a part; opens the call once Q, K and V are known.
+void take_tensor(const TensorTree& t, CallPartName part, const TensorEntry& entry) {
+  FileRequests& files = t.frame.requests.files;
+  if (part == CallPartName::d_o) {
+    files.gradient = entry.spec;
+    return;
+  }
+  t.chosen(part) = entry.spec;
+  std::string call;
+  for (const CallPartName p : {CallPartName::q, CallPartName::k, CallPartName::v}) {
+    const std::string spec = taken_beside(t, p, entry);
+    if (spec.empty()) return;
+    call += (call.empty() ? "" : ",") + spec;
+  }
+  const bool compares = !t.chosen(CallPartName::o).empty() || !t.frame.session.experiment.loaded.file.empty();
+  const std::string output = compares ? taken_beside(t, CallPartName::o, entry) : "";
+  files.tensors = call + (output.empty() ? "" : "," + output);
+  files.choice_of = t.list.all;
+}
+
+/// Buttons of the parts, lit where the tensor is taken.
+void part_buttons(const TensorTree& t, const TensorEntry& e) {
+  for (const CallPartName part : listed_parts) {
+    const bool chosen = t.chosen(part).empty() ? e.taken == part : t.chosen(part) == e.spec;
+    if (part != listed_parts.front()) ImGui::SameLine(0, px(2));
+    if (push_button(fmt::format("{}###{} {}", letter_of(part), letter_of(part), e.name).c_str(), chosen,
+                    {px(part == CallPartName::d_o ? 28 : 22), px(18)}))
+      take_tensor(t, part, e);
+    explain(chosen
+                ? fmt::format("It is taken as {}: {}.", letter_of(part), e.why.empty() ? "chosen" : e.why)
+                : fmt::format("Takes {} as {}. The others stay; the choice is kept for this file.", e.name, letter_of(part)));
+  }
+}
+
+/// The numbers of the opened tensor.
+std::string tensor_numbers(const TensorTree& t) {
+  const TensorStatistics* const s = t.frame.input.side.tensor_statistics.get();
+  if (s == nullptr || s->spec != t.state.opened) return "its numbers are being read";
+  return fmt::format("{} numbers, {} .. {}, mean {}, RMS {}, {} zeros, {} not finite", s->count, scientific(s->least),
+                     scientific(s->most), signed_scientific(s->mean, 3), scientific(s->rms), s->zeros, s->nonfinite);
+}
+
+/// A tensor; opened, a line with its numbers below it.
+void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  const bool was_open = t.state.opened == e.spec;
+  ImGui::SetNextItemOpen(was_open);
+  const bool open = ImGui::TreeNodeEx((e.name.substr(from) + "###" + e.name).c_str(), ImGuiTreeNodeFlags_NoTreePushOnOpen);
+  if (open != was_open) t.state.opened = open ? e.spec : "";
+  explain(e.name + (e.refusal.empty() ? ". A click reads its numbers." : ". " + e.refusal));
+  for (const std::string* const text : {&e.shape, &e.type}) {
+    ImGui::TableNextColumn();
+    label(Face::mono_small, e.refusal.empty() ? colours().text : colours().faint, *text);
+  }
+  ImGui::TableNextColumn();
+  if (e.refusal.empty()) part_buttons(t, e);
+  ImGui::TableNextColumn();
+  label(Face::small, colours().secondary, e.refusal.empty() ? e.why : e.refusal);
+  if (!open) return;
+  if (e.refusal.empty()) t.frame.requests.side.tensor_statistics = e.spec;
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::Indent();
+  label(Face::small, colours().secondary, e.refusal.empty() ? tensor_numbers(t) : e.refusal);
+  ImGui::Unindent();
+}
+
+/// The tensors whose names go on alike up to the next dot, as nodes.
+void draw_level(const TensorTree& t, Entries entries, std::size_t from, bool open) {
+  while (!entries.empty()) {
+    const std::string& first = entries.front().name;
+    const std::size_t dot = first.find('.', from);
+    const std::string begin = first.substr(0, dot == std::string::npos ? dot : dot + 1);
+    const auto differs = std::ranges::find_if(entries, [&](const TensorEntry& e) { return !e.name.starts_with(begin); });
+    const auto count = dot == std::string::npos ? 1 : static_cast<std::size_t>(differs - entries.begin());
+    const Entries within = entries.first(count);
+    entries = entries.subspan(count);
+    if (count == 1) {
+      draw_tensor(t, within.front(), from);
+      continue;
+    }
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    const bool opens = open || std::ranges::any_of(within, [&](const TensorEntry& e) {
+                         return std::ranges::find(t.state.chosen, e.spec) != t.state.chosen.end();
+                       });
+    const int flags = ImGuiTreeNodeFlags_SpanAllColumns | (opens ? ImGuiTreeNodeFlags_DefaultOpen : 0);
+    if (!ImGui::TreeNodeEx(fmt::format("{}  ({})###{}", first.substr(from, dot - from), count, begin).c_str(), flags)) continue;
+    draw_level(t, within, begin.size(), open);
+    ImGui::TreePop();
+  }
+}
+
+void draw_tree(const TensorTree& t) {
+  constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable | ImGuiTableFlags_RowBg;
+  constexpr std::size_t few = 24;  // all of which fit on screen
+  if (!ImGui::BeginTable("tensors", 5, flags, ImGui::GetContentRegionAvail())) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
+  ImGui::TableSetupColumn("shape", ImGuiTableColumnFlags_WidthFixed, px(132));
+  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, px(72));
+  ImGui::TableSetupColumn("taken as", ImGuiTableColumnFlags_WidthFixed, px(132));
+  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch, 3);
+  ImGui::TableHeadersRow();
+  draw_level(t, t.list.tensors, 0, t.list.tensors.size() <= few);
+  ImGui::EndTable();
+}
+
+/// What is taken, or what is missing.
+std::string sentence_of(const TensorTree& t) {
+  std::string pending;
+  for (const CallPartName part : {CallPartName::q, CallPartName::k, CallPartName::v})
+    if (t.chosen(part).empty() &&
+        std::ranges::find(t.list.tensors, std::optional(part), &TensorEntry::taken) == t.list.tensors.end())
+      pending += (pending.empty() ? "" : ", ") + std::string(letter_of(part));
+  const bool begun = std::ranges::any_of(t.state.chosen, [](const std::string& spec) { return !spec.empty(); });
+  if (!pending.empty() && begun) return "Still missing: " + pending + ".";
+  return t.list.problem.empty() ? "A lit letter: the tensor is taken as that. Click another to take that tensor instead."
+                                : t.list.problem;
+}
+
+}  // namespace
+
+void draw_tensors(const Frame& frame) {
+  View& view = frame.session.view;
+  const Input& input = frame.session.experiment.problem.input;
+  const std::string of_input = input.kind == InputKind::tensors ? input.file : std::string();
+  const std::string file = view.listed_file.empty() ? of_input : view.listed_file;
+  const float right = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - px(24);
+  const TensorList* const list = frame.input.side.tensors.get();
+  const bool known = list != nullptr && list->file == file;
+  label(Face::label, colours().text,
+        file.empty() ? "No file is open"
+        : known      ? fmt::format("{}: {} tensors", shown_file(file), list->tensors.size())
+                     : shown_file(file));
+  ImGui::SameLine(right);
+  if (push_button("×###close tensors", false, {px(24), px(20)})) view.show_tensors = false, view.listed_file.clear();
+  explain("Closes the list of tensors.");
+  if (file.empty()) return;
+  frame.requests.side.tensors = file;
+  if (!known) return;
+  TensorListState& state = frame.state.tensors;
+  if (state.file != file) state = {.shown = state.shown, .file = file};
+  const TensorTree tree{frame, *list, state};
+  if (list->all != list->file) {
+    if (push_button("as named###as named")) frame.requests.files.tensors = frame.requests.files.choice_of = list->all;
+    explain("Takes the tensors by their names again, and forgets the choice for this file.");
+  }
+  wrapped(Face::small, list->problem.empty() ? colours().secondary : colours().bad, sentence_of(tree),
+          ImGui::GetContentRegionAvail().x);
+  draw_tree(tree);
+}
+
+}  // namespace attoscope
