@@ -143,7 +143,11 @@ Command kv_command() {
   const auto declare = [](OptionList& c, KvArguments& x) {
     declare_heads(c, x, kv_storages);
     c.group("What the kernel computes");
-    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"}).of_heads().scales(x).packed(x).group("Device");
+    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"})
+        .of_heads()
+        .scales(x)
+        .packed(x)
+        .group("Device");
     declare_tables(c, x);
   };
   return command<KvArguments>("kv", "Tell which heads of a file may keep K and V in fewer bits, the worst first", declare,

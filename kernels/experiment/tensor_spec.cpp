@@ -10,8 +10,9 @@ namespace {
 
 /// Keys behind the files, in the order of ScaleSpecs and of PackedPart.
 constexpr std::array<std::string_view, 16> part_keys{
-    ",q_scale=",     ",k_scale=",       ",v_scale=",     ",o_scale=", ",mask=", ",document_ids=", ",cu_seqlens_q=", ",cu_seqlens_k=", ",leftpad_k=",
-    ",block_table=", ",cache_seqlens=", ",page_layout=", ",kv=",      ",kv_indptr=",    ",kv_indices=",   ",kv_last_page_len="};
+    ",q_scale=",      ",k_scale=",      ",v_scale=",    ",o_scale=",         ",mask=",          ",document_ids=",
+    ",cu_seqlens_q=", ",cu_seqlens_k=", ",leftpad_k=",  ",block_table=",     ",cache_seqlens=", ",page_layout=",
+    ",kv=",           ",kv_indptr=",    ",kv_indices=", ",kv_last_page_len="};
 constexpr std::size_t scale_parts = 6;
 constexpr std::array<std::string_view, 6> scale_group_names{"tensor", "head", "token", "channel", "tokens", "columns"};
 
