@@ -242,7 +242,7 @@ class SlipCandidates {
     if (mask_view(p).rows != nullptr) {
       const auto rule = [mask = p.mask, at = diagonal(p), n_k](int row) { return visible_keys(mask, row + at, n_k); };
       add("mask", "the mask tensor is ignored in the backward pass", in_all,
-          [rule](GradientVariant& v, int) { v.keys = rule, v.mask = nullptr; });
+          [rule](const GradientGroup&, GradientVariant& v, int) { v.keys = rule, v.mask = nullptr; });
       if (p.mask.kind == Mask::Kind::none) return;
     }
     if (p.mask.kind == Mask::Kind::none) {
