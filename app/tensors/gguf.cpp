@@ -78,7 +78,7 @@ struct Type {
   int numbers = 1, bytes = 0;                        ///< of a block
   void (*widen)(Bytes, std::span<float>) = nullptr;  ///< null: plain numbers
 };
-constexpr std::array<Type, 13> types{{{0, "F32", 1, 4},
+constexpr std::array<Type, 13> gguf_types{{{0, "F32", 1, 4},
                                       {1, "F16", 1, 2},
                                       {2, "Q4_0", 32, 18, widen_q4_0},
                                       {3, "Q4_1", 32, 20, widen_q4_1},
@@ -210,11 +210,11 @@ NamedTensor read_entry(Cursor& c, const std::shared_ptr<const InputFile>& file) 
   const std::string name = c.text(), label = file->path() + ": tensor " + in_quotes(name);
   std::vector<std::uint64_t> shape = read_shape(c, label);
   const auto code = static_cast<std::uint32_t>(c.number(4));
-  const auto known = std::ranges::find(types, code, &Type::code);
+  const auto known = std::ranges::find(gguf_types, code, &Type::code);
   NamedTensor t{
       name, "type " + std::to_string(code), "", file, {.label = label, .shape = std::move(shape), .offset = c.number(8)}};
-  if (known != types.end()) t.dtype = known->name;
-  if (known == types.end())
+  if (known != gguf_types.end()) t.dtype = known->name;
+  if (known == gguf_types.end())
     t.refusal = label + " has type " + std::to_string(code) + ", expected F32, F16, BF16, Q4_0, Q4_1, Q8_0, Q4_K or Q6_K";
   else if (known->widen == nullptr)
     set_type(t);
@@ -223,8 +223,8 @@ NamedTensor read_entry(Cursor& c, const std::shared_ptr<const InputFile>& file) 
 
 /// Places the tensor in the file, or in one of floats. Throws unless it lies in the data.
 void place(NamedTensor& t, std::uint64_t data) {
-  const auto known = std::ranges::find(types, t.dtype, &Type::name);
-  if (known == types.end()) return;
+  const auto known = std::ranges::find(gguf_types, t.dtype, &Type::name);
+  if (known == gguf_types.end()) return;
   const std::vector<std::uint64_t>& shape = t.tensor.shape;
   const auto block = static_cast<std::uint64_t>(known->numbers);
   const std::uint64_t numbers = byte_count(shape, 1, t.tensor.label), row = shape.empty() ? 1 : shape.back();
