@@ -23,6 +23,7 @@ struct PackedTables {
   std::string page_layout{};  ///< NHD or HND; "": not given
 
   const std::optional<NamedTensor>& operator[](PackedPart part) const { return tensors[static_cast<std::size_t>(part)]; }
+  /// True if a tensor says where sequences lie.
   bool any() const;
 };
 

@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "app/tensors/call_files.h"
 #include "tests/app/outcome.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -209,6 +212,48 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
                  "tensor 'q' has dtype 'F32', expected I32 or I64");
   expect_refused({"heads", file, "--page-layout", "HDN"}, 2, "page_layout is 'HDN', expected NHD or HND");
   expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
+}
+
+/// Tables of chance, most of them bad: sequences whose numbers can be read, or a sentence.
+TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
+  const TemporaryDirectory scratch;
+  std::mt19937 random(3);
+  constexpr std::array<std::int32_t, 12> likely{0, 0, 1, 1, 2, 2, 3, 3, 4, 5, -1, INT32_MAX};
+  const auto chosen = [&](int count) {
+    std::vector<std::int32_t> x;
+    for (int i = 0; i < count; ++i) x.push_back(likely[random() % likely.size()]);
+    return x;
+  };
+  int good = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<Made> call{{"q", "F32", "[3,2,4]", numbers(24)},
+                           {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
+                           {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
+                           ints("cu_seqlens_q", {0, static_cast<std::int32_t>(random() % 4), 3})};
+    const int by_blocks = static_cast<int>(random() % 2), pad = static_cast<int>(random() % 3);
+    if (by_blocks) call.insert(call.end(), {table(2, chosen(4)), ints("cache_seqlens", chosen(2))});
+    if (!by_blocks)
+      call.insert(call.end(), {ints("kv_indices", chosen(4)), ints("kv_indptr", {0, chosen(1)[0], 4}),
+                               ints("kv_last_page_len", chosen(2))});
+    if (pad == 0) call.push_back(ints("leftpad_k", chosen(2)));
+    try {
+      const CallFiles files(TensorSpec(scratch.write("x.safetensors", file_of(call))));
+      for (int head = 0; head < files.heads(); ++head) {
+        const Tensors t = files.inputs(head);
+        const auto stored = files.stored_keys(head);
+        ASSERT_EQ(static_cast<int>(stored->own.size()), t.n_k);
+        for (std::size_t j = 0; j < stored->own.size(); ++j)
+          ASSERT_EQ(stored->all->k[static_cast<std::size_t>(stored->own[j]) * 4], t.k[j * 4]);
+        for (const OtherBounds& bounds : stored->bounds)
+          for (const RowsOfSequence& rows : bounds.rows)
+            for (const int token : rows.keys) ASSERT_TRUE(token >= 0 && token < stored->all->n_k) << bounds.text;
+      }
+      ++good;
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("x.safetensors"));
+    }
+  }
+  EXPECT_GT(good, 50);
 }
 
 /// Padding of tables behind the last page may be anything.

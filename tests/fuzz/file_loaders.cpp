@@ -36,7 +36,8 @@ void load_tensor_files(std::string_view bytes) {
   const TensorFileInfo info = describe_tensors(input.file);
   input.index = info.heads - 1;
   load_tensors(input);
-  expect_that(input.tensors->q.size() == static_cast<std::size_t>(info.shape.n) * static_cast<std::size_t>(info.shape.d),
+  const AttentionShape& shape = info.layers.back().shape;
+  expect_that(input.tensors->q.size() == static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d),
               "tensors of another size than the file says");
   input = parse_input(path + ",k_scale=" + path.substr(0, path.find(',')) + (is_npy(bytes) ? ":0" : ":k_scale:0"));
   load_tensors(input);
@@ -48,6 +49,24 @@ std::string scaled_file(const std::string& dtype, const std::string& shape, int 
                          entry("v", "U8", "[2,6,4]", 96, 144) + "," + entry("k_scale", dtype, shape, 144, 144 + bytes) + "}",
                      144) +
          std::string(static_cast<std::size_t>(bytes), '\x3f');
+}
+
+/// Two sequences of one query each, whose keys lie in pages of two tokens.
+std::string paged_file() {
+  const std::vector<std::int32_t> table{2, 0, 1, -1}, keys{3, 2};
+  return safetensors("{" + entry("q", "F32", "[2,1,2]", 0, 16) + "," + entry("kv_cache", "F16", "[2,3,2,1,2]", 16, 64) + "," +
+                         entry("block_table", "I32", "[2,2]", 64, 80) + "," + entry("cache_seqlens", "I32", "[2]", 80, 88) +
+                         "}",
+                     64) +
+         raw(table) + raw(keys);
+}
+
+std::string packed_file() {
+  const std::vector<std::int64_t> bounds{0, 1, 3};
+  return safetensors("{" + entry("q", "F32", "[3,1,2]", 0, 24) + "," + entry("k", "F32", "[3,1,2]", 24, 48) + "," +
+                         entry("v", "F32", "[3,1,2]", 48, 72) + "," + entry("cu_seqlens_q", "I64", "[3]", 72, 96) + "}",
+                     72) +
+         raw(bounds);
 }
 
 std::vector<std::string> tensor_files() {
@@ -62,6 +81,8 @@ std::vector<std::string> tensor_files() {
           scaled_file("F8_E8M0", "[6,2]", 12),
           scaled_file("F8_E4M3", "[2,3]", 6),
           scaled_file("F8_E8M0", "[2,6,2]", 24),
+          paged_file(),
+          packed_file(),
           npy(npy_header("<f8", "(2, 2, 2)"), pairs),
           npy(npy_header("|i1", "(2, 2, 2)"), pairs.substr(0, 8)),
           npy(npy_header(">f4", "(4, 4)"), pairs, 2),
