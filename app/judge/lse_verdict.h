@@ -15,7 +15,7 @@ namespace attoscope {
 /// All heads, in the base in which more of them are right.
 struct CallLse {
   LseBase base = LseBase::e;
-  int heads = 0, wrong_heads = 0, head = 0;  ///< how many were judged; the one that is furthest off
+  int heads = 0, wrong_heads = 0, head = 0;  ///< number of those judged; the one that is furthest off
   LseJudgement worst{};                      ///< of that head
   std::optional<LseSlip> slip{};
 

@@ -73,7 +73,8 @@ struct Result {
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for all methods
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;
-  /// Of each row, natural; a's and b's in the base that they store it in. Empty where a GPU or no emulated kernel computed it.
+  /// The log-sum-exp of each row: golden's is natural, a's and b's are in the base that they store it in. Empty where a GPU or
+  /// no emulated kernel computed it.
   std::vector<double> golden_lse, a_lse, b_lse;
   std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU
   double golden_rms = 0;

@@ -39,7 +39,7 @@ struct LseJudgement {
   std::string as;                    ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
   double ratio = 0;                  ///< largest error over its tolerance, infinite for NaN
   std::vector<bool> wrong;           ///< of each query: beyond its tolerance
-  int suspects = 0;                  ///< how many are
+  int suspects = 0;                  ///< number of those
   int worst_row = -1;                ///< of the largest ratio; -1: there is no row
   double held = 0, expected = 0;     ///< there, in the base
   double max_abs = 0;                ///< largest finite error, in units of the base

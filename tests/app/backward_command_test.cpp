@@ -161,7 +161,7 @@ TEST(BackwardCommand, SavesGradientsThatFollowFromTheFilesBesideThem) {
   const Outcome outcome = attoscope({"run", "--n", "30", "--n-k", "37", "--d", "16", "--d-v", "24", "--mask", "causal",
                                      "--backward", "--save", folder, "--json", scratch / "r.json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 6 + 11);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 9 + 10);
   EXPECT_EQ(shape_of(folder + "/do.npy"), "(30, 24)");
   EXPECT_EQ(shape_of(folder + "/lse.npy"), "(30,)");
   for (const std::string who : {"golden_", "a_", "b_"}) {

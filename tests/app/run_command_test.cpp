@@ -142,10 +142,11 @@ TEST(RunCommand, SavesMatricesThatCanBeReadAgain) {
   const std::string directory = scratch / "deep/matrices";
   const Outcome saved = small_run({"--save", directory, "--json", scratch / "r.json"});
   ASSERT_EQ(saved.code, 0) << saved.err;
-  for (const char* const file : {"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"}) {
+  for (const char* const file :
+       {"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy", "lse.npy", "a_lse.npy", "b_lse.npy"}) {
     EXPECT_TRUE(std::filesystem::exists(directory + "/" + file)) << file;
   }
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 6);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 9);
   const TensorFileInfo info = describe_tensors(directory + "/golden.npy," + directory + "/a.npy," + directory + "/b.npy");
   EXPECT_EQ(info.shape.n, 48);
   EXPECT_EQ(info.shape.d, 16);
