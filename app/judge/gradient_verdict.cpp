@@ -164,10 +164,11 @@ void at_places(const std::vector<int>& places, const Options& options, const std
 }
 
 /// Searches the worst of the wrong groups, tries the names that it has in the others, and does the same with those that are
-/// left, four times at most.
+/// left, four times at most, and not after two that get no name.
 void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGradients(int place)>& given,
                 const Options& options) {
-  constexpr int most_searches = 4;
+  constexpr int most_searches = 4, most_nameless = 2;
+  int nameless = 0;
   const auto is_named = [&](int place) {
     return std::ranges::all_of(found[static_cast<std::size_t>(place)].tensors,
                                [](const TensorJudgement& t) { return t.found.rounded || t.slip; });
@@ -176,11 +177,14 @@ void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGr
   for (int i = 0; i < static_cast<int>(found.size()); ++i)
     if (!is_named(i)) left.push_back(i);
   std::ranges::stable_sort(left, std::greater{}, [&](int place) { return ratio_of(found[static_cast<std::size_t>(place)]); });
-  for (int k = 0; k < most_searches && !left.empty(); ++k) {
+  for (int k = 0; k < most_searches && nameless < most_nameless && !left.empty(); ++k) {
     GroupJudgement& worst = found[static_cast<std::size_t>(left.front())];
     find_gradient_slips(given(left.front()), worst, options);
     left.erase(left.begin());
-    if (std::ranges::none_of(worst.tensors, [](const TensorJudgement& t) { return t.slip.has_value(); })) continue;
+    if (std::ranges::none_of(worst.tensors, [](const TensorJudgement& t) { return t.slip.has_value(); })) {
+      ++nameless;
+      continue;
+    }
     at_places(left, options, [&](int place, const Options& own) {
       find_gradient_slips(given(place), found[static_cast<std::size_t>(place)], own, worst);
     });

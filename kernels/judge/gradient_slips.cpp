@@ -2,6 +2,7 @@
 /// tolerance.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 #include <utility>
@@ -462,7 +463,11 @@ void search(const JudgedGradients& given, GroupJudgement& judged, const Options&
   for (const TensorJudgement& t : like.tensors)
     if (t.slip) known.push_back(*t.slip);
   std::ptrdiff_t fewest = std::ranges::count_if(judged.tensors, is_unnamed);
-  const auto look = [&](const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals) {
+  constexpr std::int64_t many_scores = std::int64_t{1} << 18;  // without dQ, whose first rows refuse most mistakes
+  const auto look = [&, fitting = judged.as](const GradientGroup& group, const std::string& as,
+                                             const std::vector<RivalError>& rivals) {
+    const bool is_long = !group.has(dq) && std::int64_t{group.shape().n} * group.shape().n_k * group.heads() > many_scores;
+    if (is_long && known.empty() && !as.empty() && as != fitting) return false;
     std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
     name_wrong(group, known, tensors);
     if (const std::ptrdiff_t unnamed = std::ranges::count_if(tensors, is_unnamed); unnamed < fewest)
