@@ -166,7 +166,7 @@ bool controls_are_wanted(const Frame& frame) {
 /// True as the pins appear over the controls.
 bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.state.docked.count(Dock::pins) == 0; }
 
-/// True as the list of tensors appears over the picture.
+/// True as the list of tensors appears over the picture, until it is in front.
 bool tensors_appear(const Frame& frame) { return !frame.state.tensors.shown; }
 
 constexpr std::array table{
@@ -216,7 +216,7 @@ void draw_explore(const Frame& frame) {
   const View& view = frame.session.view;
   for (const Panel& panel : table) draw_docked(panel, frame);
   frame.state.pins.shown = view.show_pins;
-  frame.state.tensors.shown = view.show_tensors;
+  frame.state.tensors.shown &= view.show_tensors;
   frame.requests.wanted.trace |= view.picture != PictureKind::output || view.detail == Detail::traffic;
   draw_cell_sum(frame);
   ask_for_verdicts(frame.session, frame.input, frame.state, frame.requests);

@@ -369,6 +369,7 @@ void Explorer::show_computed(Session& shown, const GradientSpecs& specs) {
   Experiment& e = shown.experiment;
   if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
   e = with_backward(std::move(e));
+  side_.forget_gradients();  // the files may have changed
   std::string names;
   for (const auto& [spec, tensor] : computed_in(specs)) {
     if (names.empty()) shown.view.tensor = tensor;

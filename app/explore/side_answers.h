@@ -29,6 +29,8 @@ class SideAnswers {
   void ask(SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete, bool computing);
   /// Stops all that is being answered about the experiment, as it has changed.
   void forget();
+  /// Drops the gradients of a kernel, as they were opened again.
+  void forget_gradients() { questions_.kernel_gradients.clear(); }
   /// Drops what comes from files, as they have changed.
   void forget_files();
   /// Takes new answers. Returns a sentence on failures, or "".

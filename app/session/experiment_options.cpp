@@ -263,7 +263,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
   if ((!of_a && !of_b) || equals == std::string::npos)
     refuse("--set", setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
   const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1), label = "--set " + shown_key(path);
-  if (path.substr(1) == ".gradient") return set_gradient(experiment, of_b, label, value);
+  if (path.substr(1) == ".gradient" || path.substr(1) == ".grad.policy") return set_gradient(experiment, of_b, label, value);
   if (path.substr(1).starts_with(".grad.")) {
     experiment = with_backward(std::move(experiment));
     return set_of_gradient(of_a ? experiment.backward.a : experiment.backward.b, label, path.substr(7), value);

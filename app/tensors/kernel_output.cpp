@@ -278,8 +278,9 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
   if (gradient.file == spec && problem.input.kind == InputKind::tensors) {
     const int heads = found.shape.count(), of_q = CallFiles(problem.input.file).heads();
     if (heads != of_q)
-      throw std::runtime_error(found.part.tensor.tensor.label + " has " + std::to_string(heads) + " heads, expected " +
-                               std::to_string(of_q) + ", those of Q: the window shows the share of one of them, and " +
+      throw std::runtime_error(found.part.tensor.tensor.label + " has " + std::to_string(heads) +
+                               (heads == 1 ? " head" : " heads") + ", expected " + std::to_string(of_q) +
+                               ", those of Q: the window shows the share of one of them, and " +
                                "attoscope judge also takes sums over the heads of a group");
     gradient.index = problem.input.index;
   }

@@ -135,8 +135,9 @@ PanelInput judged(Explorer& explorer, Session& session) {
   EXPECT_TRUE(testing::eventually([&] {
     explorer.update(session);
     explorer.ask_beside(requests, session);
-    const auto& found = explorer.panel_input().side.kernel_gradients;
-    return found && found->question.files == session.kernel_gradients && !found->sentences[0].empty();
+    const PanelInput input = explorer.panel_input();
+    const auto& found = input.side.kernel_gradients;
+    return found && input.answer.result == found->answer && !input.answering.kernel_gradients && !found->sentences[0].empty();
   }));
   return explorer.panel_input();
 }
@@ -177,7 +178,7 @@ TEST_F(ExplorerGradients, OfAKernelBelongToTheHeadsOfQ) {
   const Session before = session_;
   const PanelInput refused = drop({npy("dk.npy", 1, n, d, 1)});
   EXPECT_TRUE(session_ == before);
-  EXPECT_THAT(refused.messages.error, HasSubstr("1 heads, expected 2"));
+  EXPECT_THAT(refused.messages.error, HasSubstr("1 head, expected 2"));
   drop({npy("dk.npy", 2, n, d, 1)});
   EXPECT_EQ(session_.kernel_gradients.dk, scratch_ / "dk.npy");
   EXPECT_EQ(judged(explorer_, session_).answer.result->backward->a.dk.values[0], 1);

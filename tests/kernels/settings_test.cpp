@@ -135,8 +135,9 @@ TEST(ExperimentFields, ABackwardPassIsNamed) {
   }
   std::vector<std::string> remarks;
   read(R"({"schema":"attoscope.session/1","experiment":{"a":{"grad":{"policy":"grad_none"}}}})", remarks);
-  EXPECT_THAT(remarks, ElementsAre("experiment.a.grad.policy is 'grad_none', expected a backward pass that `attoscope presets` "
-                                   "lists; the default is kept"));
+  EXPECT_THAT(remarks,
+              ElementsAre("experiment.a.grad.policy is '\"grad_none\"', expected a backward pass that `attoscope presets` "
+                          "lists; the default is kept"));
 }
 
 TEST(ExperimentFields, TheEndsOfEveryRangeAreIn) {

@@ -180,6 +180,7 @@ std::string sentence_of(const TensorTree& t) {
 
 void draw_tensors(const Frame& frame) {
   View& view = frame.session.view;
+  frame.state.tensors.shown |= !ImGui::IsWindowAppearing();
   const Input& input = frame.session.experiment.problem.input;
   const std::string of_input = input.kind == InputKind::tensors ? input.file : std::string();
   const std::string file = view.listed_file.empty() ? of_input : view.listed_file;

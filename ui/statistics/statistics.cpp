@@ -39,8 +39,8 @@ Verdict verdict_of(const KernelGradientsAnswer& found, std::size_t place) {
     return {Verdict::Tone::plain, tensor + " of your kernel",
             computing ? "rounded or wrong? being computed" : found.sentences[0]};
   }
-  return {*rounded ? Verdict::Tone::good : Verdict::Tone::bad, tensor + (*rounded ? " is rounded" : " is wrong"),
-          found.sentences[0]};
+  if (*rounded) return {Verdict::Tone::good, tensor + " is rounded", "every element is within its tolerance"};
+  return {Verdict::Tone::bad, tensor + " is wrong", found.sentences[0]};
 }
 
 /// Place of the tensor on show among a kernel's gradients; none: it is a's.

@@ -116,7 +116,7 @@ std::vector<LegendLine> legend_lines(float width, LegendLine entries, int most) 
   while (static_cast<int>(lines.size()) + 1 < most) {
     std::size_t count = 0;
     for (float used = 0; count < entries.size(); ++count) {
-      used += mark_width(entries[count]) + px(4) + text_width(Face::small, entries[count].name) + (count > 0 ? px(2) : 0);
+      used += mark_width(entries[count]) + px(4) + text_width(Face::small, entries[count].name) + (count > 0 ? px(10) : 0);
       if (used > width && count > 0) break;
     }
     if (count == entries.size()) break;
