@@ -1,5 +1,6 @@
 #include "app/explore/app.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -48,8 +49,9 @@ class App {
       if (window_.visible()) show_frame();
       const bool moving =
           explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
-      autosave(context(), seconds(), window_.idle(moving));
-      window_.wait(moving, explorer_.computing(), sessions_.unkept() ? SessionStore::retried_after : Pace::forever);
+      const double patience = window_.patience(moving, explorer_.computing());  // asked once: what is idle is saved
+      autosave(context(), seconds(), patience == Pace::forever);
+      window_.wait(std::min(patience, sessions_.unkept() ? SessionStore::retried_after : Pace::forever));
     }
     sessions_.close(session_);
   }

@@ -100,10 +100,11 @@ void MainWindow::name(const std::string& title) {
 bool MainWindow::closing() const { return glfwWindowShouldClose(window_.get()); }
 void MainWindow::close() { glfwSetWindowShouldClose(window_.get(), GLFW_TRUE); }
 
-bool MainWindow::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving, false) == Pace::forever; }
+double MainWindow::patience(bool moving, bool computing) const {
+  return visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever;
+}
 
-void MainWindow::wait(bool moving, bool computing, double longest) {
-  const double patience = std::min(longest, visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever);
+void MainWindow::wait(double patience) {
   const double end = glfwGetTime() + patience;
   glfwPollEvents();
   for (double left = patience; left > 0 && !stirred_ && !has_input(); left = end - glfwGetTime())

@@ -26,11 +26,11 @@ class MainWindow {
   void name(const std::string& title);
   bool closing() const;
   void close();
-  /// True if `wait` would sleep until something happens.
-  bool idle(bool moving) const;
-  /// Handles events and sleeps until the next frame is due. `moving`: something on screen moves by itself. `computing`: an
-  /// answer will wake it. `longest`: time limit in seconds.
-  void wait(bool moving, bool computing, double longest = Pace::forever);
+  /// Seconds until the next frame is due; `Pace::forever`: once something happens. `moving`: something on screen moves by
+  /// itself. `computing`: an answer will wake it.
+  double patience(bool moving, bool computing) const;
+  /// Handles events and sleeps for so many seconds, or until something happens.
+  void wait(double patience);
   /// False while the window is minimised.
   bool visible() const;
   /// Scale factor of the display.

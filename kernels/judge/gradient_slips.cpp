@@ -432,7 +432,8 @@ void search(const JudgedGradients& given, GroupJudgement& judged, const Options&
   }
   std::optional<GradientSlip> slip;
   if (wrong != 0) {
-    const std::vector<Candidate> candidates = SlipCandidates(group, judged).all();
+    SlipCandidates slips(group, judged);  // outlives the candidates, which ask it for its group
+    const std::vector<Candidate> candidates = slips.all();
     Affected considered = wrong;
     for (const TensorJudgement& t : judged.tensors)
       if (t.tensor != dsink && t.found.rounded) considered |= bit_of(t.tensor);

@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// Those of the experiment, or of the cache's last question where that had the same. Throws as `compute` does, and
-/// std::invalid_argument without a backward pass. They follow `stop`.
+/// Makes the experiment's passes, or takes those of the cache's last question where they are the same. Throws as `compute`
+/// does, and std::invalid_argument without a backward pass. They follow `stop`.
 std::shared_ptr<const PartialPasses> gradient_passes(const Experiment& experiment, const Options& options,
                                                      const StopSign& stop);
 
