@@ -28,6 +28,8 @@ ATTOSCOPE_HOST_DEVICE Keys rows_of_key(const GradientRule<T>& rule, const RowBlo
     return {0, all.first <= key && key < all.end ? block.count : 0};
   }
   const auto first_lane = [&](auto sees) {
+    if (block.count == 0 || sees(rule.keys_of(block.rows[0]))) return 0;
+    if (!sees(rule.keys_of(block.rows[block.count - 1]))) return block.count;
     int low = 0, high = block.count;
     while (low < high) {
       const int middle = (low + high) / 2;
