@@ -189,7 +189,7 @@ std::optional<CallLse> lse_of(const JudgeArguments& x, const JudgedFiles& files,
                               const CallJudgement& call, int threads) {
   if (!given) return {};
   return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
-    return judge_lse_of(*given, files, question_of(x, files.shape()), call, {.cancelled = cancelled, .threads = threads});
+    return judge_lse_of(*given, files, question_of(x, files), call, {.cancelled = cancelled, .threads = threads});
   });
 }
 
