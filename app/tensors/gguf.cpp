@@ -79,18 +79,18 @@ struct Type {
   void (*widen)(Bytes, std::span<float>) = nullptr;  ///< null: plain numbers
 };
 constexpr std::array<Type, 13> gguf_types{{{0, "F32", 1, 4},
-                                      {1, "F16", 1, 2},
-                                      {2, "Q4_0", 32, 18, widen_q4_0},
-                                      {3, "Q4_1", 32, 20, widen_q4_1},
-                                      {8, "Q8_0", 32, 34, widen_q8_0},
-                                      {12, "Q4_K", 256, 144, widen_q4_k},
-                                      {14, "Q6_K", 256, 210, widen_q6_k},
-                                      {24, "I8", 1, 1},
-                                      {25, "I16", 1, 2},
-                                      {26, "I32", 1, 4},
-                                      {27, "I64", 1, 8},
-                                      {28, "F64", 1, 8},
-                                      {30, "BF16", 1, 2}}};
+                                           {1, "F16", 1, 2},
+                                           {2, "Q4_0", 32, 18, widen_q4_0},
+                                           {3, "Q4_1", 32, 20, widen_q4_1},
+                                           {8, "Q8_0", 32, 34, widen_q8_0},
+                                           {12, "Q4_K", 256, 144, widen_q4_k},
+                                           {14, "Q6_K", 256, 210, widen_q6_k},
+                                           {24, "I8", 1, 1},
+                                           {25, "I16", 1, 2},
+                                           {26, "I32", 1, 4},
+                                           {27, "I64", 1, 8},
+                                           {28, "F64", 1, 8},
+                                           {30, "BF16", 1, 2}}};
 
 /// Reads the header from its first byte to its last.
 class Cursor {
