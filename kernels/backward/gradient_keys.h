@@ -19,6 +19,8 @@ namespace ATTOSCOPE_ISA {
 template <class T>
 ATTOSCOPE_HOST_DEVICE Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
   const auto first_lane = [&](auto sees) {
+    if (block.count == 0 || sees(rule.keys_of(block.rows[0]))) return 0;
+    if (!sees(rule.keys_of(block.rows[block.count - 1]))) return block.count;
     int low = 0, high = block.count;
     while (low < high) {
       const int middle = (low + high) / 2;

@@ -97,7 +97,8 @@ class RowPairs : protected TileSteps<T, Observer> {
     const V unit = splat<V>(job_.exp2.score_unit);
     fill_rows(lse_, GradStep::lse, [&](int r) {
       const V m = vec(state_.m)[r], log_l = logarithm(vec(state_.l)[r]);
-      return rule_.is_merged ? m + log_l : fused(m, unit, log_l - job_.P.log_lift);
+      if (rule_.is_merged) return m + log_l;
+      return rule_.rounds_m ? m * unit + (log_l - job_.P.log_lift) : fused(m, unit, log_l - job_.P.log_lift);
     });
   }
 

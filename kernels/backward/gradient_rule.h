@@ -51,6 +51,7 @@ struct GradientRule {
   bool finds_state = false;  ///< golden's of all rows and keys: m and l are found beside P, delta from P and dP
   bool normalises = false;   ///< P = e/l as the forward pass has it, instead of an exponential of S - L
   bool is_merged = false;    ///< m + ln l is the log-sum-exp (see RowStates)
+  bool rounds_m = false;     ///< L is round(m unit) + (ln l - ...), as trainings have it, instead of one fma
   GradientFactors<T> factors{};
   int block_k = 1;
   GradOrder order = GradOrder::ascending;

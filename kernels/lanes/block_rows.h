@@ -19,8 +19,8 @@ ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
 /// Ranges into which a team's warps divide the keys of a piece.
 inline constexpr int key_ranges = has_teams ? key_chunk / column_group : 1;
 
-/// The observer (CpuObserver, LaunchObserver or HeadObserver) gets the state after every tile, can stop the block, and names
-/// the part of the work to do.
+/// The observer (CpuObserver, LaunchObserver or GradientObserver) gets the state after every tile, can stop the block, and
+/// names the part of the work to do.
 template <class T, class Observer>
 class BlockRows {
  protected:

@@ -340,6 +340,23 @@ TEST(TrainBackward, MakesTheForwardsPAgain) {
   }
 }
 
+TEST(TrainBackward, AddsByFmaWhereTheForwardPassDoesNot) {
+  Dice dice(12);
+  TrainMethod method{fp16, {.block_k = 16, .accumulator = {Accumulator::h100, Accumulator::h100}}, {}, {}};
+  Heads<float> heads(shape_of(45, 2, 16), method, 1, dice);
+  heads.forward();
+  heads.backward();
+  method.method.accumulator = {};
+  Heads<float> by_fma = heads;
+  by_fma.rules.assign(2, head_rule<float>(heads.shape, method, false));
+  by_fma.backward();
+  EXPECT_EQ(heads.d_q, by_fma.d_q);
+  EXPECT_EQ(heads.d_k, by_fma.d_k);
+  EXPECT_EQ(heads.d_v, by_fma.d_v);
+  by_fma.forward();
+  EXPECT_NE(heads.o, by_fma.o);
+}
+
 TEST(TrainBackward, LeavesOtherColumnsAlone) {
   Dice dice(10);
   Heads<float> heads(shape_of(20, 2, 5), {bf16, {}, {}, {}}, 2, dice);

@@ -75,7 +75,6 @@ class HostDevice {
   HostDevice(std::uint64_t seed, std::int64_t workspace_floats, int wanted_blocks)
       : dice_(seed),
         team_(seed + 3, warps * simt_host::warp_lanes),
-        warp_(seed + 1),
         row_warp_(seed + 2, row_chains),
         workspace_floats_(workspace_floats),
         wanted_blocks_(wanted_blocks),
@@ -116,9 +115,13 @@ class HostDevice {
   HeadLaunchSize head_launch_size(const HeadBatch<float>& heads) const { return simt_host::head_launch_size(heads, warps); }
   const HeadRule<float>* rules(const HeadBatch<float>& heads) const { return heads.rules; }
   const int* row_numbers() const { return rows_.data(); }
-  void attend(const AttendTask& task) { in_blocks(task, task.teams, team_, task.shared_bytes, simt_host::attend_thread); }
-  void differentiate_rows(const DifferentiateTask& task) { backward(task, simt_host::differentiate_rows_lane); }
-  void differentiate_keys(const DifferentiateTask& task) { backward(task, simt_host::differentiate_keys_lane); }
+  void attend(const AttendTask& task) { in_blocks(task, task.size.forward.shared, simt_host::attend_thread); }
+  void differentiate_rows(const DifferentiateTask& task) {
+    in_blocks(task, task.size.rows.shared, simt_host::differentiate_rows_thread);
+  }
+  void differentiate_keys(const DifferentiateTask& task) {
+    in_blocks(task, task.size.keys.shared, simt_host::differentiate_keys_thread);
+  }
 
  private:
   struct AlignedDelete {
@@ -126,18 +129,15 @@ class HostDevice {
   };
   using AlignedMemory = std::unique_ptr<void, AlignedDelete>;
 
-  /// `blocks` thread blocks for each head of the part.
+  /// A thread block for each head and team of the part.
   template <class Task, class Thread>
-  void in_blocks(const Task& task, int blocks, HostTeam& team, std::size_t shared_bytes, Thread thread) {
-    in_any_order(std::int64_t{task.part.count} * blocks, dice_, [&](std::int64_t i) {
-      const int block = static_cast<int>(i);
-      team.run([&](const simt_host::LaneGroup& group) { thread(task, block / blocks, block % blocks, group, shared_); },
-               shared_bytes);
+  void in_blocks(const Task& task, std::size_t shared_bytes, Thread thread) {
+    const int teams = task.size.teams;
+    in_any_order(std::int64_t{task.part.count} * teams, dice_, [&](std::int64_t i) {
+      const int team = static_cast<int>(i);
+      team_.run([&](const simt_host::LaneGroup& group) { thread(task, team / teams, team % teams, group, shared_); },
+                shared_bytes);
     });
-  }
-  template <class Lane>
-  void backward(const DifferentiateTask& task, Lane lane) {
-    in_blocks(task, task.warps, warp_, simt_host::row_stage_bytes, lane);
   }
 
   template <class Tile>
@@ -153,7 +153,7 @@ class HostDevice {
 
   static constexpr int warps = 2;  ///< of a team
   Dice dice_;
-  HostTeam team_, warp_, row_warp_;
+  HostTeam team_, row_warp_;
   std::int64_t workspace_floats_;
   int wanted_blocks_;
   std::vector<int> rows_;

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/grad_kernels.h"
 
 namespace attoscope {
 namespace {
@@ -31,9 +32,14 @@ HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool i
     inputs.format = format_of(r, x.format);
   rule.job = job(problem, x.method, x.format, inputs);
   rule.job.seed = 0;
-  for (std::size_t i = 0; i < grad_step_count; ++i) rule.grad[i] = plan<T>(x.gradient.steps[i], x.format);
+  for (std::size_t i = 0; i < grad_step_count; ++i)
+    if (is_of_training(static_cast<GradStep>(i))) rule.grad[i] = plan<T>(x.gradient.steps[i], x.format);
   rule.delta_from = x.gradient.delta_from;
   rule.normalises = normalises_P(x.method.algorithm);
+  rule.is_merged = x.method.algorithm == Algorithm::split_kv;
+  rule.rounds_m = true;
+  rule.factors.dQ = rule.factors.dK = rule.job.scale * rule.job.exp2.score_unit;
+  rule.block_k = shape.context;
   return rule;
 }
 

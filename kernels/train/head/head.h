@@ -11,34 +11,14 @@
 
 namespace attoscope {
 
-/// Rule of computing one head, made once for a model.
-///
-/// The written rule of the backward pass (FlashAttention-2, arXiv 2307.08691, Algorithm 2); round_x is the grad step's
-/// rounding, Q, K, V are rounded by the method's `input` step as in the forward pass, i is a query row, j a key, c a column of
-/// the head:
-///   S_ij      as the forward pass computes it: qk_step, then S
-///   P_ij      = round_probability(exp(fma(S_ij, score_unit, -L_i))), L_i = m_i * score_unit + (ln l_i - p_exponent * ln 2) in
-///               T, of split_kv L_i = m_i + ln l_i; where `normalises`: round_probability(round_P(e_ij / l_i)), e_ij and
-///               round_P as the forward pass has them (shifted, e, P)
-///   dP_ij     = round_dP(sum over c of dO_ic * V_jc)
-///   delta_i   = round_delta(sum over c of dO_ic * O_ic), O as the forward pass stored it, or round_delta(sum over j <= i of
-///               P_ij * dP_ij) (for the effect of a biased error of O on the former see arXiv 2510.04212)
-///   dS_ij     = round_dS(P_ij * round_centred(dP_ij - delta_i))
-///   dQ_ic     = round_dQ(scale * sum over j <= i of dS_ij * K_jc)
-///   dV_jc     = round_dV(sum over i >= j of round_P(P_ij) * dO_ic), round_P the grad step's
-///   dK_jc     = round_dK(scale * sum over i >= j of dS_ij * Q_ic)
-/// Every sum is one chain of fma from 0, ascending in c, j or i, rounded after every fma by the step of its name (dp_step,
-/// delta_step, dq_step, dv_step, dk_step); keys that a row does not see take no part. Roundings count as the identity for the
-/// gradients.
+/// Rule of computing one head, made once for a model: that of kernels/backward/README.md, whose arrays each pass sets, with
+///   L_i   = round(m_i * unit) + (ln l_i - p_exponent * ln 2), of split_kv m_i + ln l_i
+///   P_ij  by `natural`, or normalised as three_pass and two_pass round it
+///   S_ij  as the forward pass computes it, but added by fma
+///   dQ_i  from one key tile that has all keys
+/// causal, without sink, soft cap, ALiBi and scales. For the effect of a biased error of O on delta see arXiv 2510.04212.
 template <class T>
-struct HeadRule {
-  Job<T> job{};  ///< of `context` rows and keys, without q, k, v, their ranges, and a seed
-  RounderPlan<T> grad[grad_step_count]{};
-  DeltaFrom delta_from = DeltaFrom::output;
-  bool normalises = false;  ///< P = e/l, as three_pass and two_pass round it, instead of exp(S - L)
-
-  ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](GradStep s) const { return grad[static_cast<int>(s)]; }
-};
+using HeadRule = GradientRule<T>;
 
 /// The rule of a head of `shape` under `method`; its attention is exact if `exact`.
 template <class T>
@@ -67,6 +47,38 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr std::uint64_t head_seed(std::uint64_t rou
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<T>& batch, int place) {
   return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
+}
+
+/// Numbers of one head, contiguous: what its backward pass reads in place of the model's matrices.
+template <class T>
+struct HeadNumbers {
+  const T *queries = nullptr, *keys = nullptr;                       ///< as the forward pass takes them, n x d
+  const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< `width` numbers a row
+  int width = 0;
+  const double* o = nullptr;          ///< n x d
+  const T* column_numbers = nullptr;  ///< see GradientRule
+};
+
+/// Makes `rule`, a copy of the batch's, that of the backward pass of head `place` (sequence * heads + head).
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE void take_head(GradientRule<T>& rule, const HeadBatch<T>& batch, int place,
+                                            const HeadNumbers<T>& x) {
+  Job<T>& job = rule.job;
+  job.method.algorithm = Algorithm::flash2;  // of which the scores' memory is a tile
+  job.method.block_k = job.n < 64 ? job.n : 64;
+  job.qk_sum = {};
+  job.seed = head_seed(batch.rounding_seed, place);
+  job.q = x.queries;
+  job.k = x.keys;
+  rule.width = rule.width_v = x.width;
+  rule.q = x.q;
+  rule.k = x.k;
+  rule.v = x.v;
+  rule.d_o = rule.given_d_o = x.d_o;
+  rule.o = x.o;
+  rule.m = batch.m + std::int64_t{place} * batch.context;
+  rule.l = batch.l + std::int64_t{place} * batch.context;
+  rule.column_numbers = x.column_numbers;
 }
 
 /// The backward pass of a HeadBatch: dO in, dQ, dK, dV out (laid out as q, k, v).

@@ -1,58 +1,316 @@
 #include "kernels/train/head/head_cpu.h"
 
 #include <algorithm>
+#include <cmath>
+#include <concepts>
 #include <type_traits>
 
-#include "kernels/cpu/aligned_buffer.h"
+#include "kernels/backward/backward_pass.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/lanes/arena.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/train/head/head_code.h"
 
 namespace attoscope {
 namespace {
 
+/// Numbers of a row that is whole vectors.
 template <class T>
-HeadLanes<T> lanes_of(std::string_view isa) {
-  const HeadCode code = head_code(isa);
-  if constexpr (std::is_same_v<T, float>) {
-    return code.single;
-  } else {
-    return code.twice;
+int padded_width(int d) {
+  constexpr int vector = 64 / sizeof(T);
+  return (d + vector - 1) / vector * vector;
+}
+
+/// One head's own matrices, and the memory of a thread's lanes.
+template <class T>
+struct HeadMemory {
+  HeadMemory(int n, int d, int block_rows, void* memory) : arena(memory), width(padded_width<T>(d)) {
+    const std::size_t padded = place(n, width), packed = place(n, d);
+    for (T** x : {&q, &k, &v, &d_o, &dk_sums, &dv_sums}) *x = arena.take<T>(padded);
+    for (T** x : {&queries, &keys}) *x = arena.take<T>(packed);
+    for (T** x : {&p, &ds}) *x = arena.take<T>(place(n, block_rows));
+    for (double** x : {&o, &d_q, &d_k, &d_v}) *x = arena.take<double>(packed);
+    rows = arena.take<int>(at(n));
+    column_numbers = arena.take<T>(at(width));
+    lanes = arena.take<char>(0);
+    for (int row = 0; memory != nullptr && row < n; ++row) rows[row] = row;
+    for (int c = 0; memory != nullptr && c < width; ++c) column_numbers[c] = static_cast<T>(c);
+  }
+
+  Arena arena;
+  int width = 0;
+  T *q, *k, *v, *d_o, *dk_sums, *dv_sums;  ///< n x width
+  T *queries, *keys;                       ///< n x d, as the forward pass takes them
+  T *p, *ds;                               ///< [key][lane], of a block
+  double *o, *d_q, *d_k, *d_v;             ///< n x d
+  int* rows;                               ///< 0, 1, ...
+  T* column_numbers;
+  char* lanes;
+};
+
+/// Copies n rows of d numbers; `reversed`: from the last to the first.
+template <class X, class Y>
+void copy_rows(const X* from, std::int64_t from_stride, int n, int d, Y* to, std::int64_t to_stride, bool reversed = false) {
+  for (int row = 0; row < n; ++row) {
+    const X* const x = from + row * from_stride;
+    Y* const y = to + (reversed ? n - 1 - row : row) * to_stride;
+    for (int c = 0; c < d; ++c) y[c] = static_cast<Y>(x[c]);
   }
 }
 
-/// work(place, scratch) for every head of every sequence.
-template <class T, class Work>
-void each_head(const HeadBatch<T>& heads, const HeadLanes<T>& lanes, Work work) {
-  std::size_t bytes = 0;
-  for (int head = 0; head < heads.heads; ++head) bytes = std::max(bytes, lanes.scratch(heads.rules[head]));
-  PerThread<AlignedBuffer> scratch;
-  parallel_for(0, heads.sequences * heads.heads, [&](int place) { work(place, scratch.local().at_least(bytes)); });
+/// The heads of a batch in an instruction set's lanes.
+template <class T>
+class CpuHeads {
+ public:
+  CpuHeads(const HeadBatch<T>& batch, std::string_view isa)
+      : batch_(batch),
+        n_(batch.context),
+        d_(batch.d),
+        isa_(instruction_set(isa)),
+        gradients_(lanes_of<T>(isa, false)),
+        code_(head_code(isa_.name)) {}
+
+  void forward() const {
+    each_head([this](const HeadRule<T>& rule) { return forward_bytes(rule.job); },
+              [this](int place, const HeadMemory<T>& x) {
+                const bool reversed = rule_of(place).job.reversed;
+                gather(batch_.q, place, 0, false, x.queries, d_);
+                gather(batch_.k, place, 1, reversed, x.keys, d_);
+                gather(batch_.v, place, 2, reversed, x.v, d_);
+                const std::int64_t state = static_cast<std::int64_t>(place) * n_;
+                attend(job_of(place, x), {nullptr, never_, nullptr, batch_.m + state, batch_.l + state}, x);
+                copy_rows(x.o, d_, n_, d_, batch_.o + offset_of(batch_, place), batch_.row_stride);
+              });
+  }
+
+  void backward(const HeadGradient<T>& gradient) const {
+    each_head(
+        [this](const HeadRule<T>& rule) { return gradients_.scratch(of_backward(rule, 0, {.width = padded_width<T>(d_)})); },
+        [&](int place, const HeadMemory<T>& x) {
+          differentiate(take(gradient, place, x), x);
+          const std::int64_t offset = offset_of(batch_, place);
+          for (const auto& [from, to] : {std::pair{x.d_q, gradient.d_q}, {x.d_k, gradient.d_k}, {x.d_v, gradient.d_v}})
+            copy_rows(from, d_, n_, d_, to + offset, batch_.row_stride);
+        });
+  }
+
+  /// [place], except for the errors of delta in what the CPU's lanes count.
+  std::vector<HeadStatistics> statistics(const HeadGradient<T>& gradient) const
+    requires std::same_as<T, float>
+  {
+    std::vector<HeadStatistics> places(at(batch_.sequences * batch_.heads));
+    const Job<double> truth = exact_job();
+    each_head(
+        [this](const HeadRule<T>& rule) {
+          return code_.statistics_scratch(of_backward(rule, 0, {.width = padded_width<T>(d_)}));
+        },
+        [&](int place, const HeadMemory<T>& x) { places[at(place)] = count(take(gradient, place, x), x, truth); });
+    return places;
+  }
+
+ private:
+  const HeadRule<T>& rule_of(int place) const { return batch_.rules[place % batch_.heads]; }
+
+  /// work(place, memory) for every head of every sequence, with as many bytes for lanes as `bytes_of` a rule.
+  template <class Bytes, class Work>
+  void each_head(Bytes bytes_of, Work work) const {
+    std::size_t bytes = 0;
+    for (int head = 0; head < batch_.heads; ++head) bytes = std::max(bytes, bytes_of(batch_.rules[head]));
+    const auto memory_in = [&](void* memory) { return HeadMemory<T>(n_, d_, gradients_.rows, memory); };
+    bytes += memory_in(nullptr).arena.used();
+    parallel_for(0, batch_.sequences * batch_.heads, [&](int i) {
+      thread_local AlignedBuffer scratch;  // kept, since fresh pages cost more than a small head
+      work(i, memory_in(scratch.at_least(bytes)));
+    });
+  }
+
+  /// A head's columns of `x`, rounded by the input step; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
+  void gather(const T* x, int place, int tensor, bool reversed, T* to, int stride) const {
+    const RounderPlan<T>& plan = rule_of(place).job[Step::input];
+    copy_rows(x + offset_of(batch_, place), batch_.row_stride, n_, d_, to, stride, reversed);
+    if (plan.kind == RounderKind::stochastic) {
+      const std::uint64_t seed = head_seed(batch_.rounding_seed, place);
+      for (int row = 0; row < n_; ++row)
+        for (int c = 0; c < d_; ++c) {
+          T& y = to[attoscope::place(reversed ? n_ - 1 - row : row, stride) + at(c)];
+          y = round_stochastic(plan.format, y, random_bits(seed, Step::input, row, c, tensor));
+        }
+    } else if (plan.rounds()) {
+      const std::int64_t count = std::int64_t{n_} * stride;
+      if constexpr (std::is_same_v<T, float>) {
+        code_.rounded(to, count, plan, to);
+      } else {
+        isa_.round_double(to, count, plan, to);
+      }
+    }
+  }
+
+  // --- forward ----------------------------------------------------------------------------------------------------------
+
+  Job<T> job_of(int place, const HeadMemory<T>& x) const {
+    Job<T> job = rule_of(place).job;
+    job.q = x.queries;
+    job.k = x.keys;
+    job.v = x.v;
+    job.seed = head_seed(batch_.rounding_seed, place);
+    find_ranges(job);
+    return job;
+  }
+  void find_ranges(Job<T>& job) const {
+    if (!job[Step::qk_step].can_be_short && !job[Step::pv_step].can_be_short) return;
+    const std::size_t count = attoscope::place(n_, d_);
+    const int bits = job[Step::input].mantissa_bits();
+    job.ranges.q = range_of(std::span(job.q, count), bits, {});
+    job.ranges.k = range_of(std::span(job.k, count), bits, {});
+    if (job.v != nullptr) job.ranges.v = range_of(std::span(job.v, count), bits, {});
+  }
+
+  /// The output of all rows in `x`.
+  template <class X>
+  void attend(const Job<X>& job, const CpuObserver<X>& observer, const HeadMemory<T>& x) const {
+    constexpr bool is_float = std::is_same_v<X, float>;
+    const int height = is_float ? isa_.float_rows : isa_.double_rows;
+    for (int row = 0; row < n_; row += height) {
+      const RowBlock block{x.rows + row, std::min(height, n_ - row), row};
+      double* const out = x.o + attoscope::place(row, d_);
+      if constexpr (is_float) {
+        isa_.run_float(job, block, observer, x.lanes, out);
+      } else {
+        isa_.run_double(job, block, observer, x.lanes, out);
+      }
+    }
+  }
+  std::size_t forward_bytes(const Job<float>& job) const { return isa_.float_scratch(job); }
+  std::size_t forward_bytes(const Job<double>& job) const { return isa_.double_scratch(job); }
+
+  // --- backward ---------------------------------------------------------------------------------------------------------
+
+  GradientRule<T> of_backward(const HeadRule<T>& rule, int place, const HeadNumbers<T>& x) const {
+    GradientRule<T> own = rule;
+    take_head(own, batch_, place, x);
+    return own;
+  }
+
+  /// The rule of a head's backward pass, and its numbers in `x`.
+  GradientRule<T> take(const HeadGradient<T>& gradient, int place, const HeadMemory<T>& x) const {
+    const HeadRule<T>& rule = rule_of(place);
+    const std::int64_t offset = offset_of(batch_, place), stride = batch_.row_stride;
+    for (T* y : {x.q, x.k, x.v, x.d_o}) std::fill_n(y, x.width == d_ ? 0 : attoscope::place(n_, x.width), T{0});
+    gather(batch_.q, place, 0, false, x.q, x.width);
+    gather(batch_.k, place, 1, false, x.k, x.width);
+    gather(batch_.v, place, 2, false, x.v, x.width);
+    copy_rows(gradient.d_o + offset, stride, n_, d_, x.d_o, x.width);
+    const T *queries = x.q, *stored = x.k;
+    if (x.width != d_) copy_rows(x.q, x.width, n_, d_, x.queries, d_), queries = x.queries;
+    if (x.width != d_ || rule.job.reversed) copy_rows(x.k, x.width, n_, d_, x.keys, d_, rule.job.reversed), stored = x.keys;
+    if (rule.delta_from == DeltaFrom::output) copy_rows(batch_.o + offset, stride, n_, d_, x.o, d_);
+    GradientRule<T> own = of_backward(rule, place, {queries, stored, x.q, x.k, x.v, x.d_o, x.width, x.o, x.column_numbers});
+    find_ranges(own.job);
+    return own;
+  }
+
+  /// dQ, dK and dV of a head.
+  void differentiate(const GradientRule<T>& rule, const HeadMemory<T>& x) const {
+    for (T* sums : {x.dk_sums, x.dv_sums}) std::fill_n(sums, attoscope::place(n_, x.width), T{0});
+    const int no_row = 0;
+    KeysTask<T> keys{.first_rows = &no_row, .keys = {nullptr, n_}, .p = x.p, .ds = x.ds, .d_k = x.dk_sums, .d_v = x.dv_sums};
+    for (int row = 0; row < n_; row += gradients_.rows) {
+      const RowBlock block{x.rows + row, std::min(gradients_.rows, n_ - row), row};
+      const RowsTask<T> rows{.block = block, .keys = keys.keys, .p = x.p, .ds = x.ds, .d_q = x.d_q, .places = block.rows};
+      gradients_.rows_of_block(rule, rows, never_, x.lanes);
+      gradients_.queries_of_block(rule, rows, never_, x.lanes);
+      keys.blocks = &block;
+      keys.block_count = 1;
+      keys.end = row + block.count;
+      gradients_.sums_of_keys(rule, keys, never_);
+    }
+    gradients_.finish_keys(rule, keys, x.d_k, x.d_v);
+  }
+
+  // --- statistics -------------------------------------------------------------------------------------------------------
+
+  /// Exact attention of a head.
+  Job<double> exact_job() const {
+    Problem problem;
+    problem.n = n_;
+    problem.d = d_;
+    problem.mask.kind = Mask::Kind::causal;
+    return job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
+  }
+
+  HeadStatistics count(const GradientRule<T>& rule, const HeadMemory<T>& x, Job<double> truth) const {
+    HeadStatistics counted;
+    std::vector<double> delta(at(n_)), lse(at(n_));
+    for (int row = 0; row < n_; row += gradients_.rows) {
+      const RowBlock block{x.rows + row, std::min(gradients_.rows, n_ - row), row};
+      code_.count_rows(rule, {.block = block, .keys = {nullptr, n_}, .delta = delta.data(), .lse = lse.data()}, x.lanes,
+                       counted);
+    }
+    exact_output(truth, x);
+    for (int row = 0; row < n_; ++row) {
+      double exact_delta = 0;
+      for (int c = 0; c < d_; ++c)
+        exact_delta +=
+            static_cast<double>(x.d_o[attoscope::place(row, x.width) + at(c)]) * x.o[attoscope::place(row, d_) + at(c)];
+      counted.delta_error += delta[at(row)] - exact_delta;
+      counted.delta_size += std::fabs(exact_delta);
+    }
+    return counted;
+  }
+  /// O without rounding, in `x`.
+  void exact_output(Job<double>& truth, const HeadMemory<T>& x) const {
+    const std::size_t count = attoscope::place(n_, d_);
+    std::vector<double> q(count), k(count), v(count);
+    copy_rows(x.q, x.width, n_, d_, q.data(), d_);
+    copy_rows(x.k, x.width, n_, d_, k.data(), d_);
+    copy_rows(x.v, x.width, n_, d_, v.data(), d_);
+    truth.q = q.data();
+    truth.k = k.data();
+    truth.v = v.data();
+    AlignedBuffer scratch;
+    HeadMemory<T> own = x;
+    own.lanes = static_cast<char*>(scratch.at_least(forward_bytes(truth)));
+    attend(truth, CpuObserver<double>{nullptr, never_}, own);
+  }
+
+  const HeadBatch<T>& batch_;
+  const int n_, d_;
+  const InstructionSet isa_;
+  const GradientLanes<T> gradients_;
+  const HeadCode code_;
+  const StopSign never_{};
+};
+
+void add(HeadStatistics& sum, const HeadStatistics& x) {
+  sum.rows += x.rows;
+  sum.tied_rows += x.tied_rows;
+  sum.weights += x.weights;
+  sum.saturated += x.saturated;
+  sum.underflowed += x.underflowed;
+  sum.lost_dS += x.lost_dS;
+  sum.overflowed_dS += x.overflowed_dS;
+  sum.delta_error += x.delta_error;
+  sum.delta_size += x.delta_size;
 }
 
 }  // namespace
 
-HeadCode head_code(std::string_view isa) {
-  const std::string_view name = instruction_set(isa).name;
-#ifdef ATTOSCOPE_HAVE_X86_64_V3
-  if (name == "avx512") return avx512::head_code();
-  if (name == "avx2") return avx2::head_code();
-#endif
-#ifdef ATTOSCOPE_HAVE_SIMT
-  if (name == "simt") return simt::head_code();
-#endif
-  return sse2::head_code();
-}
-
 template <class T>
 void run_heads(const HeadBatch<T>& heads, std::string_view isa) {
-  const HeadLanes<T> lanes = lanes_of<T>(isa);
-  each_head(heads, lanes, [&](int place, void* scratch) { lanes.forward(heads, place, scratch); });
+  CpuHeads<T>(heads, isa).forward();
 }
 
 template <class T>
 void run_head_gradients(const HeadGradient<T>& heads, std::string_view isa) {
-  const HeadLanes<T> lanes = lanes_of<T>(isa);
-  each_head(heads.forward, lanes, [&](int place, void* scratch) { lanes.backward(heads, place, scratch); });
+  CpuHeads<T>(heads.forward, isa).backward(heads);
+}
+
+std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward, int threads) {
+  const std::vector<HeadStatistics> places =
+      on_threads(threads, [&] { return CpuHeads<float>(backward.forward, {}).statistics(backward); });
+  std::vector<HeadStatistics> sums(at(backward.forward.heads));
+  for (std::size_t i = 0; i < places.size(); ++i) add(sums[i % sums.size()], places[i]);
+  return sums;
 }
 
 template void run_heads(const HeadBatch<float>&, std::string_view);

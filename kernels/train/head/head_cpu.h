@@ -7,6 +7,16 @@
 
 namespace attoscope {
 
+/// The training code of an instruction set that heads take.
+struct HeadCode {
+  void (*rounded)(const float* x, std::int64_t count, const RounderPlan<float>&, float* y) = nullptr;
+  /// See TrainLanes.
+  void (*count_rows)(const GradientRule<float>&, const RowsTask<float>&, void* scratch, HeadStatistics&) = nullptr;
+  std::size_t (*statistics_scratch)(const GradientRule<float>&) = nullptr;
+};
+/// The code of the instruction set called `name` (see `train_code`, beside which it is defined).
+HeadCode head_code(std::string_view name);
+
 /// O, m and l of every head. Heads are shared among the threads of the caller's arena; `isa` is chosen as by `instruction_set`.
 template <class T>
 void run_heads(const HeadBatch<T>& heads, std::string_view isa = {});

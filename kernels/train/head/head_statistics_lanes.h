@@ -1,103 +1,106 @@
 /// Losses by rounding in a head, counted by repeating the steps of its forward and backward pass.
 #pragma once
 
-#include "kernels/train/head/head_lanes.h"
+#include "kernels/backward/gradient_rows.h"
+#include "kernels/train/head/head.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// `count` is called once for every block of query rows; the lanes of a group need not wait for each other.
-template <class T>
-class HeadStatisticsBlock : private HeadGradientBlock<T> {
-  using Base = HeadGradientBlock<T>;
-  using Base::job_, Base::rule_, Base::p_, Base::ds_, Base::m_, Base::l_, Base::rows_, Base::delta_, Base::lane_, Base::first_,
-      Base::count_, Base::keys_, Base::vec, Base::fill;
-  using Base::N, Base::own;
-  using typename Base::Array, typename Base::V;
+/// Counts those of one block of query rows.
+class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
+  using Base = RowPairs<float, CpuObserver<float>>;
 
  public:
-  HeadStatisticsBlock(const HeadRule<T>& rule, const HeadMatrices<T>& head, int lane, const LaneGroup& group, LaneArena& arena)
-      : Base(rule, head, lane, group, arena),
-        kept_(arena.template take<T>(static_cast<std::size_t>(rule.job.n) * static_cast<std::size_t>(own))) {}
-
-  using Base::blocks;
-
-  /// Adds the counts of the lane's rows, except for the errors of delta; writes delta of each of these rows.
-  void count(int block, HeadStatistics& statistics, T* delta) {
-    this->enter(block);
-    this->load_rows();
-    count_scores(statistics);
-    count_weights(statistics);
-    this->scores();
-    this->weigh();
-    count_differences(statistics);
-    for (int x = 0; x < own; ++x)
-      if (has_row(x)) delta[static_cast<int>(rows_[x])] = delta_[x];
+  HeadStatisticsRows(const GradientRule<float>& rule, const RowsTask<float>& task, const StopSign& stop, Arena& arena)
+      : Base(rule, task, LaneGroup{task.block.count}, CpuObserver<float>{nullptr, stop}, arena) {
+    for (Array* chunk : {&raw_, &kept_}) *chunk = arena.take<float>(static_cast<std::size_t>(key_chunk) * R);
+    for (Array* row : {&most_, &holders_}) *row = arena.take<float>(R);
   }
 
- private:
-  bool has_row(int x) const { return place_of(x, lane_) < count_; }
-  /// f(x, i) for every row x of the lane and every key that it sees; i is the index in the arrays.
-  template <class F>
-  void each_pair(F f) const {
-    for (int x = 0; x < own; ++x)
-      for (int j = 0; has_row(x) && j <= static_cast<int>(rows_[x]); ++j) f(x, j * own + x);
-  }
-  template <class F>
-  void keep(F f) {
-    for (int i = 0; i < keys_ * N; ++i) vec(kept_)[i] = f(i, i % N);
-  }
-  /// True if `raw`, which became `rounded`, was too large for the plan's format.
-  static bool overflows(const RounderPlan<T>& plan, T raw, T rounded) {
-    const T size = raw < 0 ? -raw : raw, left = rounded < 0 ? -rounded : rounded;
-    return rounded - rounded != 0 || (plan.rounds() && size > plan.largest && !(left < plan.beyond));
-  }
-
-  void count_scores(HeadStatistics& statistics) {
-    this->products();
-    keep([p = vec(p_), scale = splat<V>(job_.scale)](int i, int) { return scale * p[i]; });
-    fill(p_, Step::S, [s = vec(kept_)](int i, int) { return s[i]; });
-    each_pair([&](int, int i) { statistics.saturated += overflows(job_[Step::S], kept_[i], p_[i]); });
-    for (int x = 0; x < own; ++x) {
-      if (!has_row(x)) continue;
-      T most = -std::numeric_limits<T>::infinity();
-      int holders = 0;
-      for (int j = 0; j <= static_cast<int>(rows_[x]); ++j) {
-        const T S = p_[j * own + x];
-        holders = S > most ? 1 : holders + (S == most);
-        most = S > most ? S : most;
-      }
+  /// Adds the counts of the rows, except for the errors of delta; writes delta and L of each of these rows.
+  void count(HeadStatistics& statistics) {
+    load();
+    find_delta();
+    store_statistics();
+    if (rule_.is_merged)  // m is a log-sum-exp
+      for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] / job_.exp2.score_unit;
+    std::fill_n(most_, R, -infinity);
+    std::fill_n(holders_, R, 0.0F);
+    each_chunk(task_.keys, [&](int i, int first, int end) {
+      count_scores(first, end, statistics);
+      count_weights(statistics);
+      weigh(first, end, p_, ds_);
+      count_differences(i, first, end, statistics);
+    });
+    for (int lane = 0; lane < block_.count; ++lane) {
       ++statistics.rows;
-      statistics.tied_rows += holders > 1;
-      statistics.weights += static_cast<int>(rows_[x]) + 1;
+      statistics.tied_rows += holders_[lane] > 1;
+      statistics.weights += static_cast<int>(end_[lane] - first_[lane]);
     }
   }
 
-  /// P with the final m of the row.
-  void count_weights(HeadStatistics& statistics) {
-    if (job_.method.algorithm == Algorithm::split_kv)  // m is a log-sum-exp
-      for (int r = 0; r < N; ++r) vec(m_)[r] = vec(m_)[r] / job_.exp2.score_unit;
-    keep([p = vec(p_), m = vec(m_), unit = job_.exp2.score_unit](int i, int r) { return exponential((p[i] - m[r]) * unit); });
-    this->exponents();
-    this->raise();
-    for (int i = 0; i < keys_ * N; ++i) vec(ds_)[i] = rule_.normalises ? vec(p_)[i] / vec(l_)[i % N] : vec(p_)[i];
-    fill(p_, Step::P, [raw = vec(ds_)](int i, int) { return raw[i]; });
-    each_pair([&](int, int i) {
-      statistics.saturated += overflows(job_[Step::P], ds_[i], p_[i]);
-      statistics.underflowed += kept_[i] > 0 && p_[i] == 0;
+ private:
+  /// f(lane, i) for every row and every key from key `number` on that it sees; i is the index in the chunk's arrays.
+  template <class F>
+  void each_seen(const float* first, const float* end, int number, F f) const {
+    for (int lane = 0; lane < block_.count; ++lane) {
+      const int to = clamp(static_cast<int>(end[lane]) - number, 0, keys());
+      for (int j = clamp(static_cast<int>(first[lane]) - number, 0, to); j < to; ++j) f(lane, j * R + lane);
+    }
+  }
+  template <class F>
+  void each_stored(F f) const {
+    each_seen(rows_.first, rows_.end, tile_.j0, f);
+  }
+  /// True if `raw`, which became `rounded`, was too large for the plan's format.
+  static bool overflows(const RounderPlan<float>& plan, float raw, float rounded) {
+    const float size = raw < 0 ? -raw : raw, left = rounded < 0 ? -rounded : rounded;
+    return rounded - rounded != 0 || (plan.rounds() && size > plan.largest && !(left < plan.beyond));
+  }
+
+  /// Leaves S.
+  void count_scores(int first, int end, HeadStatistics& statistics) {
+    enter_keys(first, end);
+    products();
+    const float scale = job_.scale;
+    each_pair(keys(), [s = vec(scratch_.S), raw = vec(raw_), scale](int i, int) { raw[i] = s[i] = scale * s[i]; });
+    round_keys(Step::S);
+    each_stored([&](int lane, int i) {
+      const float S = scratch_.S[i];
+      statistics.saturated += overflows(job_[Step::S], raw_[i], S);
+      holders_[lane] = S > most_[lane] ? 1 : holders_[lane] + (S == most_[lane] ? 1.0F : 0.0F);
+      most_[lane] = S > most_[lane] ? S : most_[lane];
     });
   }
 
-  void count_differences(HeadStatistics& statistics) {
-    keep([p = vec(p_), dP = vec(ds_), delta = vec(delta_)](int i, int r) { return p[i] * (dP[i] - delta[r]); });
-    this->differences();
-    each_pair([&](int, int i) {
+  /// Turns S into P with the final m of the row.
+  void count_weights(HeadStatistics& statistics) {
+    const auto s = vec(scratch_.S), raw = vec(raw_), kept = vec(kept_), m = vec(state_.m), l = vec(state_.l);
+    each_pair(keys(), [&](int i, int r) { kept[i] = exponential((s[i] - m[r]) * job_.exp2.score_unit); });
+    exponentials(state_.m);
+    each_pair(keys(), [&](int i, int r) { raw[i] = s[i] = rule_.normalises ? s[i] / l[r] : s[i]; });
+    round_keys(Step::P);
+    each_stored([&](int, int i) {
+      statistics.saturated += overflows(job_[Step::P], raw_[i], scratch_.S[i]);
+      statistics.underflowed += kept_[i] > 0 && scratch_.S[i] == 0;
+    });
+  }
+
+  /// Turns dP into dS.
+  void count_differences(int at_list, int first, int end, HeadStatistics& statistics) {
+    each_pair(end - first, [p = vec(p_), dP = vec(ds_), delta = vec(delta_), kept = vec(kept_)](int i, int r) {
+      kept[i] = p[i] * (dP[i] - delta[r]);
+    });
+    differ(at_list, first, end, p_, ds_);
+    each_seen(first_, end_, first, [&](int, int i) {
       statistics.lost_dS += kept_[i] != 0 && ds_[i] == 0;
       statistics.overflowed_dS += overflows(rule_[GradStep::dS], kept_[i], ds_[i]);
     });
   }
 
-  Array kept_;  // [key][row]: a step's result before rounding
+  Array raw_, kept_;      // [key][row]: a step's result before rounding
+  Array most_, holders_;  // [row]: the largest S so far, and its keys
 };
 
 }  // namespace ATTOSCOPE_ISA

@@ -6,6 +6,7 @@
 
 #include "kernels/arithmetic/plan_rounder.h"
 #include "kernels/arithmetic/random.h"
+#include "kernels/backward/gradient_device.h"
 #include "kernels/train/head/head.h"
 
 namespace attoscope {
@@ -14,11 +15,6 @@ namespace attoscope {
 struct HeadPart {
   int first = 0, count = 0;
 };
-
-/// Offset of a place's first element in the model's matrices.
-ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<float>& batch, int place) {
-  return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
-}
 
 /// Element i of a part's contiguous matrices, [place - first][row][column].
 struct HeadCell {
@@ -30,14 +26,20 @@ ATTOSCOPE_HOST_DEVICE_INLINE HeadCell head_cell(const HeadBatch<float>& batch, s
   return {static_cast<int>(index), static_cast<int>(line - index * context), static_cast<int>(at - line * d)};
 }
 
-/// Contiguous copies of a part's matrices; a thread copies the same element of each. Q, K and V are rounded by the input step,
-/// K and V from the last row to the first if the job is reversed and `reverses`; dO, if it is wanted, is copied unchanged.
+/// A part's matrices, contiguous, [place - first][row][column].
+struct GatheredHeads {
+  float *q = nullptr, *keys = nullptr, *v = nullptr;  ///< keys: K as the forward pass takes it, as is V there
+  float *k = nullptr, *d_o = nullptr;                 ///< of the backward pass alone, as is
+  double* o = nullptr;                                ///< this
+};
+
+/// Makes these copies; a thread copies the same element of each. Q, K and V are rounded by the input step; what the forward
+/// pass takes is from the last row to the first if the job is reversed.
 struct GatherTask {
   HeadBatch<float> batch;  ///< its rules lie on the device
   HeadPart part;
-  bool reverses = true;
-  const float* d_o = nullptr;
-  float* out = nullptr;  ///< [matrix][place - first][row][column]
+  const float* d_o = nullptr;  ///< null: for the forward pass
+  GatheredHeads to{};
 
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t count() const { return std::int64_t{part.count} * batch.context * batch.d; }
   ATTOSCOPE_HOST_DEVICE_INLINE void operator()(std::int64_t i) const {
@@ -45,13 +47,17 @@ struct GatherTask {
     const int place = part.first + cell.index;
     const Job<float>& job = batch.rules[place % batch.heads].job;
     const std::int64_t from = offset_of(batch, place) + cell.row * batch.row_stride + cell.column;
-    const int turned_row = reverses && job.reversed ? batch.context - 1 - cell.row : cell.row;
-    const std::int64_t reversed = i + (turned_row - cell.row) * std::int64_t{batch.d};
+    const int turned_row = job.reversed ? batch.context - 1 - cell.row : cell.row;
+    const std::int64_t turned = i + (turned_row - cell.row) * std::int64_t{batch.d};
     const std::uint64_t seed = head_seed(batch.rounding_seed, place);
-    out[i] = as_input(job[Step::input], batch.q[from], {seed, cell, 0});
-    out[count() + reversed] = as_input(job[Step::input], batch.k[from], {seed, cell, 1});
-    out[2 * count() + reversed] = as_input(job[Step::input], batch.v[from], {seed, cell, 2});
-    if (d_o) out[3 * count() + i] = d_o[from];
+    const float key = as_input(job[Step::input], batch.k[from], {seed, cell, 1});
+    to.q[i] = as_input(job[Step::input], batch.q[from], {seed, cell, 0});
+    to.keys[turned] = key;
+    to.v[d_o != nullptr ? i : turned] = as_input(job[Step::input], batch.v[from], {seed, cell, 2});
+    if (d_o == nullptr) return;
+    to.k[i] = key;
+    to.d_o[i] = d_o[from];
+    to.o[i] = static_cast<double>(batch.o[from]);
   }
 
  private:
@@ -67,46 +73,69 @@ struct GatherTask {
   }
 };
 
-/// Copies the outputs of a part's heads, contiguous doubles, into the model's matrix.
+/// Copies a part's numbers, contiguous doubles, into a matrix of the model.
 struct ScatterTask {
   HeadBatch<float> batch;
   HeadPart part;
-  const double* out = nullptr;
+  const double* from = nullptr;
+  float* to = nullptr;
 
   std::int64_t count() const { return std::int64_t{part.count} * batch.context * batch.d; }
   ATTOSCOPE_HOST_DEVICE_INLINE void operator()(std::int64_t i) const {
     const HeadCell cell = head_cell(batch, i);
-    batch.o[offset_of(batch, part.first + cell.index) + cell.row * batch.row_stride + cell.column] = static_cast<float>(out[i]);
+    to[offset_of(batch, part.first + cell.index) + cell.row * batch.row_stride + cell.column] = static_cast<float>(from[i]);
   }
 };
 
-/// The forward pass of a part: `teams` teams of warps for each head, each with its own rows.
+/// The blocks of rows of a head.
+struct BlocksTask {
+  const int* rows = nullptr;  ///< 0, 1, 2, ...
+  int context = 0;
+  RowBlock* blocks = nullptr;
+  int* first_rows = nullptr;  ///< [block]: the first row of its query tile, which has all rows
+
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t count() const { return (context - 1) / device_rows + 1; }
+  ATTOSCOPE_HOST_DEVICE_INLINE void operator()(std::int64_t i) const {
+    const int first = static_cast<int>(i) * device_rows, left = context - first;
+    blocks[i] = {rows + first, left < device_rows ? left : device_rows, first};
+    first_rows[i] = 0;
+  }
+};
+
+/// Bytes of a team on a device: scratch, shared memory.
+struct TeamBytes {
+  std::size_t scratch = 0, shared = 0;
+};
+/// The teams of a head on a device, and their memory: forward, for the rows of the backward pass, and for its keys.
+struct HeadLaunchSize {
+  int teams = 1;
+  TeamBytes forward{}, rows{}, keys{};
+};
+
+/// The forward pass of a part: teams of warps for each head, each with its own rows.
 struct AttendTask {
   HeadBatch<float> batch;  ///< its rules lie on the device
   HeadPart part;
-  int teams = 1;
-  const float *q = nullptr, *k = nullptr, *v = nullptr;  ///< gathered
-  const int* rows = nullptr;                             ///< 0, 1, 2, ...
-  double* out = nullptr;                                 ///< [place - first][row][column]
-  char* scratch = nullptr;                               ///< [place - first][team]
-  std::size_t team_bytes = 0, shared_bytes = 0;          ///< of a team: scratch, shared memory
+  HeadLaunchSize size{};
+  GatheredHeads x{};
+  const int* rows = nullptr;  ///< 0, 1, 2, ...
+  double* out = nullptr;      ///< [place - first][row][column]
+  char* scratch = nullptr;    ///< [place - first][team]
 };
 
-/// The backward pass of a part: first a warp for each block of rows of a head, then one for each block of its keys.
+/// The backward pass of a part: first a team for each block of rows of a head, then one for each block of its keys.
 struct DifferentiateTask {
-  HeadGradient<float> gradient;  ///< its rules lie on the device
+  HeadBatch<float> batch;  ///< its rules lie on the device
   HeadPart part;
-  int warps = 1;
-  const float *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< gathered
-  char* scratch = nullptr;                                               ///< [place - first][warp]
-  std::size_t warp_bytes = 0;
-};
-
-/// The teams and warps of a head on a device, forward and backward, and the memory that they need.
-struct HeadLaunchSize {
-  int teams = 1, warps = 1;
-  std::size_t team_bytes = 0, shared_bytes = 0;  ///< of a team: scratch, shared memory
-  std::size_t warp_bytes = 0;                    ///< of scratch for a warp
+  HeadLaunchSize size{};
+  GatheredHeads x{};
+  const int* rows = nullptr;  ///< 0, 1, 2, ...
+  RowBlock* blocks = nullptr;
+  int* first_rows = nullptr;                              ///< [block]
+  float *p = nullptr, *ds = nullptr;                      ///< [place - first][block][key][lane]
+  float *dk_sums = nullptr, *dv_sums = nullptr;           ///< [place - first][row][column], 0 at first
+  double *d_q = nullptr, *d_k = nullptr, *d_v = nullptr;  ///< [place - first][row][column]
+  char* scratch = nullptr;                                ///< [place - first][team]
 };
 
 /// Hands out 256-byte aligned arrays from one block of memory; with a null block it only counts.
@@ -127,67 +156,72 @@ class DeviceArena {
   std::size_t used_ = 0;
 };
 
-/// work(part) for all places, as many at a time as fit into `available` bytes; each needs `bytes`.
-template <class Work>
-void in_parts(const HeadBatch<float>& batch, std::size_t bytes, std::size_t available, Work work) {
-  const int places = batch.sequences * batch.heads;
-  const int at_once = static_cast<int>(std::clamp<std::size_t>(available / bytes, 1, static_cast<std::size_t>(places)));
-  for (int first = 0; first < places; first += at_once) work(HeadPart{first, std::min(at_once, places - first)});
+/// Takes the task's arrays from `memory`; returns their bytes.
+inline std::size_t take_arrays(AttendTask& task, void* memory) {
+  const std::size_t heads = static_cast<std::size_t>(task.part.count),
+                    numbers = heads * static_cast<std::size_t>(task.batch.context) * static_cast<std::size_t>(task.batch.d);
+  DeviceArena arena(memory);
+  for (float** x : {&task.x.q, &task.x.keys, &task.x.v}) *x = arena.take<float>(numbers);
+  task.out = arena.take<double>(numbers);
+  task.scratch = arena.take<char>(heads * static_cast<std::size_t>(task.size.teams) * task.size.forward.scratch);
+  return arena.used();
+}
+inline std::size_t take_arrays(DifferentiateTask& task, void* memory) {
+  const std::size_t heads = static_cast<std::size_t>(task.part.count), teams = static_cast<std::size_t>(task.size.teams),
+                    context = static_cast<std::size_t>(task.batch.context),
+                    numbers = heads * context * static_cast<std::size_t>(task.batch.d);
+  DeviceArena arena(memory);
+  task.dk_sums = arena.take<float>(2 * numbers);  // both are cleared at once
+  if (task.dk_sums != nullptr) task.dv_sums = task.dk_sums + numbers;
+  GatheredHeads& x = task.x;
+  for (float** y : {&x.q, &x.keys, &x.v, &x.k, &x.d_o}) *y = arena.take<float>(numbers);
+  for (float** y : {&task.p, &task.ds}) *y = arena.take<float>(heads * teams * context * device_rows);
+  for (double** y : {&x.o, &task.d_q, &task.d_k, &task.d_v}) *y = arena.take<double>(numbers);
+  task.blocks = arena.take<RowBlock>(teams);
+  task.first_rows = arena.take<int>(teams);
+  task.scratch = arena.take<char>(heads * teams * std::max(task.size.rows.scratch, task.size.keys.scratch));
+  return arena.used();
 }
 
-/// The arrays of one part of the forward or backward pass.
-struct HeadArrays {
-  HeadArrays(void* memory, const HeadBatch<float>& batch, int places, int matrices, bool with_output, std::size_t scratch_bytes)
-      : arena(memory) {
-    const std::size_t size =
-        static_cast<std::size_t>(places) * static_cast<std::size_t>(batch.context) * static_cast<std::size_t>(batch.d);
-    gathered = arena.take<float>(static_cast<std::size_t>(matrices) * size);
-    if (with_output) out = arena.take<double>(size);
-    scratch = arena.take<char>(static_cast<std::size_t>(places) * scratch_bytes);
-    matrix_size = size;
+/// work(task) with the arrays of one part of `task` after the other, in a device's workspace.
+template <class Device, class Task, class Work>
+void with_parts(Device& on, Task task, Work work) {
+  task.size = on.head_launch_size(task.batch);
+  task.batch.rules = on.rules(task.batch);
+  task.rows = on.row_numbers();
+  task.part.count = 1;
+  const int places = task.batch.sequences * task.batch.heads;
+  const std::size_t fit = static_cast<std::size_t>(on.workspace_floats()) * sizeof(float) / take_arrays(task, nullptr);
+  const int at_once = static_cast<int>(std::clamp<std::size_t>(fit, 1, static_cast<std::size_t>(places)));
+  for (int first = 0; first < places; first += at_once) {
+    task.part = {first, std::min(at_once, places - first)};
+    take_arrays(task, on.workspace(take_arrays(task, nullptr)));
+    work(task);
   }
-  const float* matrix(std::size_t i) const { return gathered + i * matrix_size; }
-
-  DeviceArena arena;
-  float* gathered = nullptr;
-  double* out = nullptr;
-  char* scratch = nullptr;
-  std::size_t matrix_size = 0;
-};
+}
 
 /// Attention on a Device, which has head_launch_size(batch), rules(batch) on the device, row_numbers(), attend(task),
 /// differentiate_rows(task) and differentiate_keys(task) in addition to the members that DevicePrimitives needs.
 template <class Device>
-void attention_on(Device& on, HeadBatch<float> batch) {
-  const HeadLaunchSize size = on.head_launch_size(batch);
-  batch.rules = on.rules(batch);
-  const std::size_t scratch = static_cast<std::size_t>(size.teams) * size.team_bytes;
-  const std::size_t bytes = HeadArrays(nullptr, batch, 1, 3, true, scratch).arena.used();
-  in_parts(batch, bytes, on.workspace_floats() * sizeof(float), [&](const HeadPart& part) {
-    const HeadArrays counted(nullptr, batch, part.count, 3, true, scratch);
-    const HeadArrays arrays(on.workspace(counted.arena.used()), batch, part.count, 3, true, scratch);
-    on.each(GatherTask{.batch = batch, .part = part, .out = arrays.gathered});
-    on.attend(AttendTask{batch, part, size.teams, arrays.matrix(0), arrays.matrix(1), arrays.matrix(2), on.row_numbers(),
-                         arrays.out, arrays.scratch, size.team_bytes, size.shared_bytes});
-    on.each(ScatterTask{batch, part, arrays.out});
+void attention_on(Device& on, const HeadBatch<float>& batch) {
+  with_parts(on, AttendTask{.batch = batch}, [&](const AttendTask& task) {
+    on.each(GatherTask{.batch = task.batch, .part = task.part, .to = task.x});
+    on.attend(task);
+    on.each(ScatterTask{task.batch, task.part, task.out, batch.o});
   });
 }
 template <class Device>
-void attention_gradient_on(Device& on, HeadGradient<float> gradient) {
-  HeadBatch<float>& batch = gradient.forward;
-  const HeadLaunchSize size = on.head_launch_size(batch);
-  batch.rules = on.rules(batch);
-  const std::size_t scratch = static_cast<std::size_t>(size.warps) * size.warp_bytes;
-  const std::size_t bytes = HeadArrays(nullptr, batch, 1, 4, false, scratch).arena.used();
-  in_parts(batch, bytes, on.workspace_floats() * sizeof(float), [&](const HeadPart& part) {
-    const HeadArrays counted(nullptr, batch, part.count, 4, false, scratch);
-    const HeadArrays arrays(on.workspace(counted.arena.used()), batch, part.count, 4, false, scratch);
-    on.each(GatherTask{.batch = batch, .part = part, .reverses = false, .d_o = gradient.d_o, .out = arrays.gathered});
-    const DifferentiateTask task{
-        gradient,         part,           size.warps,     arrays.matrix(0), arrays.matrix(1), arrays.matrix(2),
-        arrays.matrix(3), arrays.scratch, size.warp_bytes};
+void attention_gradient_on(Device& on, const HeadGradient<float>& gradient) {
+  with_parts(on, DifferentiateTask{.batch = gradient.forward}, [&](const DifferentiateTask& task) {
+    const auto scatter = [&](const double* from, float* to) { on.each(ScatterTask{task.batch, task.part, from, to}); };
+    on.each(GatherTask{task.batch, task.part, gradient.d_o, task.x});
+    on.each(BlocksTask{task.rows, task.batch.context, task.blocks, task.first_rows});
+    on.clear(task.dk_sums, 2 * sizeof(float) * static_cast<std::size_t>(task.dv_sums - task.dk_sums));
     on.differentiate_rows(task);
     on.differentiate_keys(task);
+    scatter(task.d_q, gradient.d_q);
+    scatter(task.d_k, gradient.d_k);
+    scatter(task.d_v, gradient.d_v);
   });
 }
 

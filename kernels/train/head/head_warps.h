@@ -1,15 +1,16 @@
-/// Work of a GPU's warps for attention in training, in code that the host can run too: forward in teams, backward each for
-/// itself.
+/// Work of a GPU's teams for attention in training, in code that the host can run too.
 #pragma once
 
 #include <algorithm>
 
-#include "kernels/lanes/team.h"
-#include "kernels/train/head/head_lanes.h"
+#include "kernels/backward/gradient_warps.h"
 #include "kernels/train/head/head_tasks.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
+
+/// Shared memory of a team for S of a tile in training: as much as every GPU has beside the slabs by default.
+inline constexpr std::size_t head_tile_room = 28 * 1024;
 
 /// Bytes of shared memory for a team's copy of a head's rule.
 inline constexpr std::size_t rule_bytes = (sizeof(HeadRule<float>) + 15) / 16 * 16;
@@ -26,6 +27,12 @@ ATTOSCOPE_HOST_DEVICE inline HeadRule<float>& shared_copy(const HeadRule<float>&
   return *reinterpret_cast<HeadRule<float>*>(shared);
 }
 
+/// Scratch of team `team` of the part's head `index`.
+template <class Task>
+ATTOSCOPE_HOST_DEVICE char* scratch_of(const Task& t, const TeamBytes& bytes, int index, int team) {
+  return t.scratch + static_cast<std::size_t>(index * t.size.teams + team) * bytes.scratch;
+}
+
 /// One thread of team `team` of the part's head `index`. All threads of the team call it.
 ATTOSCOPE_HOST_DEVICE inline void attend_thread(const AttendTask& t, int index, int team, const LaneGroup& group,
                                                 void* shared) {
@@ -34,98 +41,91 @@ ATTOSCOPE_HOST_DEVICE inline void attend_thread(const AttendTask& t, int index, 
   const std::int64_t first = std::int64_t{index} * batch.context * batch.d, state = std::int64_t{place} * batch.context;
   Job<float>& job = shared_copy(batch.rules[place % batch.heads], shared, group).job;
   if (group.thread() == 0) {
-    job.q = t.q + first;
-    job.k = t.k + first;
-    job.v = t.v + first;
+    job.q = t.x.q + first;
+    job.k = t.x.keys + first;
+    job.v = t.x.v + first;
     job.seed = head_seed(batch.rounding_seed, place);
     // their magnitudes are not known, so ShortRounder must not be used
     job.ranges.q.largest = job.ranges.k.largest = job.ranges.v.largest = std::numeric_limits<double>::infinity();
   }
   group.sync();
-  const HeadObserver<float> observer{batch.m + state, batch.l + state};
+  const GradientObserver<float> observer{{}, batch.m + state, batch.l + state};
   attention_thread(job, RowSlice{t.rows, batch.context, 0}, team, group, observer,
-                   {t.scratch + static_cast<std::size_t>(index * t.teams + team) * t.team_bytes, head_tile_room},
-                   t.out + first);
+                   {scratch_of(t, t.size.forward, index, team), head_tile_room}, t.out + first);
 }
 
-/// State that the warps of one head share in its backward pass; each begins with a copy of its rule.
-class HeadDifferentiation {
- public:
-  ATTOSCOPE_HOST_DEVICE HeadDifferentiation(const DifferentiateTask& t, int index, const LaneGroup& group, void* shared)
-      : rule_(shared_copy(t.gradient.forward.rules[(t.part.first + index) % t.gradient.forward.heads], shared, group)),
-        head_(matrices(t, index)),
-        group_(group),
-        scratch_(t.scratch + static_cast<std::size_t>(index * t.warps) * t.warp_bytes),
-        warp_bytes_(t.warp_bytes) {}
-
-  /// work(gradient) with the arrays of a block of rows.
-  template <class Work>
-  ATTOSCOPE_HOST_DEVICE void with_block(int block, Work work) const {
-    LaneArena arena(scratch_ + static_cast<std::size_t>(block) * warp_bytes_, group_);
-    HeadGradientBlock<float> gradient(rule_, head_, group_.lane(), group_, arena);
-    work(gradient);
+/// The rule of the backward pass of the part's head `index`, in shared memory.
+ATTOSCOPE_HOST_DEVICE inline const GradientRule<float>& rule_of(const DifferentiateTask& t, int index, const LaneGroup& group,
+                                                                void* shared) {
+  const HeadBatch<float>& batch = t.batch;
+  const int place = t.part.first + index;
+  const std::int64_t first = std::int64_t{index} * batch.context * batch.d;
+  GradientRule<float>& rule = shared_copy(batch.rules[place % batch.heads], shared, group);
+  if (group.thread() == 0) {
+    const float* const q = t.x.q + first;
+    take_head(rule, batch, place,
+              {q, t.x.keys + first, q, t.x.k + first, t.x.v + first, t.x.d_o + first, batch.d, t.x.o + first});
+    // their magnitudes are not known, so ShortRounder must not be used
+    rule.job.ranges.q.largest = rule.job.ranges.k.largest = std::numeric_limits<double>::infinity();
   }
-
- private:
-  ATTOSCOPE_HOST_DEVICE static HeadMatrices<float> matrices(const DifferentiateTask& t, int index) {
-    const HeadBatch<float>& batch = t.gradient.forward;
-    const int place = t.part.first + index;
-    const std::int64_t first = std::int64_t{index} * batch.context * batch.d, state = std::int64_t{place} * batch.context,
-                       offset = offset_of(batch, place);
-    return {.q = t.q + first,
-            .k = t.k + first,
-            .v = t.v + first,
-            .d_o = t.d_o + first,
-            .m = batch.m + state,
-            .l = batch.l + state,
-            .o = batch.o + offset,
-            .d_q = t.gradient.d_q + offset,
-            .d_k = t.gradient.d_k + offset,
-            .d_v = t.gradient.d_v + offset,
-            .row_stride = batch.row_stride,
-            .seed = head_seed(batch.rounding_seed, place)};
-  }
-
-  const HeadRule<float>& rule_;
-  const HeadMatrices<float> head_;
-  const LaneGroup group_;
-  char* scratch_;
-  std::size_t warp_bytes_;
-};
-
-/// One lane of the warp that has block `block` of the rows of the part's head `index`.
-ATTOSCOPE_HOST_DEVICE inline void differentiate_rows_lane(const DifferentiateTask& t, int index, int block,
-                                                          const LaneGroup& group, void* shared) {
-  HeadDifferentiation(t, index, group, shared).with_block(block, [&](HeadGradientBlock<float>& gradient) {
-    gradient.begin();
-    gradient.rows(block);
-    group.sync();
-    gradient.queries(block);
-  });
+  group.sync();
+  return rule;
+}
+/// The first of the head's P or dS of a block of rows.
+ATTOSCOPE_HOST_DEVICE inline std::ptrdiff_t pairs_of(const DifferentiateTask& t, int index, int block) {
+  return std::ptrdiff_t{index * t.size.teams + block} * t.batch.context * device_rows;
 }
 
-/// One lane of the warp that has block `own` of the keys of the part's head `index`.
-ATTOSCOPE_HOST_DEVICE inline void differentiate_keys_lane(const DifferentiateTask& t, int index, int own,
-                                                          const LaneGroup& group, void* shared) {
-  const HeadDifferentiation head(t, index, group, shared);
-  for (int block = own; block < t.warps; ++block)
-    head.with_block(block, [&](HeadGradientBlock<float>& gradient) {
-      gradient.keys(block, own, own);
-      group.sync();
-      if (block == t.warps - 1) gradient.end(own, own);
-    });
+/// One thread of the team that has block `block` of the rows of the part's head `index`. All threads of the team call it.
+ATTOSCOPE_HOST_DEVICE inline void differentiate_rows_thread(const DifferentiateTask& t, int index, int block,
+                                                            const LaneGroup& group, void* shared) {
+  const GradientRule<float>& rule = rule_of(t, index, group, shared);
+  const std::ptrdiff_t pairs = pairs_of(t, index, block);
+  const RowBlock rows = t.blocks[block];
+  const RowsTask<float> task{.block = rows,
+                             .keys = {nullptr, t.batch.context},
+                             .p = t.p + pairs,
+                             .ds = t.ds + pairs,
+                             .d_q = t.d_q + std::int64_t{index} * t.batch.context * t.batch.d,
+                             .places = rows.rows};
+  gradient_rows_thread(rule, task, RowsPart::both, group, GradientObserver<float>{}, scratch_of(t, t.size.rows, index, block));
 }
 
-/// Memory of the teams, of so many warps, and the lone warps of a batch; the batch's rules lie on the host.
+/// The same of block `own` of the keys, which the blocks of rows from that one on see.
+ATTOSCOPE_HOST_DEVICE inline void differentiate_keys_thread(const DifferentiateTask& t, int index, int own,
+                                                            const LaneGroup& group, void* shared) {
+  const GradientRule<float>& rule = rule_of(t, index, group, shared);
+  const std::int64_t first = std::int64_t{index} * t.batch.context * t.batch.d;
+  const std::ptrdiff_t pairs = pairs_of(t, index, own);
+  const int key = own * device_rows, left = t.batch.context - key;
+  const KeysTask<float> task{.blocks = t.blocks + own,
+                             .first_rows = t.first_rows + own,
+                             .block_count = t.size.teams - own,
+                             .keys = {nullptr, t.batch.context},
+                             .first = key,
+                             .end = key + (left < device_rows ? left : device_rows),
+                             .p = t.p + pairs,
+                             .ds = t.ds + pairs,
+                             .d_k = t.dk_sums + first,
+                             .d_v = t.dv_sums + first};
+  char* const scratch = scratch_of(t, t.size.keys, index, own);
+  for (const KeysPart part : {KeysPart::sums, KeysPart::finish})
+    gradient_keys_thread(rule, task, part, group, GradientObserver<float>{}, scratch, t.d_k + first, t.d_v + first);
+}
+
+/// Memory of the teams, of so many warps, of a batch; the batch's rules lie on the host.
 inline HeadLaunchSize head_launch_size(const HeadBatch<float>& batch, int warps = team_warps) {
-  HeadLaunchSize size{.teams = teams_of(batch.context), .warps = (batch.context - 1) / group_width<float> + 1};
+  static_assert(device_rows == team_rows);
+  HeadLaunchSize size{.teams = teams_of(batch.context)};
+  const auto add = [](TeamBytes& most, const TeamNeeds& needs) {
+    most = {std::max(most.scratch, needs.scratch_bytes), std::max(most.shared, needs.shared_bytes)};
+  };
   for (int head = 0; head < batch.heads; ++head) {
-    const TeamNeeds needs = attention_needs<HeadObserver<float>>(batch.rules[head].job, warps, head_tile_room);
-    LaneArena backward(1, 0);
-    const HeadGradientBlock<float> gradient(batch.rules[head], HeadMatrices<float>{}, 0, LaneGroup{}, backward);
-    size.team_bytes = std::max(size.team_bytes, needs.scratch_bytes);
-    size.shared_bytes = std::max(size.shared_bytes, needs.shared_bytes);
-    size.warp_bytes = std::max(size.warp_bytes, backward.used());
+    GradientRule<float> rule = batch.rules[head];
+    add(size.forward, attention_needs<GradientObserver<float>>(rule.job, warps, head_tile_room));
+    take_head(rule, batch, head, {.width = batch.d});
+    add(size.rows, rows_needs(rule, warps, GradientObserver<float>{}, true));
+    add(size.keys, keys_needs(rule, warps));
   }
   return size;
 }

@@ -203,6 +203,11 @@ TrainLanes train_code(std::string_view name) {
   return sse2::train_lanes();
 }
 
+HeadCode head_code(std::string_view name) {
+  const TrainLanes lanes = train_code(name);
+  return {lanes.rounded, lanes.count_rows, lanes.statistics_scratch};
+}
+
 std::unique_ptr<Primitives<float>> cpu_primitives(int threads, std::string_view isa) {
   return std::make_unique<CpuPrimitives>(threads, isa);
 }

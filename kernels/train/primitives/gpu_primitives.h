@@ -14,7 +14,7 @@ void launch_product(const ProductTask& task, bool large, const Stream& stream);
 void load_products();
 void load_heads();
 
-/// Memory of the warps of a batch; the batch's rules lie on the host.
+/// Memory of the teams of a batch; the batch's rules lie on the host.
 HeadLaunchSize gpu_head_launch_size(const HeadBatch<float>& batch);
 void launch_attend(const AttendTask& task, const Stream& stream);
 void launch_differentiate_rows(const DifferentiateTask& task, const Stream& stream);

@@ -1,5 +1,4 @@
-// Attention of training on a GPU: forward in thread blocks of eight warps, as in kernels/gpu/simulate_kernel.cuh, backward in
-// blocks of one.
+// Attention of training on a GPU, in thread blocks of eight warps, as in kernels/gpu/simulate_kernel.cuh.
 #define ATTOSCOPE_SIMT simt_cuda
 
 #include "kernels/train/head/head_warps.h"
@@ -15,15 +14,15 @@ __global__ void __launch_bounds__(team_threads, 2) attend_kernel(const __grid_co
   attend_thread(task, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.y - 1 - blockIdx.y), LaneGroup{}, shared);
 }
 
-__global__ void __launch_bounds__(warp_lanes, 8) differentiate_rows_kernel(const __grid_constant__ DifferentiateTask task) {
+__global__ void __launch_bounds__(team_threads, 2) differentiate_rows_kernel(const __grid_constant__ DifferentiateTask task) {
   __shared__ double2 shared[rule_bytes / sizeof(double2)];
-  differentiate_rows_lane(task, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.y - 1 - blockIdx.y), LaneGroup{},
-                          shared);
+  differentiate_rows_thread(task, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.y - 1 - blockIdx.y), LaneGroup{},
+                            shared);
 }
 
-__global__ void __launch_bounds__(warp_lanes, 8) differentiate_keys_kernel(const __grid_constant__ DifferentiateTask task) {
+__global__ void __launch_bounds__(team_threads, 2) differentiate_keys_kernel(const __grid_constant__ DifferentiateTask task) {
   __shared__ double2 shared[rule_bytes / sizeof(double2)];
-  differentiate_keys_lane(task, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), LaneGroup{}, shared);
+  differentiate_keys_thread(task, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), LaneGroup{}, shared);
 }
 
 }  // namespace
@@ -35,13 +34,10 @@ namespace {
 
 /// A thread block for each of a part's heads and blocks of rows or keys.
 template <class Task>
-void launch(void (*kernel)(Task), const Task& task, int blocks, int threads, std::size_t shared_bytes, const Stream& stream) {
-  const dim3 grid(static_cast<unsigned>(task.part.count), static_cast<unsigned>(blocks));
-  kernel<<<grid, static_cast<unsigned>(threads), shared_bytes, stream.get()>>>(task);
+void launch(void (*kernel)(Task), const Task& task, std::size_t shared_bytes, const Stream& stream) {
+  const dim3 grid(static_cast<unsigned>(task.part.count), static_cast<unsigned>(task.size.teams));
+  kernel<<<grid, static_cast<unsigned>(simt_cuda::team_threads), shared_bytes, stream.get()>>>(task);
   check(cudaGetLastError());
-}
-void launch_backward(void (*kernel)(DifferentiateTask), const DifferentiateTask& task, const Stream& stream) {
-  launch(kernel, task, task.warps, simt_cuda::warp_lanes, simt_cuda::row_stage_bytes, stream);
 }
 
 }  // namespace
@@ -49,13 +45,13 @@ void launch_backward(void (*kernel)(DifferentiateTask), const DifferentiateTask&
 void load_heads() { load_file_of(simt_cuda::attend_kernel); }
 
 void launch_attend(const AttendTask& task, const Stream& stream) {
-  launch(simt_cuda::attend_kernel, task, task.teams, simt_cuda::team_threads, task.shared_bytes, stream);
+  launch(simt_cuda::attend_kernel, task, task.size.forward.shared, stream);
 }
 void launch_differentiate_rows(const DifferentiateTask& task, const Stream& stream) {
-  launch_backward(simt_cuda::differentiate_rows_kernel, task, stream);
+  launch(simt_cuda::differentiate_rows_kernel, task, task.size.rows.shared, stream);
 }
 void launch_differentiate_keys(const DifferentiateTask& task, const Stream& stream) {
-  launch_backward(simt_cuda::differentiate_keys_kernel, task, stream);
+  launch(simt_cuda::differentiate_keys_kernel, task, task.size.keys.shared, stream);
 }
 
 }  // namespace attoscope

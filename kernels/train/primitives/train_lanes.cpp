@@ -1,6 +1,7 @@
 /// One instruction set's code for training, compiled once for each with that set's flags.
 #include "kernels/train/primitives/train_lanes.h"
 
+#include "kernels/train/head/head_statistics_lanes.h"
 #include "kernels/train/primitives/product_lanes.h"
 #include "kernels/train/primitives/row_math.h"
 #include "kernels/train/primitives/train_sets.h"
@@ -105,6 +106,19 @@ void adam(const AdamStep<T>& step) {
   each_lanes<V<T>>(step.count, [&](auto at) { adam_step(step, at); });
 }
 
+void count_rows(const GradientRule<float>& rule, const RowsTask<float>& task, void* scratch, HeadStatistics& statistics) {
+  Arena arena(scratch);
+  const StopSign never;
+  HeadStatisticsRows(rule, task, never, arena).count(statistics);
+}
+std::size_t statistics_scratch(const GradientRule<float>& rule) {
+  Arena arena(nullptr);
+  const StopSign never;
+  const RowsTask<float> task;
+  const HeadStatisticsRows rows(rule, task, never, arena);
+  return arena.used();
+}
+
 }  // namespace
 
 TrainLanes train_lanes() {
@@ -123,7 +137,9 @@ TrainLanes train_lanes() {
           .gelu_gradient = gelu_gradient<float>,
           .cross_entropy = cross_entropy<float>,
           .squares = squares<float>,
-          .adam = adam<float>};
+          .adam = adam<float>,
+          .count_rows = count_rows,
+          .statistics_scratch = statistics_scratch};
 }
 
 }  // namespace ATTOSCOPE_ISA

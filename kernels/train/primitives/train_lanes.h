@@ -33,6 +33,9 @@ struct TrainLanes {
   /// The sums of a chunk's chains (kernels/deviation/meter.h); returns the number of elements that are not finite.
   std::int64_t (*squares)(const float* g, std::size_t count, std::size_t chunk, double unscale, double* chain) = nullptr;
   void (*adam)(const AdamStep<float>&) = nullptr;
+  /// Adds the losses of a block of a head's query rows; writes delta and L of each row of the task. Bytes that this needs.
+  void (*count_rows)(const GradientRule<float>&, const RowsTask<float>&, void* scratch, HeadStatistics&) = nullptr;
+  std::size_t (*statistics_scratch)(const GradientRule<float>&) = nullptr;
 };
 
 /// The code of the instruction set called `name` (see `instruction_set`); for simt, a GPU's lanes, it is that of sse2.
