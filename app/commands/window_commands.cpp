@@ -50,7 +50,7 @@ struct OpenArguments : ExperimentOptions {
   std::string d_o;         ///< of the backward pass; "": none is given
   std::string dq, dk, dv;  ///< that a kernel computed; "": not given
 
-  /// By `link_gradients`, those that are given.
+  /// The gradients that are given, by the names of `link_gradients`.
   std::map<std::string, std::string, std::less<>> gradients() const {
     std::map<std::string, std::string, std::less<>> all{{"dq", dq}, {"dk", dk}, {"dv", dv}};
     std::erase_if(all, [](const auto& one) { return one.second.empty(); });

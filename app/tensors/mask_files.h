@@ -18,7 +18,7 @@ namespace attoscope {
 inline constexpr std::string_view mask_specs =
     "FILE.npy, FILE.safetensors, FILE.safetensors:TENSOR or FILE.pt:TENSOR, with :keep, :drop or :add behind it or not";
 
-/// What a mask tensor's elements mean: 1 keeps the key, 1 drops it, or they are added to the scores.
+/// Meaning of a mask tensor's elements: 1 keeps the key, 1 drops it, or they are added to the scores.
 enum class MaskUse : std::uint8_t { keep, drop, add };
 
 /// FILE[:TENSOR][:keep|drop|add].

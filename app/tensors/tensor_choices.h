@@ -1,4 +1,4 @@
-/// Which tensors of files were chosen as Q, K, V and O, kept from session to session.
+/// The tensors of files that were chosen as Q, K, V and O, kept from session to session.
 #pragma once
 
 #include <string>

@@ -63,7 +63,7 @@ struct MaskView {
   /// There are terms.
   constexpr double term(int row, int key) const { return factor * terms[static_cast<std::int64_t>(row) * n_k + key]; }
   constexpr bool drops(int row, int key) const { return term(row, key) == -std::numeric_limits<double>::infinity(); }
-  /// Of the keys that the rule shows to a row, those from the first that the tensor keeps to the last.
+  /// The keys, among those that the rule shows to a row, from the first that the tensor keeps to the last.
   constexpr Keys within(int row, Keys keys) const {
     if (rows == nullptr) return keys;
     int first = keys.first > rows[row].first ? keys.first : rows[row].first,

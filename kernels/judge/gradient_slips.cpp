@@ -101,7 +101,7 @@ class SlipCandidates {
  private:
   const Problem& problem() const { return group_.given().problem; }
 
-  /// Where kernels sum delta from P and dP, that of such a kernel as well.
+  /// Adds also the slip of a kernel that sums delta from P and dP, where kernels do.
   void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
     const bool may_sum = group_.rounding().stores_dP && kind != "delta" && kind != "dlse";
     for (const bool sums : {false, true}) {

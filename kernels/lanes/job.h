@@ -125,7 +125,7 @@ struct Job {
   }
 };
 
-/// What the mask tensor adds to S of a row and a key as stored; there is one with terms.
+/// The term that the mask tensor adds to S of a row and a key as stored; there is one with terms.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE double mask_term(const Job<T>& job, int row, int key) {
   return job.mask_tensor.term(row, job.reversed ? job.n - 1 - key : key);

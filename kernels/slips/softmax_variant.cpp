@@ -61,7 +61,7 @@ double alibi_bias(const SoftmaxVariant& variant, int row, int key) {
   return variant.biased ? round(*variant.biased, bias) : bias;
 }
 
-/// What the mask tensor adds to a score.
+/// The term that the mask tensor adds to a score.
 double term_of(const SoftmaxVariant& variant, int row, int key) {
   return variant.mask && !variant.mask->terms.empty() ? variant.mask->view().term(row, key) : 0;
 }

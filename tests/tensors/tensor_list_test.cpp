@@ -43,7 +43,7 @@ TEST(TensorList, SaysWhatIsTakenAndWhy) {
   const TemporaryDirectory folder;
   struct Case {
     std::vector<std::string> names;
-    std::string taken, why, problem;  ///< why: of the first that is taken
+    std::string taken, why, problem;  ///< `why` is of the first that is taken
   };
   const std::vector<Case> cases{
       {{"q", "k", "v", "bias"}, "k=K q=Q v=V ", "by its name; 1 head of 2 x 3, by its shape", ""},

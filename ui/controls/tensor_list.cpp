@@ -163,7 +163,7 @@ void draw_tree(const TensorTree& t) {
   ImGui::EndTable();
 }
 
-/// What is taken, or what is missing.
+/// The tensors that are taken, or those that are missing.
 std::string sentence_of(const TensorTree& t) {
   std::string pending;
   for (const CallPartName part : {CallPartName::q, CallPartName::k, CallPartName::v})

@@ -14,7 +14,7 @@ struct HeadCode {
   void (*count_rows)(const GradientRule<float>&, const RowsTask<float>&, void* scratch, HeadStatistics&) = nullptr;
   std::size_t (*statistics_scratch)(const GradientRule<float>&) = nullptr;
 };
-/// That of the instruction set called `name` (see `train_code`, beside which it is defined).
+/// The code of the instruction set called `name` (see `train_code`, beside which it is defined).
 HeadCode head_code(std::string_view name);
 
 /// O, m and l of every head. Heads are shared among the threads of the caller's arena; `isa` is chosen as by `instruction_set`.
