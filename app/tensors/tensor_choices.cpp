@@ -53,7 +53,7 @@ std::string chosen_tensors(const std::string& list, const std::string& files) tr
 }
 
 void remember_tensors(const std::string& list, const std::string& files, const std::string& tensors) try {
-  if (list.empty() || !is_call(tensors)) return;
+  if (list.empty() || (files != tensors && !is_call(tensors))) return;
   const FolderLock lock(list);
   const std::string key = absolute_spec(files);
   Json choices = Json::array();

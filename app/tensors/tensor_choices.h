@@ -10,7 +10,7 @@ namespace attoscope {
 std::string chosen_tensors(const std::string& list, const std::string& files);
 
 /// Keeps `tensors` as the choice for `files`, or none where both are the same. Nothing is kept without a list, or where the
-/// tensors are not Q, K and V of a call.
+/// chosen tensors are not Q, K and V of a call.
 void remember_tensors(const std::string& list, const std::string& files, const std::string& tensors);
 
 }  // namespace attoscope

@@ -138,9 +138,9 @@ void draw_level(const TensorTree& t, Entries entries, std::size_t from, bool ope
     }
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    const bool opens = open || std::ranges::any_of(within, [&](const TensorEntry& e) {
-                         return std::ranges::find(t.state.chosen, e.spec) != t.state.chosen.end();
-                       });
+    const auto taken = std::ranges::find_if(t.list.tensors, [](const TensorEntry& e) { return e.taken.has_value(); });
+    const bool opens = open || count == t.list.tensors.size() ||
+                       (taken != t.list.tensors.end() && taken->name.starts_with(begin));  // down to the first that is taken
     const int flags = ImGuiTreeNodeFlags_SpanAllColumns | (opens ? ImGuiTreeNodeFlags_DefaultOpen : 0);
     if (!ImGui::TreeNodeEx(fmt::format("{}  ({})###{}", first.substr(from, dot - from), count, begin).c_str(), flags)) continue;
     draw_level(t, within, begin.size(), open);
@@ -153,11 +153,11 @@ void draw_tree(const TensorTree& t) {
   constexpr std::size_t few = 24;  // all of which fit on screen
   if (!ImGui::BeginTable("tensors", 5, flags, ImGui::GetContentRegionAvail())) return;
   ImGui::TableSetupScrollFreeze(0, 1);
-  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
-  ImGui::TableSetupColumn("shape", ImGuiTableColumnFlags_WidthFixed, px(132));
-  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, px(72));
+  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 4);
+  ImGui::TableSetupColumn("shape", ImGuiTableColumnFlags_WidthFixed, px(108));
+  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, px(48));
   ImGui::TableSetupColumn("taken as", ImGuiTableColumnFlags_WidthFixed, px(132));
-  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch, 3);
+  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch, 2);
   ImGui::TableHeadersRow();
   draw_level(t, t.list.tensors, 0, t.list.tensors.size() <= few);
   ImGui::EndTable();
@@ -206,6 +206,7 @@ void draw_tensors(const Frame& frame) {
   }
   wrapped(Face::small, list->problem.empty() ? colours().secondary : colours().bad, sentence_of(tree),
           ImGui::GetContentRegionAvail().x);
+  const WithFace small(Face::small);
   draw_tree(tree);
 }
 
