@@ -51,7 +51,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<T>& batch, i
 
 /// Numbers of one head, contiguous: what its backward pass reads in place of the model's matrices.
 template <class T>
-struct HeadNumbers {
+struct HeadArrays {
   const T *queries = nullptr, *keys = nullptr;                       ///< as the forward pass takes them, n x d
   const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< `width` numbers a row
   int width = 0;
@@ -62,7 +62,7 @@ struct HeadNumbers {
 /// Makes `rule`, a copy of the batch's, that of the backward pass of head `place` (sequence * heads + head).
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE void take_head(GradientRule<T>& rule, const HeadBatch<T>& batch, int place,
-                                            const HeadNumbers<T>& x) {
+                                            const HeadArrays<T>& x) {
   Job<T>& job = rule.job;
   job.method.algorithm = Algorithm::flash2;  // of which the scores' memory is a tile
   job.method.block_k = job.n < 64 ? job.n : 64;

@@ -185,7 +185,7 @@ class CpuHeads {
 
   // --- backward ---------------------------------------------------------------------------------------------------------
 
-  GradientRule<T> of_backward(const HeadRule<T>& rule, int place, const HeadNumbers<T>& x) const {
+  GradientRule<T> of_backward(const HeadRule<T>& rule, int place, const HeadArrays<T>& x) const {
     GradientRule<T> own = rule;
     take_head(own, batch_, place, x);
     return own;
