@@ -14,7 +14,7 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 17> table{{
+constexpr std::array<Loader, 18> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
     {"judged_calls", checked<load_judged_calls>, judged_calls},

@@ -22,7 +22,7 @@ using testing::describe;
 using testing::Dice;
 using M = Mask::Kind;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// The definition of each rule for the query at a key's place.
 bool is_seen(const Mask& m, int at, int key, int n) {
@@ -100,7 +100,7 @@ Problem with_terms(Problem p, std::vector<double> terms, bool keeps_all) {
 }
 
 std::vector<double> terms_of_rule(const Problem& p) {
-  std::vector<double> terms(at(p, p.n, 0), -infinity);
+  std::vector<double> terms(at(p, p.n, 0), -infinite);
   for (int row = 0; row < p.n; ++row)
     for (int key = 0; key < key_count(p); ++key)
       if (is_seen(p.mask, row + diagonal(p), key, key_count(p))) terms[at(p, row, key)] = 0;
@@ -166,9 +166,9 @@ std::vector<double> random_terms(Dice& dice, const Problem& p, bool has_lowest_r
     const double lowest = -std::numeric_limits<float>::max();
     for (int key = 0; key < key_count(p); ++key) {
       double& x = terms[at(p, row, key)];
-      if (kind == 0) x = -infinity;
+      if (kind == 0) x = -infinite;
       if (kind == 1 && has_lowest_rows) x = lowest;
-      if (kind > 1) x = dice.one_in(3) ? -infinity : dice.one_in(4) && has_lowest_rows ? lowest : dice.normal();
+      if (kind > 1) x = dice.one_in(3) ? -infinite : dice.one_in(4) && has_lowest_rows ? lowest : dice.normal();
     }
   }
   return terms;
