@@ -7,6 +7,7 @@
 
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
