@@ -19,6 +19,8 @@
 #include "app/sweep/sweep.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/table.h"
+#include "app/tensors/call_files.h"
+#include "app/tensors/head_numbers.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/rules.h"
@@ -85,6 +87,8 @@ Sweep sweep_of(const SweepArguments& x) {
   if (s.over.kind != SweepOver::seed) {
     if (s.seeds != 1) refuse("--seeds", x.seeds, "1 beside --over " + x.over);
     s.seeds = repetitions(s.over, s.base);
+    if (HeadNumbers(x.base.typed, CallFiles(s.base.problem.input.file)).any())
+      refuse("--over", x.over, "seed where the scale, soft cap, slope or sink has a number for each head: heads lists those");
   } else if (s.seeds > 1) {
     if (const std::string none = why_no_seeds(s); !none.empty())
       refuse("--seeds", x.seeds, "1, or --over head, layer or window:K: " + none);
