@@ -1,7 +1,10 @@
 // The list of a file's tensors: what is taken, a click that takes another, numbers, the choice that is kept; a kernel's
 // gradients.
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "app/files/files.h"
@@ -24,6 +27,15 @@ std::string file_of(const TemporaryDirectory& folder, const std::vector<std::str
   for (const std::string& name : names)
     tensors.push_back({name, {n, d}, std::vector<double>(n * d, static_cast<double>(tensors.size() + 1))});
   return folder.write("call.safetensors", bf16_file(tensors));
+}
+
+/// Draws frames until what was asked of another thread is there.
+void await(Hand& hand, const std::function<bool()>& is_there, const std::string& what) {
+  for (int i = 0; i < 10000 && !is_there(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.check(is_there(), what);
 }
 
 const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
@@ -77,18 +89,17 @@ CASE(tensors, rows_and_parts) {
   hand.frames(4);
   hand.check(hand.view().show_tensors && shown(hand).v[0] == 3, "a file with many tensors shows them");
   hand.click(row + "###mine");
-  hand.settle();
-  hand.frames(4);
-  const TensorStatistics* const numbers = hand.stage.panel_input().side.tensor_statistics.get();
-  hand.check(numbers != nullptr && numbers->mean == 4 && numbers->count == n * d, "its numbers are read");
+  const auto numbers = [&] { return hand.stage.panel_input().side.tensor_statistics; };
+  await(
+      hand, [&] { return numbers() != nullptr && numbers()->mean == 4 && numbers()->count == n * d; }, "its numbers are read");
   hand.check(hand.stage.state->tensors.opened == file + ":mine", "the row is open");
   hand.click(row + "###O mine");
-  hand.settle();
-  hand.check(has_loaded(hand.experiment()) && (*hand.experiment().loaded.values)[0] == 4, "O is compared");
+  const auto values = [&] { return hand.experiment().loaded.values; };
+  await(hand, [&] { return has_loaded(hand.experiment()) && values() && (*values())[0] == 4; }, "O is compared");
   hand.frames(4);
   hand.click(row + "###dO grads");
-  hand.settle();
-  hand.check(hand.experiment().backward.on && hand.experiment().backward.d_o_file.file == file + ":grads", "dO");
+  const Backward& backward = hand.experiment().backward;
+  await(hand, [&] { return backward.on && backward.d_o_file.file == file + ":grads"; }, "dO");
   hand.changes("closed", [&] { hand.click(list + "###close tensors"); }, [](Session& s) { s.view.show_tensors = false; });
   hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
   hand.enter("list its tensors");
