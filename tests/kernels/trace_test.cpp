@@ -90,7 +90,9 @@ double as_score(const Experiment& e, double m, double unit) {
 bool is_saturated(const Experiment& e, double before, double P) {
   const Scaling& s = e.a.scaling.P;
   const Rounding& r = e.a.precision[Step::P];
-  if (!s.is_on()) return r.kind != Rounding::Kind::exact && is_beyond(format_of(r, e.format), before, P);
+  const Format f = format_of(r, e.format);
+  const bool rounds = r.kind != Rounding::Kind::exact && (f != fp32 || works_in_double(e));  // fp32 has every float
+  if (!s.is_on()) return rounds && is_beyond(f, before, P);
   return s.granularity == Granularity::head && before * (s.shifts ? 1 : s.factor) > largest(s.element);
 }
 
