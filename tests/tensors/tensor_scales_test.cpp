@@ -500,7 +500,7 @@ TEST(Readers, AreFoundByTheirEndings) {
       EXPECT_EQ(without_ending(file), "a/b");
       EXPECT_EQ(files_in_list(file + "," + file), std::vector(2, file));
       EXPECT_EQ(is_single_file(file), reader.kind != FileKind::archive);
-      EXPECT_EQ(tensor_ref(file + ":t").tensor, reader.kind == FileKind::named ? "t" : "");
+      EXPECT_EQ(tensor_ref(file + ":t").tensor, reader.kind != FileKind::one ? "t" : "");
       EXPECT_EQ(names_tensor_files(file), reader.kind != FileKind::one) << "one tensor is no call";
     }
   EXPECT_EQ(reader_of("session.json"), nullptr);
