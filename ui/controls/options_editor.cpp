@@ -60,11 +60,12 @@ bool edit_options(Method& m, const Format& main) {
   const Settings usual_options = settings(usual);
   for (const Setting& s : settings(m))
     if (is_in_popup(s, m))
-      changed |=
-          edit_setting(s, differs(s, usual_options),
-                       {.step = s.key == "tau" ? 1.0 : 0.0,
-                        .on = s.key == "kahan_l" ? "compensated" : "last to first",
-                        .choices = s.key == "order" ? std::span<const Choice>(orders) : std::span<const Choice>(exponentials)});
+      changed |= edit_setting(s, differs(s, usual_options),
+                              {.step = s.key == "tau" ? 1.0 : 0.0,
+                               .on = s.key == "kahan_l" ? "compensated" : "last to first",
+                               .choices = s.key == "order"         ? std::span<const Choice>(orders)
+                                          : s.key == "exponential" ? std::span<const Choice>(exponentials)
+                                                                   : std::span<const Choice>()});
   ImGui::BeginDisabled(options_changed(m, main) == 0);
   if (push_button("as it comes###defaults")) {
     usual = with_usual_options(m, main);

@@ -1,10 +1,14 @@
 #include "ui/widgets/option_fields.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/experiment/text.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
@@ -50,6 +54,19 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
 
 namespace {
 
+/// A rounding as text, taken on Enter; one that cannot be read changes nothing.
+bool rounding_field(const char* id, Rounding& value) {
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(px(option_field_width));
+  std::string typed = rounding_text(value);
+  if (!ImGui::InputText(id, &typed, ImGuiInputTextFlags_EnterReturnsTrue)) return false;
+  try {
+    return std::exchange(value, parse_rounding(typed)) != value;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 /// A value of an enumeration as buttons where they fit and all are possible, else as a list. True if it changed.
 bool named_field(const Setting& s, const NamedValue& value, const SettingLook& look) {
   std::vector<Choice> choices(look.choices.begin(), look.choices.end());
@@ -93,6 +110,7 @@ bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   if (auto* const* x = std::get_if<double*>(&s.value)) changed = real_field(id.c_str(), **x, s.range, look.step);
   if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, **x, px(option_field_width));
   if (const auto* x = std::get_if<NamedValue>(&s.value)) changed = named_field(s, *x, look);
+  if (auto* const* x = std::get_if<Rounding*>(&s.value)) changed = rounding_field(id.c_str(), **x);
   ImGui::EndGroup();
   explain(s.sentence, s.formula);
   return changed;
