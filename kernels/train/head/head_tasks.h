@@ -37,7 +37,7 @@ struct GatheredHeads {
 /// pass takes is from the last row to the first if the job is reversed.
 struct GatherTask {
   HeadBatch<float> batch;  ///< its rules lie on the device
-  HeadPart part;
+  HeadPart part{};
   const float* d_o = nullptr;  ///< null: for the forward pass
   GatheredHeads to{};
 
@@ -76,7 +76,7 @@ struct GatherTask {
 /// Copies a part's numbers, contiguous doubles, into a matrix of the model.
 struct ScatterTask {
   HeadBatch<float> batch;
-  HeadPart part;
+  HeadPart part{};
   const double* from = nullptr;
   float* to = nullptr;
 
@@ -115,7 +115,7 @@ struct HeadLaunchSize {
 /// The forward pass of a part: teams of warps for each head, each with its own rows.
 struct AttendTask {
   HeadBatch<float> batch;  ///< its rules lie on the device
-  HeadPart part;
+  HeadPart part{};
   HeadLaunchSize size{};
   GatheredHeads x{};
   const int* rows = nullptr;  ///< 0, 1, 2, ...
@@ -126,7 +126,7 @@ struct AttendTask {
 /// The backward pass of a part: first a team for each block of rows of a head, then one for each block of its keys.
 struct DifferentiateTask {
   HeadBatch<float> batch;  ///< its rules lie on the device
-  HeadPart part;
+  HeadPart part{};
   HeadLaunchSize size{};
   GatheredHeads x{};
   const int* rows = nullptr;  ///< 0, 1, 2, ...
