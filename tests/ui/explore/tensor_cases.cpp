@@ -128,18 +128,19 @@ CASE(gradients, of_a_kernel) {
     hand.frames(2);
     hand.enter(folder / name);
     hand.settle();
-    for (int i = 0; i < 2000 && (hand.stage.panel_input().answering.kernel_gradients || i < 8); ++i) hand.frames(1);
+    const bool is_right = values == &golden.values;
+    const auto found = [&] { return hand.stage.panel_input().side.kernel_gradients; };
+    await(hand, [&] { return found() && found()->rounded[0] == is_right; }, "it is judged");
     hand.check(hand.session().kernel_gradients.dq == folder / name, "the file is in the session");
     const PanelInput input = hand.stage.panel_input();
     hand.check(input.answer.result->backward->a.dq.values == *values, "dQ is the file's");
     hand.check(input.answer.result->backward->a.dk.values == own->backward->a.dk.values, "dK is a's");
-    const auto& found = input.side.kernel_gradients;
-    hand.check(found && found->rounded[0] == (values == &golden.values), "it is judged: " + (found ? found->sentences[0] : ""));
     hand.check(hand.stage.state->heat.result->a.values == *values, "the picture shows it");
   }
   hand.changes(
       "a's again", [&] { hand.choose(controls + "dQ/##incoming", "a's"); }, [](Session& s) { s.kernel_gradients.dq.clear(); });
-  hand.check(hand.stage.panel_input().answer.result->backward->a.dq.values == own->backward->a.dq.values, "and its numbers");
+  const auto numbers = [&] { return hand.stage.panel_input().answer.result->backward->a.dq.values; };
+  await(hand, [&] { return numbers() == own->backward->a.dq.values; }, "and its numbers");
 }
 
 CASE(strip, long_legends_take_more_lines) {
