@@ -16,16 +16,16 @@ class CallFiles;
 /// Typed texts of options by their keys, as `ExperimentOptions::typed`.
 using TypedTexts = std::map<std::string, std::string, std::less<>>;
 
-/// Those of scale, softcap, alibi and sink that name a number for each head: "0.5,0.25" or a file of numbers.
+/// The texts of scale, softcap, alibi and sink that name a number for each head: "0.5,0.25" or a file of numbers.
 TypedTexts head_number_texts(const TypedTexts& typed);
 
 /// The numbers of all heads of a call.
 class HeadNumbers {
  public:
   HeadNumbers() = default;
-  /// Those that `typed` names, as many as heads of one batch, of one layer, or of all; of what is not typed the tensors called
-  /// scale, softcap, alibi_slopes and sinks that lie beside Q, K and V. Throws std::invalid_argument or std::runtime_error with
-  /// one sentence that names the option or the tensor, the count and what was expected.
+  /// Reads the numbers that `typed` names, as many as heads of one batch, of one layer, or of all; of what is not typed the
+  /// tensors called scale, softcap, alibi_slopes and sinks that lie beside Q, K and V. Throws std::invalid_argument or
+  /// std::runtime_error with one sentence that names the option or the tensor, the count and what was expected.
   HeadNumbers(const TypedTexts& typed, const CallFiles& files);
 
   bool any() const { return !texts_.empty(); }

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "kernels/backward/gradient_keys.h"
-#include "kernels/backward/gradient_rows.h"
+#include "kernels/backward/row_pairs.h"
+#include "kernels/backward/tile_order.h"
 #include "kernels/lanes/team.h"
 
 namespace attoscope {

@@ -41,7 +41,7 @@ class RowBlocks {
   /// The places of the block's rows in the list, or those that were set.
   const int* places(int i) const { return places_.data() + (*this)[i].first; }
   void set_places(std::vector<int> places) { places_ = std::move(places); }
-  /// Those of all rows, and the rows.
+  /// The places of all rows, and the rows.
   const std::vector<int>& all_places() const { return places_; }
   const std::vector<int>& rows() const { return rows_; }
 

@@ -251,7 +251,7 @@ class RivalRuns {
     return *usual;
   }
 
-  /// Those of rows that have a finite number.
+  /// The numbers of the rows that have a finite one.
   std::vector<double> with_numbers(const std::vector<double>& x) const {
     std::vector<double> kept;
     for (std::size_t i = 0; i < x.size(); ++i)

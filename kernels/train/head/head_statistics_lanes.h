@@ -1,7 +1,7 @@
 /// Losses by rounding in a head, counted by repeating the steps of its forward and backward pass.
 #pragma once
 
-#include "kernels/backward/gradient_rows.h"
+#include "kernels/backward/row_pairs.h"
 #include "kernels/train/head/head.h"
 
 namespace attoscope {
