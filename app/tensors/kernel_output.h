@@ -1,6 +1,7 @@
 /// A kernel's output, from a file.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,8 @@ struct GradientSpecs {
   bool any_computed() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
   bool any() const { return !d_o.empty() || !d_lse.empty() || any_computed(); }
 };
+/// The gradients that a kernel computed.
+inline constexpr std::array computed_gradients{&GradientSpecs::dq, &GradientSpecs::dk, &GradientSpecs::dv};
 /// Finds them among the tensors of these files, by their names; a kernel's gradients only beside a dO, or alone in a file.
 /// Throws std::runtime_error where a file cannot be read.
 GradientSpecs gradients_in(const TensorSpec& files);

@@ -1,0 +1,473 @@
+// The explorer's files: opened, dropped, watched while they are shown, and read again.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "app/explore/explorer.h"
+#include "app/explore/kernel_gradients.h"
+#include "app/judge/judgement.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/scale_names.h"
+#include "app/tensors/tensor_list.h"
+#include "app/tensors/tensor_set.h"
+#include "app/tensors/tensors.h"
+#include "kernels/experiment/rules.h"
+#include "ui/frame/loaded_output.h"
+
+namespace attoscope {
+namespace {
+
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// Files of a spec to watch; none of a large folder.
+std::vector<std::string> watched_files(const std::string& spec) {
+  constexpr std::size_t most = 64;
+  try {
+    std::vector<std::string> files = single_files_of(spec);
+    return files.size() <= most ? files : std::vector<std::string>();
+  } catch (const std::exception&) {  // deleted since it was read
+    return {};
+  }
+}
+
+/// True if the file's name is usual for outputs: o.npy, out_3.npy, attn.npy.
+bool is_called_output(const std::string& file) {
+  const std::string name = file_name(file);
+  return name.starts_with('o') || name.starts_with('O') || name.starts_with("attn") || name.starts_with("attention") ||
+         name.starts_with("context");
+}
+
+/// The three names as an input, sorted, with q first: "q.npy,k.npy,v.npy".
+std::string input_of(std::vector<std::string> files) {
+  std::ranges::sort(files);
+  std::swap(files[0], files[1]);
+  return fmt::format("{}", fmt::join(files, ","));
+}
+
+}  // namespace
+
+namespace {
+
+/// Shows the error of an output that was just loaded.
+void show_output(Session& session, bool as_b) {
+  View& view = session.view;
+  view.workspace = Workspace::explore;
+  view.picture = PictureKind::output;
+  view.field = as_b ? Field::b_error : Field::a_error;
+  if (std::exchange(view.second_slip, false)) view.comparison = Comparison::none;
+  view.slip.clear();
+  if (session.experiment.problem.input.kind == InputKind::tensors) view.heads_show = HeadsShow::verdict;
+}
+
+}  // namespace
+
+/// Reads an output in the place of a or b. D becomes the format of the tensors, unless `keeps_format`.
+FileReader::Read Explorer::output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format) {
+  return [this, spec, asked, as_b, keeps_format](const ReadWatch& watch) -> FileReader::Then {
+    Experiment e = asked;
+    const KernelOutput output = read_kernel_output(spec, e.problem, e.problem.n, value_columns(e.problem), watch);
+    use_kernel_output(e, output, as_b);
+    return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](Session& shown) {
+      const Format before = shown.experiment.format;
+      const bool turns_off = std::exchange(shown.experiment.backward.on, false);  // an output has no backward pass
+      use_kernel_output(shown.experiment, output, as_b);
+      shown.experiment = with_format(shown.experiment, format);
+      tell_loaded(output, before, shown.experiment.format);
+      if (turns_off) messages_.notice += " The backward pass is off: an output has none.";
+      show_output(shown, as_b);
+      judged_answer_.open(shown.experiment);
+    };
+  };
+}
+
+namespace {
+
+/// The gradients of a kernel among these.
+std::vector<std::pair<const std::string*, AnswerTensor>> computed_in(const GradientSpecs& specs) {
+  std::vector<std::pair<const std::string*, AnswerTensor>> all{
+      {&specs.dq, AnswerTensor::dQ}, {&specs.dk, AnswerTensor::dK}, {&specs.dv, AnswerTensor::dV}};
+  std::erase_if(all, [](const auto& one) { return one.first->empty(); });
+  return all;
+}
+
+/// Makes a dO or a dL that was read that of the backward pass, which is then on, in the place of a loaded output.
+void use_gradient(Session& session, const KernelOutput& gradient, bool of_lse) {
+  Experiment& e = session.experiment;
+  if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
+  e = with_backward(std::move(e));
+  (of_lse ? e.backward.d_lse_file : e.backward.d_o_file) = gradient;
+  if (!of_lse) e.backward.d_o = OutputGradient::file;
+  session.view.workspace = Workspace::explore;
+}
+
+}  // namespace
+
+/// Reads dO, dL and a kernel's gradients for a problem; these are only checked: they are read with each answer.
+FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Problem& asked) {
+  return [this, specs, asked](const ReadWatch& watch) -> FileReader::Then {
+    std::vector<std::pair<KernelOutput, bool>> read;
+    if (!specs.d_o.empty()) read.emplace_back(read_gradient(specs.d_o, asked, false, watch), false);
+    if (!specs.d_lse.empty()) read.emplace_back(read_gradient(specs.d_lse, asked, true, watch), true);
+    for (const auto& [spec, tensor] : computed_in(specs)) read_kernel_gradient(*spec, asked, tensor, watch);
+    return [this, read, specs](Session& shown) {
+      for (const auto& [gradient, of_lse] : read) {
+        use_gradient(shown, gradient, of_lse);
+        messages_.notice = std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".";
+        remarked_ = true;
+      }
+      if (specs.any_computed()) show_computed(shown, specs);
+    };
+  };
+}
+
+void Explorer::open_gradients(Session& session, const GradientSpecs& specs) {
+  bool quick = true;
+  for (const std::string* const spec : {&specs.d_o, &specs.d_lse, &specs.dq, &specs.dk, &specs.dv})
+    quick = quick && (spec->empty() || quick_to_read(without_head(*spec)));
+  read(session, quick, gradient_reading(specs, session.experiment.problem));
+}
+
+/// Shows the first gradient of a kernel that was opened, and says which they are.
+void Explorer::show_computed(Session& shown, const GradientSpecs& specs) {
+  Experiment& e = shown.experiment;
+  if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
+  e = with_backward(std::move(e));
+  side_.forget_gradients();  // the files may have changed
+  std::string names;
+  for (const auto& [spec, tensor] : computed_in(specs)) {
+    if (names.empty()) shown.view.tensor = tensor;
+    names.append(names.empty() ? "" : ", ").append(name(tensor)).append(" is that of ").append(file_name(*spec));
+  }
+  for (const auto& [from, to] : {std::pair{&specs.dq, &shown.kernel_gradients.dq},
+                                 {&specs.dk, &shown.kernel_gradients.dk},
+                                 {&specs.dv, &shown.kernel_gradients.dv}})
+    if (!from->empty()) *to = *from;
+  View& view = shown.view;
+  view.workspace = Workspace::explore;
+  view.picture = PictureKind::output;
+  view.field = Field::a_error;
+  messages_.notice =
+      names + ", in the place of a's." + (e.backward.d_o == OutputGradient::file ? "" : " dO is not from a file.");
+  remarked_ = true;
+}
+
+/// Sets the notice on a loaded output, and on a change of D.
+void Explorer::tell_loaded(const KernelOutput& output, const Format& before, const Format& after) {
+  const std::string file = file_name(output.file), held = fmt::format("{}", fmt::join(contents_of(output.file), ", "));
+  std::string text = "Loaded " + (held.starts_with(file) ? "" : file + ": ") + held + ".";  // the contents of an .npy file
+                                                                                            // begin with its name
+  if (before != after)
+    text = "D is " + name(after) + " now, as " + file_name(output.file) + " was made in it; it was " + name(before) +
+           ", and Ctrl+Z brings that back.";
+  messages_.notice = std::move(text);
+  remarked_ = true;
+}
+
+/// Sets the head of the output, and of dO and dL, to the input's if they were equal; the output's only if its file has it.
+void Explorer::follow_head(Experiment& e) {
+  const HeadsOnShow now = heads_on_show(e);
+  const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
+                     shown_heads_->output_file == now.output_file && shown_heads_->input == shown_heads_->output &&
+                     now.output == shown_heads_->output && now.input != shown_heads_->input;
+  if (moved && e.problem.input.kind == InputKind::tensors && choices_.output.file == e.loaded.file &&
+      now.input < choices_.output.heads)
+    e.loaded = with_head(e.loaded, now.input);
+  const bool other_head = shown_heads_ && shown_heads_->input_file == now.input_file && shown_heads_->input != now.input;
+  for (KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
+    if (other_head && !gradient->file.empty() && e.problem.input.kind == InputKind::tensors &&
+        gradient->index == shown_heads_->input)
+      *gradient = with_head(*gradient, now.input);
+  shown_heads_ = HeadsOnShow{now.input_file, now.output_file, now.input, e.loaded.index};
+}
+
+namespace {
+
+/// The files of a kernel's gradients, each once.
+std::vector<std::string> files_of(const KernelGradients& gradients) {
+  std::vector<std::string> files;
+  for (const std::string* const spec : {&gradients.dq, &gradients.dk, &gradients.dv}) {
+    const std::string file = spec->empty() ? "" : tensor_ref(without_head(*spec)).file;
+    if (!file.empty() && std::ranges::find(files, file) == files.end()) files.push_back(file);
+  }
+  return files;
+}
+
+}  // namespace
+
+/// Watches the files of the session.
+void Explorer::watch_files(const Experiment& e) {
+  std::vector<std::string> files;
+  if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
+  for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
+    if (e.backward.on && gradient->values) files.push_back(gradient->file);
+  for (const std::string& file : files_of(gradient_files_))
+    if (e.backward.on) files.push_back(file);
+  if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
+    for (std::string& file : watched_files(e.problem.input.file))
+      if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
+  if (files != watched_) watch_.watch(watched_ = files);
+}
+
+/// Reads rewritten files again. A file that cannot be read may be half written; the session then stays unchanged.
+void Explorer::read_rewritten(Session& session) {
+  const std::vector<std::string> changed = watch_.take();
+  if (!changed.empty()) side_.forget_files();
+  const Experiment& e = session.experiment;
+  for (const std::string& file : changed) {
+    const auto failed = [this, file](const std::string& sentence) {
+      messages_.notice = file_name(file) + " was rewritten, but cannot be read yet: " + sentence;
+    };
+    const auto is_of = [&](const std::string& spec) {
+      const std::vector<std::string> files = watched_files(spec);
+      return std::ranges::find(files, file) != files.end();
+    };
+    const bool is_output = has_loaded(e) && is_of(e.loaded.file);
+    if (is_output) files_.read(reread_output(e), failed);
+    const bool is_d_o = e.backward.d_o_file.file == file, is_d_lse = e.backward.d_lse_file.file == file;
+    if (is_d_o) files_.read(reread_gradient(e, false), failed);
+    if (is_d_lse) files_.read(reread_gradient(e, true), failed);
+    const std::vector<std::string> computed = files_of(gradient_files_);  // which are read with each answer
+    const bool is_computed = std::ranges::find(computed, file) != computed.end();
+    if (is_computed) messages_.notice = file_name(file) + " was rewritten and is read again.", remarked_ = true;
+    if (!(is_output || is_d_o || is_d_lse || is_computed) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
+  }
+}
+
+FileReader::Read Explorer::reread_output(const Experiment& e) {
+  return [this, fresh = with_head(with_head(e.loaded, -1), e.loaded.index), n = e.problem.n,
+          d = value_columns(e.problem)](const ReadWatch& watch) -> FileReader::Then {
+    KernelOutput output = fresh;
+    load_kernel_output(output, n, d, watch);
+    return [this, output](Session& shown) {
+      KernelOutput& loaded = shown.experiment.loaded;
+      if (loaded.file != output.file || loaded.index != output.index || loaded == output) return;
+      loaded = output;
+      messages_.notice = file_name(output.file) + " was rewritten and has been read again.";
+      remarked_ = true;
+    };
+  };
+}
+
+FileReader::Read Explorer::reread_input(const Experiment& e) {
+  return [this, fresh = e.problem.input](const ReadWatch& watch) -> FileReader::Then {
+    Input input = fresh;
+    input.tensors.reset();
+    load_tensors(input, watch);
+    return [this, input](Session& shown) {
+      Problem& problem = shown.experiment.problem;
+      if (problem.input.file != input.file || problem.input.index != input.index || problem.input == input) return;
+      problem.input = input;
+      problem = fitted(problem, input.tensors->shape());
+      loader_.loaded(input);
+      messages_.notice = "Q, K and V were rewritten and have been read again.";
+      remarked_ = true;
+    };
+  };
+}
+
+FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
+  const KernelOutput& of_now = of_lse ? e.backward.d_lse_file : e.backward.d_o_file;
+  return [this, fresh = with_head(with_head(of_now, -1), of_now.index), problem = e.problem,
+          of_lse](const ReadWatch& watch) -> FileReader::Then {
+    KernelOutput gradient = fresh;
+    load_gradient(gradient, problem, of_lse, watch);
+    return [this, gradient, of_lse](Session& shown) {
+      KernelOutput& now = of_lse ? shown.experiment.backward.d_lse_file : shown.experiment.backward.d_o_file;
+      if (now.file != gradient.file || now.index != gradient.index || now == gradient) return;
+      now = gradient;
+      messages_.notice = file_name(gradient.file) + " was rewritten and has been read again.";
+      remarked_ = true;
+    };
+  };
+}
+
+void Explorer::look_into(const std::string& spec) {
+  if (spec.empty() || spec == choices_.content.files) return;
+  choices_.content = {spec, {}};
+  try {
+    if (quick_to_read(without_head(spec))) choices_.content.tensors = contents_of(spec);
+  } catch (const std::exception&) {  // still being typed; errors are reported when it is opened
+  }
+}
+
+namespace {
+
+/// dO and dL beside these tensors: those given, and others among them.
+GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
+  if (input.empty()) return given;
+  const GradientSpecs found = gradients_in(input);
+  if (given.d_o.empty()) given.d_o = found.d_o;
+  if (given.d_lse.empty()) given.d_lse = found.d_lse;
+  for (std::string GradientSpecs::* const of : computed_gradients)
+    if ((given.*of).empty() && !given.d_o.empty()) given.*of = found.*of;
+  return given;
+}
+
+/// True if the files hold tensors, three or more, of which none are called Q, K and V.
+bool has_nameless_tensors(const std::string& files) try {
+  const TensorList list = tensors_of(files);
+  return !list.problem.empty() && list.tensors.size() >= 3;
+} catch (const std::exception&) {  // the error that is known tells it
+  return false;
+}
+
+}  // namespace
+
+/// Reads `spec`: an output or tensors, with dO and dL that are given or among them.
+FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside) {
+  return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
+    if (is_kernel_output(spec)) return output_reading(spec, asked, false)(watch);
+    Input input = parse_input(spec);
+    try {
+      load_tensors(input, watch);
+    } catch (const std::runtime_error& error) {
+      if (!has_nameless_tensors(input.file)) throw;
+      return [this, file = input.file, sentence = std::string(error.what())](Session& shown) {
+        shown.view.workspace = Workspace::explore;
+        shown.view.show_tensors = true;
+        shown.view.listed_file = file;
+        messages_.error = sentence;
+      };
+    }
+    const bool lists = input.kind == InputKind::tensors && is_worth_a_look(tensors_of(input.file));
+    const std::vector<std::string> left_out =
+        input.kind == InputKind::tensors ? describe_tensors(input.file).left_out : std::vector<std::string>();
+    Problem sized = asked.problem;
+    sized.input = input;
+    if (input.tensors) sized = with_shape(sized, input.tensors->shape());
+    const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
+    return [this, input, left_out, lists, of_gradients](Session& shown) {
+      tell_left_out(left_out);
+      shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
+      shown.view.listed_file.clear();
+      Problem changed = shown.experiment.problem;
+      changed.input = input;
+      if (input.tensors) {
+        changed = with_shape(changed, input.tensors->shape());
+        loader_.loaded(input);
+      }
+      shown.experiment.problem = changed;
+      shown.kernel_gradients = {};
+      look_at_all(shown.view);
+      of_gradients(shown);
+    };
+  };
+}
+
+/// Sets an error on unusable layers and unused scales of a file.
+void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return;
+  const std::string more = sentences.size() == 1 ? "" : " (and " + std::to_string(sentences.size() - 1) + " more)";
+  messages_.notice = "Left out: " + sentences.front() + more + ".";
+  remarked_ = true;
+}
+
+void Explorer::open(Session& session, const std::string& spec) { open_with(session, spec, {}); }
+
+void Explorer::open_with(Session& session, const std::string& spec, const GradientSpecs& beside) {
+  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, beside));
+}
+
+void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
+  read(session, quick_to_read(without_head(spec)), output_reading(spec, session.experiment, as_b));
+}
+
+namespace {
+
+/// True if the file holds an output and no input; false if it cannot be opened, which is reported on reading.
+bool is_output_alone(const std::string& file) {
+  try {
+    return is_kernel_output(without_head(file));
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// dO or dL of a file that holds one tensor; none if it cannot be opened, which is reported on reading.
+GradientSpecs gradients_alone(const std::string& file) {
+  if (!holds(FileKind::one, without_head(file))) return {};
+  try {
+    return gradients_in(without_head(file));
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+/// Takes single files of a dO or a dL out of the list.
+GradientSpecs taken_gradients(std::vector<std::string>& files) {
+  GradientSpecs taken;
+  std::erase_if(files, [&](const std::string& file) {
+    const GradientSpecs found = gradients_alone(file);
+    if (!found.d_o.empty()) taken.d_o = file;
+    if (!found.d_lse.empty()) taken.d_lse = file;
+    for (std::string GradientSpecs::* const of : computed_gradients)
+      if (!(found.*of).empty()) taken.*of = file;
+    return found.any();
+  });
+  return taken;
+}
+
+}  // namespace
+
+void Explorer::open_dropped(Session& session, const std::vector<std::string>& dropped, bool keeps_format,
+                            GradientSpecs gradients) {
+  std::vector<std::string> files = dropped;
+  const GradientSpecs taken = taken_gradients(files);
+  if (gradients.d_o.empty()) gradients.d_o = taken.d_o;
+  if (gradients.d_lse.empty()) gradients.d_lse = taken.d_lse;
+  for (std::string GradientSpecs::* const of : computed_gradients)
+    if ((gradients.*of).empty()) gradients.*of = taken.*of;
+  if (files.empty() && gradients.any()) return open_gradients(session, gradients);
+  if (files.empty()) return;
+  const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return holds(FileKind::one, f); });
+  if (all_npy && files.size() == 3) return open_with(session, input_of(files), gradients);
+  const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
+  if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format, gradients);
+  if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
+    const bool first = is_output_alone(files[0]);
+    return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1], keeps_format, gradients);
+  }
+  std::vector<std::string> sorted = files;
+  std::ranges::sort(sorted);
+  const std::string all = fmt::format("{}", fmt::join(sorted, ","));
+  if (files.size() > 1 && !names_tensor_files(all))
+    return show_error(
+        "Drop one .safetensors, .npz, .npy or session file, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
+        "these are " +
+        std::to_string(files.size()) + " files.");
+  if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format, gradients);
+  open_with(session, all, gradients);
+}
+
+/// Opens Q, K, V and an output: the only file with a usual name of outputs, or the last one.
+void Explorer::open_all(Session& session, const std::vector<std::string>& files, bool keeps_format,
+                        const GradientSpecs& beside) {
+  std::vector<std::string> inputs = files;
+  const bool one = std::ranges::count_if(inputs, is_called_output) == 1;
+  const auto output = one ? std::ranges::find_if(inputs, is_called_output) : inputs.end() - 1;
+  const std::string spec = *output;
+  inputs.erase(output);
+  open_both(session, input_of(inputs), spec, keeps_format, beside);
+}
+
+void Explorer::open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
+                         const GradientSpecs& beside) {
+  const auto both = [this, input, output, keeps_format, beside,
+                     asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
+    const FileReader::Then of_input = reading(input, asked, beside)(watch);
+    const TensorFileInfo info = describe_tensors(without_head(input));
+    Experiment sized = asked;
+    sized.problem = with_shape(asked.problem, info.shape);
+    sized.problem.input = parse_input(input);
+    const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
+    const FileReader::Then of_gradients =
+        gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
+    return [of_input, of_output, of_gradients](Session& shown) { of_input(shown), of_output(shown), of_gradients(shown); };
+  };
+  read(session, quick_to_read(without_head(input)) && quick_to_read(without_head(output)), both);
+}
+
+}  // namespace attoscope
