@@ -153,11 +153,11 @@ void draw_tree(const TensorTree& t) {
   constexpr std::size_t few = 24;  // all of which fit on screen
   if (!ImGui::BeginTable("tensors", 5, flags, ImGui::GetContentRegionAvail())) return;
   ImGui::TableSetupScrollFreeze(0, 1);
-  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 4);
+  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
   ImGui::TableSetupColumn("shape", ImGuiTableColumnFlags_WidthFixed, px(108));
   ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, px(48));
   ImGui::TableSetupColumn("taken as", ImGuiTableColumnFlags_WidthFixed, px(132));
-  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch, 2);
+  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch, 4);
   ImGui::TableHeadersRow();
   draw_level(t, t.list.tensors, 0, t.list.tensors.size() <= few);
   ImGui::EndTable();
