@@ -15,19 +15,19 @@ namespace {
 
 constexpr std::size_t most_lines = 16;
 
-std::string times(double ratio) {
-  if (!std::isfinite(ratio)) return "infinitely many times";
-  return ratio < 1.995   ? fmt::format("{:.2f} times", ratio)
-         : ratio < 9.95  ? fmt::format("{:.1f} times", ratio)
-         : ratio < 99999 ? fmt::format("{:.0f} times", ratio)
-                         : "more than 100,000 times";
-}
-
 std::string grouped(std::int64_t x) {
   std::string text = std::to_string(x);
   for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
     text.insert(static_cast<std::size_t>(i), ",");
   return text;
+}
+
+/// "1.25 times", "5.7 times", "12,345 times", "210,000 times", "2.1e+09 times"
+std::string times(double ratio) {
+  if (ratio < 9.95) return fmt::format("{:.{}f} times", ratio, ratio < 1.995 ? 2 : 1);
+  if (ratio >= 1e9) return fmt::format("{:.2g} times", ratio);
+  const double digits = ratio < 99999 ? 1 : std::pow(10, std::floor(std::log10(ratio)) - 1);  // two of a large number
+  return grouped(static_cast<std::int64_t>(std::round(ratio / digits) * digits)) + " times";
 }
 
 /// "layer 17, head 4, ", the prefix of a row or a column; "" if there is one head.
@@ -118,8 +118,9 @@ std::string wrong_sentence(const CallJudgement& call) {
   const JudgedRow& worst = call.worst_row();
   const std::string in = call.heads > 1 ? " (" + wrong_heads(call) + ")" : "";
   if (call.also && call.also->rounded)
-    return fmt::format("Wrong: rounded as {0} (P in {0}); as {1}, which the tensors are, it is {2} off{3}.",
-                       name(call.also->format), name(call.claim.format), times(worst.found.ratio), in);
+    return fmt::format("Wrong: rounded as {0} (P in {0}); as {1}, which the tensors are, it is {2}{3}.",
+                       name(call.also->format), name(call.claim.format),
+                       std::isfinite(worst.found.ratio) ? times(worst.found.ratio) + " off" : "NaN or infinite", in);
   if (worst.slip) return slip_sentence(call);
   if (std::ranges::any_of(call.table, [](const JudgedRow& r) { return r.found.nonfinite > 0; }))
     return nonfinite_sentence(call);
@@ -148,9 +149,12 @@ std::string wrong_evidence(const CallJudgement& call) {
   if (h.suspects == 0)
     return fmt::format("{} errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
                        in.empty() ? "Its" : in + "the", times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
-  return fmt::format("{}{} {} beyond {} tolerance, {}, by up to {}{}.", in, grouped(h.suspects),
+  const std::string far = !std::isfinite(h.ratio) ? ""
+                          : h.suspects == 1       ? ", by " + times(h.ratio)
+                                                  : ", by up to " + times(h.ratio);
+  return fmt::format("{}{} {} beyond {} tolerance, {}{}{}.", in, grouped(h.suspects),
                      h.suspects == 1 ? "element is" : "elements are", h.suspects == 1 ? "its" : "their",
-                     h.where.empty() ? "here and there" : h.where, times(h.ratio), element_text(call));
+                     h.where.empty() ? "here and there" : h.where, far, element_text(call));
 }
 
 std::string advice(const CallJudgement& call, const std::string& accepting) {

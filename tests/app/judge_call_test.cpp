@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 namespace attoscope::testing {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// Heads whose kernel multiplies the scores by as many times the right scale.
@@ -67,6 +70,27 @@ TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
     EXPECT_NEAR(std::stod(text.substr(before.size())), scale, 0.01);
   }
   EXPECT_EQ(found.table[2].slip->text, "a single element, row 7, column 3, is off");
+}
+
+/// The sentence says how far off the furthest element is in the table's number, and of NaN nothing of the kind.
+TEST(JudgeCall, SaysHowFarOffTheFurthestElementIs) {
+  DrawnCall call({1, 1}, 64);
+  call.output_of(0)[5 * DrawnCall::d + 2] += 4e4;
+  const CallJudgement far = judge_call(call, {}, {.threads = 1});
+  const double ratio = far.worst_row().found.ratio;
+  ASSERT_GT(ratio, 1e5);
+  const std::string& text = far.sentences[1];
+  std::string digits = text.substr(text.find(", by ") + 5);
+  digits = digits.substr(0, digits.find(' '));
+  std::erase(digits, ',');
+  EXPECT_NEAR(std::stod(digits) / ratio, 1, 0.05) << text;
+  call.output_of(0)[5 * DrawnCall::d + 2] = std::numeric_limits<double>::quiet_NaN();
+  const CallJudgement broken = judge_call(call, {}, {.threads = 1});
+  for (const std::string& s : broken.sentences) {
+    EXPECT_THAT(s, Not(HasSubstr("infinitely")));
+    EXPECT_THAT(s, Not(HasSubstr("nan")));
+    EXPECT_THAT(s, Not(HasSubstr("times;"))) << "NaN is not so many times off";
+  }
 }
 
 /// One large head would otherwise show nothing until it is done.
