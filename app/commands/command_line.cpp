@@ -7,6 +7,8 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
+#include "app/tensors/readers.h"
+#include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -45,7 +47,10 @@ void check_without_command(const CLI::App& app, const std::vector<Command>& all)
   for (const std::string& word : words_of(app)) {
     const bool file_like = word.ends_with(".json") || word.find('/') != std::string::npos;
     std::error_code error;
-    if (!file_like && !std::filesystem::exists(word, error))
+    if (file_like || std::filesystem::exists(word, error)) continue;
+    if (const std::string file = without_head(word); reader_of(file) != nullptr && !std::filesystem::exists(file, error))
+      throw std::invalid_argument(in_quotes(word) + " does not exist, expected a session or files of tensors");
+    if (reader_of(without_head(word)) == nullptr)
       throw std::invalid_argument(in_quotes(word) + " is neither a command (" + names_of(all) + ") nor a session file");
   }
 }

@@ -93,7 +93,9 @@ TEST(Devices, WrongWordsAreCode2InEveryCommand) {
     expect_refused(arguments, 2, "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
   }
   expect_refused({"x.npy", "run"}, 2, "'x.npy' was not expected before a command");
-  expect_refused({"no_such_file.npy"}, 2, "'no_such_file.npy' is neither a command");
+  expect_refused({"no_such_file.npy"}, 2, "'no_such_file.npy' does not exist, expected a session or files of tensors");
+  expect_refused({"no_such_file.pt:3"}, 2, "'no_such_file.pt:3' does not exist");
+  expect_refused({"no_such_command"}, 2, "'no_such_command' is neither a command");
   expect_refused({"a/q.npy", "a/k.npy"}, 2,
                  "2 files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
   expect_refused({"--device", "cpu", "run"}, 2, "--device was not expected before a command");
