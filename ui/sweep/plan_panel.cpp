@@ -235,6 +235,19 @@ bool fits(const SweepParameter& p, const std::string& search) {
          std::string::npos;
 }
 
+/// The parameter that Enter takes: that of the typed key, else the first whose key begins so, else the first that fits.
+const SweepParameter* best_fit(const std::vector<SweepParameter>& all, const std::string& search) {
+  const std::string typed = in_small_letters(search);
+  const SweepParameter* best = nullptr;
+  int rank = 3;
+  for (const SweepParameter& p : all) {
+    const std::string key = in_small_letters(p.key);
+    const int of = key == typed ? 0 : key.starts_with(typed) ? 1 : fits(p, search) ? 2 : 3;
+    if (of < rank) best = &p, rank = of;
+  }
+  return best;
+}
+
 /// A parameter: key and title. True if it was clicked.
 bool entry(const SweepParameter& p, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -258,7 +271,7 @@ bool search_field(std::string& search) {
   ImGui::SetNextItemWidth(px(400));
   const bool entered = ImGui::InputTextWithHint("##search", "find a parameter", &search, ImGuiInputTextFlags_EnterReturnsTrue);
   if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  explain("Part of a name, a group or an explanation. Enter takes the first parameter that fits.");
+  explain("Part of a name, a group or an explanation. Enter takes the parameter of this name, else the first that fits.");
   return entered;
 }
 
@@ -309,13 +322,15 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
   }
   std::string group;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(2)});
-  if (s.sweep().offer)
+  if (s.sweep().offer) {
+    const SweepParameter* const taken = entered ? best_fit(s.sweep().offer->parameters, search) : nullptr;
     for (const SweepParameter& p : s.sweep().offer->parameters) {
       if (!fits(p, search)) continue;
       if (group != p.group) section(in_capitals(group = p.group));
-      if (entry(p, varied.key == p.key) || (entered && first)) changed |= choose(p, varied);
+      if (entry(p, varied.key == p.key) || taken == &p) changed |= choose(p, varied);
       first = false;
     }
+  }
   ImGui::PopStyleVar();
   if (first && !search.empty()) label(Face::label, colours().secondary, "No parameter has this name.");
   ImGui::EndCombo();
