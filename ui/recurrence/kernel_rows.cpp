@@ -53,14 +53,17 @@ void choose_row(Session& session, const KernelRows& rows, double at) {
   session.experiment.problem.traced_row = row;
 }
 
-/// Background of the curve: wrong tiles and the traced row.
+/// Background of the curve: wrong rows and the traced row.
 void draw_marks(const Session& session, const KernelRows& rows) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
-  for (const double middle : rows.bad) {
-    const float from = ImPlot::PlotToPixels(middle - rows.tile / 2.0, rows.high).x,
-                to = std::max(from + px(2), ImPlot::PlotToPixels(middle + rows.tile / 2.0, rows.high).x);
+  float drawn = at.x;
+  for (const int row : rows.found->call.worst_row().found.wrong_rows) {
+    const float from = std::max(drawn, ImPlot::PlotToPixels(row, rows.high).x),
+                to = std::max(from + px(1), ImPlot::PlotToPixels(row + 1.0, rows.high).x);
+    if (ImPlot::PlotToPixels(row + 1.0, rows.high).x < drawn) continue;
+    drawn = to;
     list->AddRectFilled({from, at.y}, {to, at.y + size.y}, faded(colours().bad, 0.28f));
     list->AddRectFilled({from, at.y + size.y - px(3)}, {to, at.y + size.y}, colours().bad);
   }
@@ -98,9 +101,8 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   const float head = px(18), names = px(21);
   take_room(at, {size.x, head});
   explain(
-      "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed). Marked tiles have a "
-      "wrong "
-      "row. A click traces that row.",
+      "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed), and every wrong row "
+      "as a mark. A click traces the first wrong row of its tile.",
       "max |O - golden| / tolerance of the tile's rows");
   const std::string words = words_of(rows);
   draw_text(at, Face::label, colours().text, fitted(Face::label, "Your kernel by rows", size.x));
