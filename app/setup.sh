@@ -12,12 +12,12 @@ fi
 
 program_packages=(
   g++ cmake ninja-build ccache pkg-config python3-pip python3-venv
-  libglfw3-dev libepoxy-dev libegl-dev libegl1 libgl1-mesa-dri libfreetype-dev libfontconfig-dev
+  libglfw3-dev libx11-dev libepoxy-dev libegl-dev libegl1 libgl1-mesa-dri libfreetype-dev libfontconfig-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libpng-dev libxxhash-dev libzip-dev zlib1g-dev
   fonts-inter fonts-jetbrains-mono fonts-dejavu-core gnuplot-nox
 )
 package_packages=(dpkg-dev desktop-file-utils shared-mime-info)
-test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool libx11-dev imagemagick poppler-utils aspell aspell-en locales)
+test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool imagemagick poppler-utils aspell aspell-en locales)
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 

@@ -54,8 +54,9 @@ void draw_workspace(const Frame& frame) {
 Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   Requests requests;
   const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || state.playback.playing;
-  state.history.observe(session, busy, ImGui::GetTime());
+  state.history.observe(session, busy);
   const Frame frame{session, input, state, requests};
+  ImGui::GetIO().ConfigInputTextCursorBlink = !session.view.reduced_motion;
   handle_keys(frame);
   draw_workspace(frame);
   if (!is_presenting(session)) {
@@ -65,7 +66,9 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   draw_panel_focus();
   draw_palette(frame);
   draw_gallery(frame);
-  draw_help(state.popups.help);
+  draw_help(state.popups.help, session.view);
+  draw_error(input, state.error);
+  draw_drop_target(input);
   draw_remarks(input, requests);
   return requests;
 }

@@ -70,6 +70,7 @@ class App {
     PanelInput input = explorer_.panel_input();
     input.sessions = session_files(session_, sessions_, dialog_);
     window_.name(window_title(input.sessions));
+    input.dragging = window_.dragging();
     input.sweep = sweeper_.view();
     input.train = train_.view();
     exporter_.tell(input);
@@ -77,8 +78,8 @@ class App {
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const Requests requests = draw_ui(session_, input, *state_);
     explorer_.update(session_);  // asks for changes of this frame, not one frame later
-    settle();
-    window_.draw_frame(palette(session_.view.theme).background);
+    settle_row(context());
+    const bool font_found = window_.draw_frame(palette(session_.view.theme).background);
     exporter_.take(explorer_);
     window_.show_frame();
     texture_.end_frame();
@@ -86,17 +87,8 @@ class App {
     handle(requests, session_, explorer_, exporter_);
     handle_sessions(requests, context());
     if (std::string why = sweeper_.handle(requests, session_); !why.empty()) explorer_.show_error(std::move(why));
-    animated_ = requests.animate;
+    animated_ = requests.animate || font_found;
     if (requests.quit) window_.close();
-  }
-
-  /// Does not mark the session as modified after automatic row choice.
-  void settle() {
-    const std::optional<int> row = explorer_.take_replaced_row();
-    if (!row) return;
-    Session before = session_;
-    before.experiment.problem.traced_row = *row;
-    sessions_.settle(before, session_);
   }
 
   SessionContext context() { return {session_, explorer_, sessions_, dialog_, train_}; }

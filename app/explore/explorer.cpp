@@ -57,7 +57,9 @@ void Explorer::update(Session& session) {
   choose_device(session);
   Experiment& experiment = session.experiment;
   gradient_files_ = session.kernel_gradients;
+  forget_mended(session);
   follow_head(experiment);
+  drop_chosen_row(experiment);
   read_rewritten(session);
   if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
       loader_.load_gradients(experiment, messages_.error) && !has_asked(experiment))
@@ -124,6 +126,27 @@ void Explorer::choose_row(Experiment& e) {
   const int row = busiest_row(*answer);
   if (e.problem.traced_row != Problem{}.traced_row || row < 0) return;
   replaced_row_ = std::exchange(e.problem.traced_row, row);
+  chosen_row_ = {row, e.problem.n};
+}
+
+/// With another number of tokens a row that was chosen is chosen again: it may see few of the keys, or no longer be there.
+void Explorer::drop_chosen_row(Experiment& e) {
+  if (!chosen_row_ || (chosen_row_->first == e.problem.traced_row && chosen_row_->second == e.problem.n)) return;
+  if (chosen_row_->first == e.problem.traced_row) e.problem.traced_row = Problem{}.traced_row, chooses_row_ = true;
+  chosen_row_.reset();
+}
+
+/// An error goes away with the next change of what it may be about: a lesson, a plan, the device, the pins. A change of the
+/// experiment asks a question, which does the same.
+void Explorer::forget_mended(const Session& session) {
+  if (messages_.error.empty() || messages_.load_failed) return mistaken_.reset();
+  if (!mistaken_) mistaken_ = session;
+  const Session& s = *mistaken_;
+  if (s.lesson == session.lesson && s.sweep == session.sweep && s.train == session.train && s.device == session.device &&
+      s.kernel_gradients == session.kernel_gradients && s.pins.size() == session.pins.size())
+    return;
+  messages_.error.clear();
+  mistaken_.reset();
 }
 
 void Explorer::ask(const Experiment& experiment) {
@@ -183,6 +206,7 @@ void Explorer::adopt(Session& session, Session opened, std::vector<std::string> 
 }
 
 void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks) {
+  opened.view.reduced_motion = session.view.reduced_motion;  // of the person, not of the file
   session = std::move(opened);
   if (session.experiment.problem.input.tensors) loader_.loaded(session.experiment.problem.input);
   messages_.error = fmt::format("{}", fmt::join(remarks, "  "));

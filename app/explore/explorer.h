@@ -40,6 +40,8 @@ class Explorer {
   void update(Session& session);
   /// Input of the panels in this frame; `paint` is empty.
   PanelInput panel_input() const;
+  /// The next answer chooses the traced row, as the first one of the first window does.
+  void choose_row_again() { chooses_row_ = true; }
   /// The traced row that `update` replaced by a more eventful one since the last call, if any.
   std::optional<int> take_replaced_row() { return std::exchange(replaced_row_, std::nullopt); }
   /// True while an answer is computed or a file is read.
@@ -59,8 +61,8 @@ class Explorer {
   /// of their names, beside Q, K and V or given, the backward pass is on; an output beside it is loaded, but not compared.
   void open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format = false,
                     GradientSpecs gradients = {});
-  /// Lists in the next frame the tensors of a spec that is being typed.
-  void look_into(const std::string& spec);
+  /// Lists in the next frame the tensors of a spec that is being typed, and how it may go on.
+  void look_into(const std::string& spec, FileUse use = FileUse::tensors);
   /// Opens an output in the place of a method. On failure the session stays unchanged and a sentence is shown.
   void open_kernel(Session& session, const std::string& spec, bool as_b);
   /// Opens a dO, a dL, or gradients that a kernel computed, for the backward pass, which is then on. On failure the session
@@ -112,6 +114,8 @@ class Explorer {
   void show(Session& session, Session opened, std::vector<std::string> remarks);
   void choose_device(const Session& session);
   void choose_row(Experiment& experiment);
+  void drop_chosen_row(Experiment& experiment);
+  void forget_mended(const Session& session);
   void ask(const Experiment& experiment);
   bool has_asked(const Experiment& experiment) const;
   void ask_what_is_missing();
@@ -119,8 +123,10 @@ class Explorer {
   std::string cpu_;
   ChoicesInput choices_;
   MessagesInput messages_;
-  bool remarked_ = false;  ///< errors on opening stay on screen during the question that opening causes
-  bool chooses_row_;       ///< the first answer sets the traced row to the most eventful one
+  std::optional<Session> mistaken_;                ///< the session in which the error on show was made
+  bool remarked_ = false;                          ///< errors on opening stay on screen during the question that opening causes
+  bool chooses_row_;                               ///< the next answer sets the traced row to the most eventful one
+  std::optional<std::pair<int, int>> chosen_row_;  ///< row that was set so, and its number of tokens
   std::optional<int> replaced_row_;
   Device device_;
   Wanted wanted_;

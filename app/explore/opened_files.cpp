@@ -8,14 +8,17 @@
 
 #include "app/explore/explorer.h"
 #include "app/explore/kernel_gradients.h"
+#include "app/files/path_completion.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/readers.h"
 #include "app/tensors/scale_names.h"
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
@@ -284,9 +287,12 @@ FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
   };
 }
 
-void Explorer::look_into(const std::string& spec) {
+void Explorer::look_into(const std::string& spec, FileUse use) {
   if (spec.empty() || spec == choices_.content.files) return;
-  choices_.content = {spec, {}};
+  std::vector<std::string> endings{".json"};
+  if (use != FileUse::session) endings = tensor_endings();
+  choices_.content = {.files = spec, .completions = completions(spec, endings)};
+  if (use == FileUse::session) return;
   try {
     if (quick_to_read(without_head(spec))) choices_.content.tensors = contents_of(spec);
   } catch (const std::exception&) {  // still being typed; errors are reported when it is opened
@@ -340,6 +346,9 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     if (input.tensors) sized = with_shape(sized, input.tensors->shape());
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
     return [this, input, left_out, lists, of_gradients](Session& shown) {
+      shown.view.workspace = Workspace::explore;
+      if (input.kind == InputKind::tensors) messages_.notice = "Q, K and V are those of " + shown_file(input.file) + " now.";
+      remarked_ = true;
       tell_left_out(left_out);
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();

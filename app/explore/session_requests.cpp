@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "app/explore/lesson_pages.h"
+#include "app/files/path_completion.h"
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
+#include "app/tensors/readers.h"
 #include "app/tensors/tensor_choices.h"
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
@@ -23,6 +25,8 @@ void attempt(Explorer& explorer, Act act) {
     explorer.show_error(error.what());
   }
 }
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
 
 /// True if the file can be read within a frame, or is not a file.
 bool is_quick(const std::string& file) {
@@ -53,24 +57,45 @@ void save_session(const std::string& file, const SessionContext& context) {
   });
 }
 
-void ask_desktop(FileDialog::Purpose purpose, const SessionContext& context) {
-  context.dialog.ask({purpose, context.store.files(context.session).file});
+/// Asks by the desktop's dialog, which begins at the session's file, or beside the tensors that are shown.
+void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
+  FileDialog::Question question{use, saves};
+  const SessionFiles files = context.store.files(context.session);
+  if (use == FileUse::session) question.start = files.file.empty() && saves ? files.proposed : files.file;
+  if (use == FileUse::checkpoint && saves) question.start = folder_of(files.proposed) + "training.checkpoint";
+  if (use > FileUse::checkpoint) {
+    question.start = folder_of(context.session.experiment.problem.input.file);
+    for (const std::string& ending : tensor_endings()) question.patterns += (question.patterns.empty() ? "*" : " *") + ending;
+  }
+  context.dialog.ask(question);
+}
+
+/// Opens the output or the gradients that are requested.
+void open_outputs(const FileRequests& f, Session& session, Explorer& explorer) {
+  if (!f.kernel.empty()) explorer.open_kernel(session, with_home(f.kernel), f.kernel_as_b);
+  if (f.gradient.empty() && !f.gradients.any()) return;
+  const std::string gradient = with_home(f.gradient);
+  explorer.open_gradients(session, {.d_o = f.gradient_is_of_lse ? "" : gradient,
+                                    .d_lse = f.gradient_is_of_lse ? gradient : "",
+                                    .dq = with_home(f.gradients.dq),
+                                    .dk = with_home(f.gradients.dk),
+                                    .dv = with_home(f.gradients.dv)});
 }
 
 void handle(const SessionRequest& request, const SessionContext& context) {
   switch (request.act) {
     case SessionRequest::Act::fresh:
-      return attempt(context.explorer,
-                     [&] { context.explorer.adopt(context.session, context.store.fresh(context.session), {}); });
+      return attempt(context.explorer, [&] {
+        context.explorer.adopt(context.session, context.store.fresh(context.session), {});
+        context.explorer.choose_row_again();
+      });
     case SessionRequest::Act::open:
-      return request.file.empty() ? ask_desktop(FileDialog::Purpose::open_session, context)
-                                  : open_session(request.file, context);
+      return request.file.empty() ? ask_desktop(FileUse::session, false, context) : open_session(request.file, context);
     case SessionRequest::Act::save:
       if (context.store.has_file(context.session)) return save_session("", context);
       [[fallthrough]];
     case SessionRequest::Act::save_as:
-      return request.file.empty() ? ask_desktop(FileDialog::Purpose::save_session, context)
-                                  : save_session(request.file, context);
+      return request.file.empty() ? ask_desktop(FileUse::session, true, context) : save_session(request.file, context);
   }
 }
 
@@ -78,24 +103,22 @@ void handle(const TrainRequest& request, const SessionContext& context) {
   using Act = TrainRequest::Act;
   if (!request.file.empty() || (request.act != Act::save && request.act != Act::open))
     return context.train.handle(request, context.session);
-  context.dialog.ask(
-      {request.act == Act::save ? FileDialog::Purpose::save_checkpoint : FileDialog::Purpose::open_checkpoint, ""});
+  ask_desktop(FileUse::checkpoint, request.act == Act::save, context);
 }
 
 void take_chosen(const SessionContext& context) {
   attempt(context.explorer, [&] {
     const std::optional<FileDialog::Answer> answer = context.dialog.take();
-    if (!answer || answer->file.empty()) return;
-    switch (answer->purpose) {
-      case FileDialog::Purpose::open_session:
-        return open_session(answer->file, context);
-      case FileDialog::Purpose::save_session:
-        return save_session(answer->file, context);
-      case FileDialog::Purpose::open_checkpoint:
-        return handle(TrainRequest{.act = TrainRequest::Act::open, .file = answer->file}, context);
-      case FileDialog::Purpose::save_checkpoint:
-        return handle(TrainRequest{.act = TrainRequest::Act::save, .file = answer->file}, context);
-    }
+    if (!answer || answer->files.empty()) return;
+    const auto [use, saves, start, patterns] = answer->question;
+    const std::string& file = answer->files.front();
+    if (use == FileUse::session) return saves ? save_session(file, context) : open_session(file, context);
+    if (use == FileUse::checkpoint)
+      return handle(TrainRequest{.act = saves ? TrainRequest::Act::save : TrainRequest::Act::open, .file = file}, context);
+    if (use == FileUse::tensors) return open_files(answer->files, context);
+    FileRequests request;
+    request.open(use, file, loaded_place(context.session.experiment) == LoadedPlace::b);
+    open_outputs(request, context.session, context.explorer);
   });
 }
 
@@ -141,14 +164,8 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   if (!requests.error.empty()) explorer.show_error(requests.error);
   if (requests.clipboard.paste) explorer.paste(session, requests.clipboard.paste_text);
   if (requests.clipboard.paste_pins) explorer.add_pins(session, from_clipboard());
-  explorer.look_into(requests.files.look);
-  if (!requests.files.kernel.empty()) explorer.open_kernel(session, requests.files.kernel, requests.files.kernel_as_b);
-  if (const FileRequests& f = requests.files; !f.gradient.empty() || f.gradients.any())
-    explorer.open_gradients(session, {.d_o = f.gradient_is_of_lse ? "" : f.gradient,
-                                      .d_lse = f.gradient_is_of_lse ? f.gradient : "",
-                                      .dq = f.gradients.dq,
-                                      .dk = f.gradients.dk,
-                                      .dv = f.gradients.dv});
+  explorer.look_into(requests.files.look, requests.files.look_for);
+  open_outputs(requests.files, session, explorer);
   explorer.ask_beside(requests, session);
   explorer.want(requests.wanted);
   if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, explorer.panel_input()));
@@ -199,8 +216,17 @@ void handle_sessions(const Requests& requests, const SessionContext& context) {
   if (requests.remarks_read) context.explorer.forget_remarks();
   if (!requests.files.choice_of.empty())
     remember_tensors(choices_list(context.store), requests.files.choice_of, requests.files.tensors);
-  if (!requests.files.tensors.empty()) open_files({requests.files.tensors}, context);
+  if (!requests.files.tensors.empty()) open_files({with_home(requests.files.tensors)}, context);
+  if (requests.files.ask) ask_desktop(*requests.files.ask, false, context);
   take_chosen(context);
+}
+
+void settle_row(const SessionContext& context) {
+  const std::optional<int> row = context.explorer.take_replaced_row();
+  if (!row) return;
+  Session before = context.session;
+  before.experiment.problem.traced_row = *row;
+  context.store.settle(before, context.session);
 }
 
 void autosave(const SessionContext& context, double now, bool at_once) {

@@ -41,6 +41,9 @@ void take_trained(const SessionContext& context);
 /// Executes requests on sessions and trainings, and choices in the file dialog since the last call.
 void handle_sessions(const Requests& requests, const SessionContext& context);
 
+/// A row that the program chose does not mark the session as modified.
+void settle_row(const SessionContext& context);
+
 /// Saves the last session at once, or if it changed a minute ago. `now` in seconds.
 void autosave(const SessionContext& context, double now, bool at_once);
 

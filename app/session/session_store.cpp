@@ -1,7 +1,6 @@
 #include "app/session/session_store.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -10,6 +9,8 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/files/path_completion.h"
+#include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
@@ -36,10 +37,8 @@ std::optional<std::uint64_t> hash_of_file(const std::string& path) {
 
 /// "~/x" and "x" as they are from everywhere.
 std::string absolute(const std::string& path) {
-  const char* const home = std::getenv("HOME");
-  const fs::path typed = path.starts_with("~/") && home != nullptr ? fs::path(home) / path.substr(2) : fs::path(path);
   std::error_code error;
-  const fs::path full = fs::absolute(typed, error).lexically_normal();
+  const fs::path full = fs::absolute(with_home(path), error).lexically_normal();
   return error ? path : full.string();
 }
 
@@ -53,6 +52,23 @@ std::vector<std::string> read_names(const std::string& path) {
   } catch (const std::exception&) {  // an unreadable list is started anew
   }
   return names;
+}
+
+/// The list of opened files of tensors beside that of the sessions; "": nothing is kept.
+std::string tensors_beside(const std::string& recent) {
+  return recent.empty() ? "" : (fs::path(recent).parent_path() / "recent_tensors.json").string();
+}
+
+/// "untitled.attoscope.json" in the folder of the newest session that was open, else in the working directory, or at home where
+/// that is "/".
+std::string proposed_file(const std::vector<RecentSession>& recent) {
+  std::error_code error;
+  fs::path folder = recent.empty() ? fs::current_path(error) : fs::path(recent.front().file).parent_path();
+  if (folder.empty() || folder == "/") folder = with_home("~/");
+  for (int i = 1;; ++i) {
+    const fs::path file = folder / ((i == 1 ? "untitled" : "untitled-" + std::to_string(i)) + ".attoscope.json");
+    if (i == 100 || !fs::exists(file, error)) return file.string();
+  }
 }
 
 /// Reason why a session cannot be opened; empty: none known.
@@ -84,7 +100,7 @@ SessionStore::SessionStore(Places places, const Session& session, const std::str
     }
   }
   if (places_.autosave) remove_leftovers(places_.autosave->file());
-  if (!document.empty() && first.saved) remember(first.path);
+  if (!document.empty() && first.saved) remember(places_.recent, first.path);
   look_for_recent();
 }
 
@@ -113,6 +129,7 @@ Session SessionStore::fresh(const Session& like) {
   Session session = first_session();
   session.view.theme = like.view.theme;
   session.view.ui_scale = like.view.ui_scale;
+  session.view.reduced_motion = like.view.reduced_motion;
   session.view.panels = like.view.panels;
   session.view.welcome = like.view.welcome;
   session.device = like.device;
@@ -121,11 +138,21 @@ Session SessionStore::fresh(const Session& like) {
   return session;
 }
 
+/// Lists the files of tensors and of an output that are shown.
+void SessionStore::remember_tensors(const Experiment& e) {
+  const bool has_tensors = e.problem.input.kind == InputKind::tensors && e.problem.input.tensors != nullptr;
+  for (const auto& [file, is_shown] : {std::pair<const std::string&, bool>{e.problem.input.file, has_tensors},
+                                       {e.loaded.file, !e.loaded.file.empty() && e.loaded.values != nullptr}})
+    if (is_shown && shown_tensors_.insert(file).second && file != example_file())
+      remember(tensors_beside(places_.recent), file);
+}
+
 void SessionStore::observe(const Session& session) {
+  remember_tensors(session.experiment);
   Document& d = documents_[session.origin];
   if (!std::exchange(d.settling, false)) return;
   d.saved = session;
-  if (!d.path.empty()) remember(d.path);
+  if (!d.path.empty()) remember(places_.recent, d.path);
 }
 
 void SessionStore::settle(const Session& before, const Session& after) {
@@ -142,10 +169,10 @@ std::string SessionStore::save(const Session& session, const std::string& path) 
   Document& d = documents_[session.origin];
   std::string to = path.empty() ? d.path : absolute(path);
   if (to.empty()) throw std::runtime_error("The session has no file yet, expected a name to save it under.");
-  if (!path.empty() && !to.ends_with(".json")) to += ".json";
+  if (!path.empty() && !to.ends_with(".json")) to = to.substr(0, to.find_last_not_of('.') + 1) + ".attoscope.json";
   const std::string aside = write(to, text_of(session));
   d = {.path = to, .saved = session, .settling = false};
-  remember(to);
+  remember(places_.recent, to);
   return "Saved " + to + "." + (aside.empty() ? "" : " What was there, and not opened here, is kept as " + aside + ".");
 }
 
@@ -206,14 +233,14 @@ std::string SessionStore::write(const std::string& path, const std::string& text
 }
 
 /// Puts a file at the top of the list, in which other windows may have written meanwhile.
-void SessionStore::remember(const std::string& path) {
-  if (places_.recent.empty()) return;
+void SessionStore::remember(const std::string& list, const std::string& path) {
+  if (list.empty()) return;
   try {
-    const FolderLock lock(places_.recent);
+    const FolderLock lock(list);
     std::vector<std::string> names{json_string(path)};
-    for (const std::string& name : read_names(places_.recent))
+    for (const std::string& name : read_names(list))
       if (name != path && names.size() < most_recent) names.push_back(json_string(name));
-    write_safely(places_.recent, json_text(Json{{"schema", recent_schema}, {"files", names}}));
+    write_safely(list, json_text(Json{{"schema", recent_schema}, {"files", names}}));
   } catch (const std::exception&) {  // optional: the session itself is saved
   }
   look_for_recent();
@@ -225,11 +252,16 @@ void SessionStore::look_for_recent() {
     std::string reason = reason_against(name);
     recent_.push_back({std::move(name), std::move(reason)});
   }
+  recent_tensors_.clear();
+  for (std::string& name : read_names(tensors_beside(places_.recent))) recent_tensors_.push_back({std::move(name), ""});
+  proposed_ = proposed_file(recent_);
 }
 
 SessionFiles SessionStore::files(const Session& session) const {
   SessionFiles files;
   files.recent = recent_;
+  files.tensors = recent_tensors_;
+  files.proposed = proposed_;
   const auto found = documents_.find(session.origin);
   if (found == documents_.end()) return files;
   const Document& d = found->second;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ class SessionStore {
 
   /// True if `save` has a file to write to.
   bool has_file(const Session& session) const;
-  /// Writes the session to its file, or to `path`, which becomes its file (".json" is appended if missing). Content that others
-  /// wrote there is backed up beside it. Returns a sentence.
+  /// Writes the session to its file, or to `path`, which becomes its file (".attoscope.json" is appended where ".json" is
+  /// missing). Content that others wrote there is backed up beside it. Returns a sentence.
   std::string save(const Session& session, const std::string& path = {});
   /// Writes the autosave where the session changed: at once, or if it did `longest_unkept` ago. Where it throws, the change is
   /// still to be written: by a later call, at the earliest `retried_after`.
@@ -83,12 +84,15 @@ class SessionStore {
   std::string text_of(const Session& session, const std::string& document = {}) const;
   std::string write(const std::string& path, const std::string& text);
   bool is_known(const std::string& path, std::uint64_t hash) const;
-  void remember(const std::string& path);
+  void remember(const std::string& list, const std::string& path);
+  void remember_tensors(const Experiment& experiment);
 
   Places places_;
   std::map<int, Document> documents_;           ///< by Session::origin
   std::map<std::string, std::uint64_t> known_;  ///< hashes of files as last read or written here
-  std::vector<RecentSession> recent_;
+  std::vector<RecentSession> recent_, recent_tensors_;
+  std::string proposed_;                 ///< path for a session without a file
+  std::set<std::string> shown_tensors_;  ///< files that this window has listed
   std::optional<std::string> own_device_;
   std::string device_;                ///< of the session that the window began with
   std::optional<Session> kept_;       ///< the content of the autosave; none: this window has not written it yet

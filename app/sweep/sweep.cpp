@@ -7,6 +7,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/seeds.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 
@@ -172,24 +173,6 @@ std::string title_of(const Measure& measure) {
                                : title + ", " + std::string(p.who)) +
          (p.over_golden ? " / RMS of golden" + (tensor.empty() ? "" : " " + tensor) : "");
 }
-
-namespace {
-
-/// True if a method, or its backward pass, rounds at random.
-template <class M>
-bool is_stochastic(const M& m) {
-  return std::ranges::any_of(m.precision.steps,
-                             [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
-}
-
-/// True if the seed changes results.
-bool depends_on_seed(const Experiment& e) {
-  const Backward& b = e.backward;
-  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b) ||
-         (b.on && (b.d_o == OutputGradient::normal || is_stochastic(b.a) || is_stochastic(b.b)));
-}
-
-}  // namespace
 
 std::string why_no_seeds(const Sweep& s) {
   const auto with = [&](const Axis& axis, const std::string& value) {

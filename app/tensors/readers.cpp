@@ -45,6 +45,12 @@ bool is_tensor_file(std::string_view path) { return holds(FileKind::one, path) |
 
 std::string without_ending(const std::string& path) { return path.substr(0, path.size() - ending_of(path).size()); }
 
+std::vector<std::string> tensor_endings() {
+  std::vector<std::string> endings;
+  for (const Reader& reader : readers()) endings.insert(endings.end(), reader.endings.begin(), reader.endings.end());
+  return endings;
+}
+
 std::string reader_endings() {
   std::vector<std::string_view> endings;
   for (const Reader& reader : readers()) endings.insert(endings.end(), reader.endings.begin(), reader.endings.end());

@@ -51,6 +51,8 @@ bool holds(FileKind kind, std::string_view path);
 bool is_tensor_file(std::string_view path);
 /// "call.safetensors" as "call"; unchanged without an ending of a reader.
 std::string without_ending(const std::string& path);
+/// The endings of all readers' files.
+std::vector<std::string> tensor_endings();
 /// ".npy, .safetensors or .npz"
 std::string reader_endings();
 

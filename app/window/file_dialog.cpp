@@ -47,37 +47,38 @@ bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
 
 /// Texts of a dialog.
 struct Words {
-  const char *title, *kind, *pattern;
-  bool saves = false;
-  pfd::opt overwrite = pfd::opt::none;
+  std::string title, kind, pattern;
 };
-Words words(FileDialog::Purpose purpose) {
-  switch (purpose) {
-    case FileDialog::Purpose::open_session:
-      return {"Open a session", "Sessions", "*.json"};
-    case FileDialog::Purpose::save_session:
-      return {"Save the session", "Sessions", "*.json", true, pfd::opt::force_overwrite};  // an existing file is backed up
-    case FileDialog::Purpose::open_checkpoint:
-      return {"Open a checkpoint", "Checkpoints", "*.checkpoint"};
-    case FileDialog::Purpose::save_checkpoint:
-      break;
-  }
-  return {"Save a checkpoint", "Checkpoints", "*.checkpoint", true};
+Words words(const FileDialog::Question& q) {
+  constexpr std::array<const char*, 9> titles{"session", "checkpoint", "Q, K and V", "your kernel's output", "dO", "dL",
+                                              "dQ",      "dK",         "dV"};
+  const std::string of = titles[static_cast<std::size_t>(q.use)];
+  const bool own = q.use == FileUse::session || q.use == FileUse::checkpoint;
+  return {std::string(q.saves ? "Save the "
+                      : own   ? "Open a "
+                              : "Open ") +
+              of,
+          q.use == FileUse::session      ? "Sessions"
+          : q.use == FileUse::checkpoint ? "Checkpoints"
+                                         : "Tensors",
+          q.use == FileUse::session      ? "*.json"
+          : q.use == FileUse::checkpoint ? "*.checkpoint"
+                                         : q.patterns};
 }
 
 FileDialog::Answer run(const FileDialog::Question& q, const std::function<bool()>& cancelled) {
   if (!pfd::settings::available())
     throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
-  const Words w = words(q.purpose);
+  const Words w = words(q);
   const std::vector<std::string> filters{w.kind, w.pattern, "All files", "*"};
-  FileDialog::Answer answer{q.purpose, ""};
-  if (w.saves) {
-    pfd::save_file dialog(w.title, q.start, filters, w.overwrite);
-    if (answered(dialog, cancelled)) answer.file = dialog.result();
-  } else {
-    pfd::open_file dialog(w.title, q.start, filters);
+  FileDialog::Answer answer{q};
+  if (q.saves) {  // an existing session is backed up
+    pfd::save_file dialog(w.title, q.start, filters, q.use == FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
     if (answered(dialog, cancelled))
-      if (const std::vector<std::string> files = dialog.result(); !files.empty()) answer.file = files.front();
+      if (std::string file = dialog.result(); !file.empty()) answer.files = {std::move(file)};
+  } else {
+    pfd::open_file dialog(w.title, q.start, filters, q.use == FileUse::tensors ? pfd::opt::multiselect : pfd::opt::none);
+    if (answered(dialog, cancelled)) answer.files = dialog.result();
   }
   return answer;
 }

@@ -1,26 +1,28 @@
 /// File dialogs of the desktop, without blocking the window.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/threads/worker.h"
+#include "ui/frame/requests.h"
 
 namespace attoscope {
 
 /// One dialog at a time: a newer question, or destruction, closes the open one.
 class FileDialog {
  public:
-  enum class Purpose : std::uint8_t { open_session, save_session, open_checkpoint, save_checkpoint };
   struct Question {
-    Purpose purpose = Purpose::open_session;
-    std::string start;  ///< initial file or folder; empty: the current folder
+    FileUse use = FileUse::session;
+    bool saves = false;
+    std::string start{};     ///< initial file, or folder with '/' at its end; empty: the current folder
+    std::string patterns{};  ///< of the files of tensors: "*.npy *.pt"
   };
   struct Answer {
-    Purpose purpose = Purpose::open_session;
-    std::string file;  ///< empty: none chosen
+    Question question;
+    std::vector<std::string> files{};  ///< several only of tensors; empty: none chosen
   };
 
   /// Another thread calls `answered` when `take` has something. Throws std::runtime_error with one sentence if the

@@ -65,6 +65,30 @@ FontFiles find_fonts() {
           .sans_italic = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR, FC_SLANT_ITALIC)};
 }
 
+FontFace find_font_with(const MissingCharacters& characters) {
+  const Config config(FcInitLoadConfigAndFonts());
+  const std::unique_ptr<FcCharSet, With<FcCharSetDestroy>> wanted(FcCharSetCreate());
+  for (const unsigned c : characters) FcCharSetAddChar(wanted.get(), c);
+  const Pattern pattern(FcPatternCreate());
+  FcPatternAddCharSet(pattern.get(), FC_CHARSET, wanted.get());
+  FcPatternAddBool(pattern.get(), FC_SCALABLE, FcTrue);
+  FcPatternAddBool(pattern.get(), FC_COLOR, FcFalse);
+  FcPatternAddString(pattern.get(), FC_FAMILY, reinterpret_cast<const FcChar8*>("sans-serif"));
+  FcConfigSubstitute(config.get(), pattern.get(), FcMatchPattern);
+  FcDefaultSubstitute(pattern.get());
+  FcResult result = FcResultNoMatch;
+  const Pattern found(FcFontMatch(config.get(), pattern.get(), &result));
+  FcCharSet* has = nullptr;
+  if (!found || FcPatternGetCharSet(found.get(), FC_CHARSET, 0, &has) != FcResultMatch) return {};
+  FontFace face{text_of(found.get(), FC_FILE)};
+  for (const unsigned c : characters)
+    if (FcCharSetHasChar(has, c)) face.has.insert(c);
+  if (face.has.empty()) return {};
+  FcPatternGetInteger(found.get(), FC_INDEX, 0, &face.index);
+  face.index &= 0xffff;  // above it the number of a variable font's instance
+  return face;
+}
+
 std::string missing_fonts(const FontFiles& files) {
   std::string packages;
   if (files.sans.empty() || files.sans_semibold.empty()) packages += " fonts-inter";

@@ -2,6 +2,8 @@
 
 #include <epoxy/gl.h>
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "app/window/fonts.h"
@@ -31,13 +33,27 @@ Gui::Gui() {
   if (epoxy_gl_version() < 33) throw std::runtime_error("OpenGL 3.3 is needed; this driver offers less.");
   const FontFiles files = find_fonts();
   load_fonts(files);
+  ImGui::GetIO().Fonts->UserData = &missing_;
   remark_ = missing_fonts(files);
   if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw std::runtime_error("Dear ImGui cannot use this OpenGL driver.");
 }
 
 Gui::~Gui() { ImGui_ImplOpenGL3_Shutdown(); }
 
-void Gui::draw(unsigned background) {
+/// Loads a font for what was missed for the first time; the rest of it is missed again in the next frame.
+bool Gui::find_missing_characters() {
+  MissingCharacters fresh;
+  std::ranges::set_difference(missing_, sought_, std::inserter(fresh, fresh.end()));
+  missing_.clear();
+  if (fresh.empty()) return false;
+  const FontFace face = find_font_with(fresh);
+  sought_.insert(face.has.begin(), face.has.end());
+  if (face.file.empty()) sought_.merge(fresh);
+  if (!face.file.empty()) add_fallback_font(face.file, face.index);
+  return !face.file.empty();
+}
+
+bool Gui::draw(unsigned background) {
   ImGui::Render();
   const ImDrawData& data = *ImGui::GetDrawData();
   const ImVec4 clear = ImGui::ColorConvertU32ToFloat4(background);
@@ -47,6 +63,7 @@ void Gui::draw(unsigned background) {
   glClearColor(clear.x, clear.y, clear.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  return find_missing_characters();
 }
 
 }  // namespace attoscope

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "ui/widgets/theme.h"
+
 namespace attoscope {
 
 /// Owner of the toolkit's contexts and its OpenGL backend. One at a time; not thread-safe.
@@ -13,8 +15,9 @@ class Gui {
   Gui(const Gui&) = delete;
   Gui& operator=(const Gui&) = delete;
 
-  /// Ends ImGui's frame and draws it into the bound framebuffer, over `background` (in ImGui's packing).
-  void draw(unsigned background);
+  /// Ends ImGui's frame and draws it into the bound framebuffer, over `background` (in ImGui's packing). True if the next frame
+  /// shows characters that this one lacks: a font of this machine that has them was loaded.
+  bool draw(unsigned background);
 
   /// Sentence on missing fonts, or "".
   const std::string& remark() const { return remark_; }
@@ -25,7 +28,10 @@ class Gui {
     Contexts();
     ~Contexts();
   };
+  bool find_missing_characters();
+
   Contexts contexts_;
+  MissingCharacters missing_, sought_;  ///< of the last frames; those that were looked for in this machine's fonts
   std::string remark_;
 };
 

@@ -83,6 +83,7 @@ void MainWindow::listen() {
   glfwSetDropCallback(window_.get(), [](GLFWwindow* window, int count, const char** paths) {
     MainWindow& w = owner(window);
     w.dropped_.insert(w.dropped_.end(), paths, paths + count);
+    w.drag_.tell(false);
     w.stirred_ = true;
   });
   glfwSetWindowRefreshCallback(window_.get(), [](GLFWwindow* window) { owner(window).stirred_ = true; });
@@ -110,6 +111,7 @@ void MainWindow::wait(double patience) {
   for (double left = patience; left > 0 && !stirred_ && !has_input(); left = end - glfwGetTime())
     glfwWaitEventsTimeout(std::min(left, longest_sleep));
   const bool input = has_input();
+  if (input) drag_.tell(false);  // the program that dragged holds the mouse no more
   if (stirred_.exchange(false) || input) pace_.stir(glfwGetTime());
 }
 
@@ -127,7 +129,7 @@ void MainWindow::begin_frame() {
   ImGui::NewFrame();
 }
 
-void MainWindow::draw_frame(unsigned background) { gui_->draw(background); }
+bool MainWindow::draw_frame(unsigned background) { return gui_->draw(background); }
 
 void MainWindow::show_frame() {
   glfwSwapBuffers(window_.get());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/window/drag_watch.h"
 #include "app/window/gui.h"
 #include "app/window/pace.h"
 
@@ -37,10 +38,12 @@ class MainWindow {
   double scale() const;
   /// Begins ImGui's frame; ends and draws it; shows the drawn frame.
   void begin_frame();
-  void draw_frame(unsigned background);
+  bool draw_frame(unsigned background);
   void show_frame();
   /// Files dropped onto the window since the last call.
   std::vector<std::string> take_dropped();
+  /// True while files are held over the window.
+  bool dragging() const { return drag_.dragging(); }
   /// Sentence on missing fonts, or "".
   const std::string& remark() const { return gui_->remark(); }
   /// Causes a frame; thread-safe.
@@ -58,6 +61,7 @@ class MainWindow {
   void listen();
 
   Library library_;
+  DragWatch drag_{[this] { stirred_ = true; }};
   std::unique_ptr<GLFWwindow, Destroy> window_;
   std::unique_ptr<Gui> gui_;
   Pace pace_;

@@ -5,7 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "app/files/path_completion.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
@@ -48,6 +51,33 @@ TEST(Pictures, GoWhereTheUserHasThem) {
   }
   const Environment named("XDG_PICTURES_DIR", scratch / ".");
   EXPECT_TRUE(std::filesystem::equivalent(pictures_directory(), scratch / "."));
+}
+
+using Paths = std::vector<std::string>;
+
+TEST(PathCompletion, ListsFoldersAndFilesThatBeginSo) {
+  const testing::TemporaryDirectory scratch;
+  std::filesystem::create_directories(scratch / "queries/deep");
+  for (const char* const name : {"q.npy", "q.txt", "k.npy", ".q.npy", "queries/q.pt"}) scratch.write(name, "");
+  const Paths endings{".npy", ".pt"};
+  EXPECT_EQ(completions(scratch / "q", endings), (Paths{scratch / "q.npy", scratch / "queries/"}));
+  EXPECT_EQ(completions(scratch / "", endings), (Paths{scratch / "k.npy", scratch / "q.npy", scratch / "queries/"}));
+  EXPECT_EQ(completions(scratch / ".", endings), Paths{scratch / ".q.npy"}) << "hidden ones where a dot is typed";
+  EXPECT_EQ(completions(scratch / "queries/", endings), (Paths{scratch / "queries/deep/", scratch / "queries/q.pt"}));
+  const std::string before = (scratch / "q.npy") + ",";
+  EXPECT_EQ(completions(before + (scratch / "k"), endings), Paths{before + (scratch / "k.npy")}) << "the last of several";
+  EXPECT_EQ(completions(before + "k_scale=" + (scratch / "k"), endings), Paths{before + "k_scale=" + (scratch / "k.npy")});
+  EXPECT_EQ(completions(scratch / "absent/x", endings), Paths{});
+  EXPECT_EQ(completions(scratch / "q.npy/x", endings), Paths{}) << "a file is no folder";
+}
+
+TEST(PathCompletion, HomeIsATilde) {
+  const testing::TemporaryDirectory scratch;
+  const Environment at_home("HOME", scratch / "home");
+  std::filesystem::create_directories(scratch / "home/data");
+  EXPECT_EQ(with_home("~/data"), scratch / "home/data");
+  EXPECT_EQ(with_home("a/~/b"), "a/~/b");
+  EXPECT_EQ(completions("~/d", {}), Paths{scratch / "home/data/"});
 }
 
 }  // namespace

@@ -75,16 +75,16 @@ TEST(SessionStore, SavesUnderANameAndKnowsWhatIsUnsaved) {
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.save(desk.session); }), HasSubstr("no file yet"));
   desk.session.view.show_tiles = true;
   EXPECT_TRUE(desk.store.files(desk.session).unsaved);
-  EXPECT_EQ(desk.store.save(desk.session, desk.folder / "mine"), "Saved " + (desk.folder / "mine.json") + ".");
-  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "mine.json");
+  EXPECT_EQ(desk.store.save(desk.session, desk.folder / "mine"), "Saved " + (desk.folder / "mine.attoscope.json") + ".");
+  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "mine.attoscope.json");
   EXPECT_FALSE(desk.store.files(desk.session).unsaved);
-  EXPECT_EQ(read(desk.folder / "mine.json"), desk.session);
+  EXPECT_EQ(read(desk.folder / "mine.attoscope.json"), desk.session);
   desk.session.experiment.problem.seed = 9;
   EXPECT_TRUE(desk.store.files(desk.session).unsaved);
-  EXPECT_EQ(read(desk.folder / "mine.json").experiment.problem.seed, 1u);
+  EXPECT_EQ(read(desk.folder / "mine.attoscope.json").experiment.problem.seed, 1u);
   desk.store.save(desk.session);
-  EXPECT_EQ(read(desk.folder / "mine.json").experiment.problem.seed, 9u);
-  EXPECT_FALSE(std::filesystem::exists(desk.folder / "mine.json.kept")) << "it was this window's own";
+  EXPECT_EQ(read(desk.folder / "mine.attoscope.json").experiment.problem.seed, 9u);
+  EXPECT_FALSE(std::filesystem::exists(desk.folder / "mine.attoscope.json.kept")) << "it was this window's own";
 }
 
 TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {

@@ -152,6 +152,8 @@ std::vector<std::pair<ImGuiID, std::string>> Hand::items(const std::string& wind
 
 ImGuiID Hand::id(const std::string& path) { return context_.ItemInfo(path.c_str()).ID; }
 
+ImRect Hand::rect(ImGuiID item) { return context_.ItemInfo(item).RectFull; }
+
 void Hand::hold_mouse(bool down, int button) {
   down ? context_.MouseDown(button) : context_.MouseUp(button);
   context_.Yield();

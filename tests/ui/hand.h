@@ -11,6 +11,7 @@
 #include "tests/ui/stage.h"
 
 struct ImGuiTestContext;
+struct ImRect;
 
 namespace attoscope::testing {
 
@@ -80,6 +81,8 @@ class Hand {
   /// The items of a window that the mouse can touch, with their labels.
   std::vector<std::pair<ImGuiID, std::string>> items(const std::string& window);
   ImGuiID id(const std::string& path);
+  /// The whole rectangle of an item, also where its window cuts it off.
+  ImRect rect(ImGuiID item);
   /// True if a tooltip opens when the mouse rests on the item.
   bool explained(ImGuiID item);
 

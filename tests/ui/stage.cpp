@@ -102,6 +102,7 @@ void Stage::draw() {
   if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
   if (told) requests.train = {};
   if (!told) update();
+  settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
   if (wanted || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
@@ -22,6 +23,7 @@
 #include "ui/learn/lesson_steps.h"
 #include "ui/session/settings.h"
 #include "ui/sweep/panels.h"
+#include "ui/widgets/path_prompt.h"
 
 namespace attoscope {
 
@@ -195,9 +197,9 @@ void set_tile(const Frame& t, const std::string& which, const std::string& value
   }
   const int side = which == "block_k" ? changed.experiment.a.block_k : changed.experiment.a.block_q;
   Experiment& e = t.session.experiment;
-  e = t.session.view.square_tiles ? with_tiles(e, {side, side})
-      : which == "block_k"        ? with_block_k(e, side)
-                                  : with_block_q(e, side);
+  e = t.session.view.square_tiles && has_square_tiles(e.a) ? with_tiles(e, {side, side})
+      : which == "block_k"                                 ? with_block_k(e, side)
+                                                           : with_block_q(e, side);
 }
 
 /// True if the command, tried on copies, leaves no complaint.
@@ -264,9 +266,10 @@ void add_lessons(const LearnInput& learn, std::vector<Command>& all) {
   }
 }
 
-/// Opens the text field for a path in the controls.
-void type_path(const Frame& t, PathPrompt Popups::* prompt) {
+/// Asks for a file: by the desktop's dialog, or by the field for a path in the controls.
+void ask_file(const Frame& t, FileUse use, PathPrompt Popups::* prompt) {
   t.session.view.workspace = Workspace::explore;
+  if (!must_type(use, t.input, t.requests)) return;
   t.state.popups.forward_steps = false;  // where dO is
   (t.state.popups.*prompt).wanted_for = 3;
 }
@@ -274,10 +277,10 @@ void type_path(const Frame& t, PathPrompt Popups::* prompt) {
 /// Commands for the loaded output of a kernel.
 void add_your_kernel(const Session& session, std::vector<Command>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
-  all.push_back(
-      {"your kernel: open its output …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::kernel); }, ""});
+  all.push_back({"your kernel: open its output …", std::string(words), "",
+                 [](const Frame& t) { ask_file(t, FileUse::output, &Popups::kernel); }, ""});
   all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors", "",
-                 [](const Frame& t) { type_path(t, &Popups::file); }, ""});
+                 [](const Frame& t) { ask_file(t, FileUse::tensors, &Popups::file); }, ""});
   if (session.experiment.problem.input.kind == InputKind::tensors)
     all.push_back({"input: list its tensors", "names, shapes, types, which are taken as Q, K, V and O", "",
                    [](const Frame& t) {
@@ -299,11 +302,14 @@ void add_your_kernel(const Session& session, std::vector<Command>& all) {
 void add_backward(const Experiment& e, std::vector<Command>& all) {
   if (!e.backward.on) return;
   constexpr std::string_view words = "gradient, backward pass, .npy, .safetensors";
-  for (const auto& [title, prompt] : {std::pair{"dQ", &Popups::dq}, {"dK", &Popups::dk}, {"dV", &Popups::dv}})
+  for (const auto& [title, use, prompt] :
+       {std::tuple{"dQ", FileUse::dq, &Popups::dq}, {"dK", FileUse::dk, &Popups::dk}, {"dV", FileUse::dv, &Popups::dv}})
     all.push_back({fmt::format("your kernel: open its {} …", title), "rounded or wrong? judge, " + std::string(words), "",
-                   [prompt = prompt](const Frame& t) { type_path(t, prompt); }, ""});
-  all.push_back({"dO: open a file …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::d_o); }, ""});
-  all.push_back({"dL: open a file …", std::string(words), "", [](const Frame& t) { type_path(t, &Popups::d_lse); }, ""});
+                   [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }, ""});
+  all.push_back(
+      {"dO: open a file …", std::string(words), "", [](const Frame& t) { ask_file(t, FileUse::d_o, &Popups::d_o); }, ""});
+  all.push_back(
+      {"dL: open a file …", std::string(words), "", [](const Frame& t) { ask_file(t, FileUse::d_lse, &Popups::d_lse); }, ""});
   for (const bool of_b : {false, true})
     for (const GradKernel& k : grad_kernels()) {
       const GradMethod named = grad_method(k.name, e.problem.d, e.problem.mask);

@@ -30,7 +30,7 @@ std::span<const Key> keys();
 void handle_keys(const Frame& target);
 
 /// The help window.
-void draw_help(bool& open);
+void draw_help(bool& open, View& view);
 
 /// Gives the keyboard to the next panel on screen (`by` 1) or to the one before (-1): the top bar, then from the left to the
 /// right and downwards, the status bar last.

@@ -303,7 +303,7 @@ void handle_keys(const Frame& target) {
       if (key.act != nullptr && acts_on(target.session, key.scope) && pressed(key)) key.act(target);
 }
 
-void draw_help(bool& open) {
+void draw_help(bool& open, View& view) {
   if (!open) return;
   const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
   ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
@@ -324,6 +324,9 @@ void draw_help(bool& open) {
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(4)});
   if (push_button("close")) open = false;
+  ImGui::SameLine(0, px(16));
+  toggle("reduced motion", view.reduced_motion, px(160));
+  explain("Nothing moves by itself: the two fields of flicker change by key B, and the text cursor does not blink.");
   ImGui::End();
 }
 

@@ -43,13 +43,12 @@ bool draw_command(const Command& command, int index, bool chosen) {
   const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
   const float name_width = text_width(Face::body, command.name), keys_width = text_width(Face::mono_small, command.keys);
   const float x = at.x + pad + name_width + px(12), room = at.x + width - pad - keys_width - px(12) - x;
-  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, chosen ? colours().accent : colours().text,
-            command.name);
+  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, colours().text, command.name);
   if (room > px(40))
-    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
+    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, chosen ? colours().text : colours().faint,
               fitted(Face::small, command.what, room));
-  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().secondary,
-            command.keys, 1);
+  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small,
+            chosen ? colours().text : colours().secondary, command.keys, 1);
   return clicked;
 }
 

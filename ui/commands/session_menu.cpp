@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ui/commands/bars.h"
-#include "ui/widgets/option_fields.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -63,7 +63,7 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   const float gap = px(8), pad = px(8), open = px(56), save = px(72);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + pad);
   const bool focus = std::exchange(menu.typing, false) || outcome.just_failed;
-  if (path_field("##path", "folder/name.json", menu.path, px(menu_width) - open - save - 2 * gap - 2 * pad, focus))
+  if (path_field("##path", "folder/name.json", menu.path, input, px(menu_width) - open - save - 2 * gap - 2 * pad, focus))
     ask(menu.entered);
   explain(
       "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, whichever was asked for last.");
@@ -73,12 +73,14 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   explain("Opens the session at this path.");
   ImGui::SameLine(0, gap);
   if (push_button("save as###save path", menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
-  explain("Saves the session at this path; .json is added if it is missing. An existing file is kept beside it.");
+  explain(
+      "Saves the session at this path; .attoscope.json is added where .json is missing. An existing file is kept beside it.");
   ImGui::EndDisabled();
-  if (!menu.path.failed) return;
   ImGui::Dummy({0, px(4)});
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + pad);
+  ImGui::Indent(pad);
   path_error(menu.path, input, px(menu_width) - 2 * pad);
+  if (path_suggestions(menu.path, input, FileUse::session, px(menu_width) - 2 * pad, requests)) ask(menu.entered);
+  ImGui::Unindent(pad);
 }
 
 void recent_rows(const SessionFiles& files, Requests& requests) {
@@ -136,7 +138,9 @@ void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max) {
 std::string session_name(const SessionFiles& files) {
   if (files.file.empty()) return "untitled";
   const std::string name = file_of(files.file);
-  return name.ends_with(".json") && name.size() > 5 ? name.substr(0, name.size() - 5) : name;
+  for (const std::string_view ending : {".attoscope.json", ".json"})
+    if (name.ends_with(ending) && name.size() > ending.size()) return name.substr(0, name.size() - ending.size());
+  return name;
 }
 
 std::string window_title(const SessionFiles& files) {
@@ -152,7 +156,9 @@ void ask_session(Act act, const PanelInput& input, UiState& state, Requests& req
   SessionMenuState& menu = state.popups.session_menu;
   menu.asked = menu.typing = true;
   menu.entered = act == Act::open ? Act::open : Act::save_as;
-  if (menu.entered == Act::save_as || menu.path.typed.empty()) menu.path.typed = input.sessions.file;
+  const std::string& file = input.sessions.file;
+  if (menu.entered == Act::save_as) menu.path.typed = file.empty() ? input.sessions.proposed : file;
+  if (menu.path.typed.empty()) menu.path.typed = file;
 }
 
 void session_button(const PanelInput& input, UiState& state, Requests& requests) {

@@ -18,6 +18,7 @@
 #include "ui/controls/gradient_target.h"
 #include "ui/controls/matrix.h"
 #include "ui/widgets/option_fields.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
@@ -44,8 +45,9 @@ constexpr std::array<Choice, 2> d_o_choices{{
 }};
 constexpr std::array<Choice, 1> d_lse_choices{{{"0", "The log-sum-exp has no gradient, as usual."}}};
 
-/// A list with `others`, the file that is loaded, and one that opens another. Returns what is chosen.
-std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
+/// A list with `others`, the file that is loaded, and one that opens another. Returns what is chosen; `types`: a path is to be
+/// typed.
+std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in, Requests& requests, bool& types) {
   const bool has_file = !x.path.empty();
   const std::size_t of_file = x.others.size();
   const std::string file = shown_file(x.path), now = x.chosen == of_file ? file : std::string(x.others[x.chosen].label);
@@ -62,8 +64,7 @@ std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
       explain(x.others[i].what);
     }
     if (has_file && ImGui::Selectable((file + "###loaded").c_str(), x.chosen == of_file)) chosen = of_file;
-    opens = ImGui::Selectable("open a file ...");
-    explain("A .npy or .safetensors file. Dropping it onto the window does the same.");
+    types = file_entries(x.texts.use, in, requests, "A .npy or .safetensors file. Dropping it onto the window does the same.");
     ImGui::EndCombo();
   } else {
     explain(x.texts.what, x.chosen == of_file ? std::string_view(x.path) : x.texts.formula);
@@ -72,14 +73,14 @@ std::size_t incoming_combo(const Incoming& x, float width, bool& opens) {
   return chosen;
 }
 
-/// The list and the popup that asks for a path, which becomes `request`.
-std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, std::string& request) {
+/// The list, and the popup that asks for a path.
+std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, Requests& requests) {
   const std::string popup = std::string(x.title) + " file";
-  bool opens = false;
-  const std::size_t chosen = incoming_combo(x, width, opens);
-  if (opens || is_due(x.prompt)) ImGui::OpenPopup(popup.c_str());
+  bool types = false;
+  const std::size_t chosen = incoming_combo(x, width, in, requests, types);
+  if (types || is_due(x.prompt)) ImGui::OpenPopup(popup.c_str());
   set_popup_place();
-  if (path_popup(popup.c_str(), x.prompt, in, x.texts)) request = x.prompt.typed;
+  path_popup(popup.c_str(), x.prompt, in, x.texts, requests);
   return chosen;
 }
 
@@ -88,25 +89,24 @@ constexpr const char* gradient_path_hint = "FILE.npy or FILE.safetensors, :INDEX
 bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) / 2);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const Incoming of_o{
-      "dO",
-      b.d_o_file.file,
-      d_o_choices,
-      static_cast<std::size_t>(b.d_o),
-      popups.d_o,
-      {gradient_path_hint, parameter("do").sentence, "n x d_v, rounded by a's input step", "Reads the file: dO becomes its."}};
-  const Incoming of_lse{"dL",
-                        b.d_lse_file.file,
-                        d_lse_choices,
-                        b.d_lse_file.file.empty() ? 0u : 1u,
-                        popups.d_lse,
-                        {gradient_path_hint, "The gradient of the log-sum-exp of each query, which delta loses.",
-                         "delta_i = sum_c dO_ic O_ic - dL_i", "Reads the file: dL becomes its."}};
-  const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests.files.gradient));
+  const Incoming of_o{"dO",
+                      b.d_o_file.file,
+                      d_o_choices,
+                      static_cast<std::size_t>(b.d_o),
+                      popups.d_o,
+                      {FileUse::d_o, gradient_path_hint, parameter("do").sentence, "n x d_v, rounded by a's input step",
+                       "Reads the file: dO becomes its."}};
+  const Incoming of_lse{
+      "dL",
+      b.d_lse_file.file,
+      d_lse_choices,
+      b.d_lse_file.file.empty() ? 0u : 1u,
+      popups.d_lse,
+      {FileUse::d_lse, gradient_path_hint, "The gradient of the log-sum-exp of each query, which delta loses.",
+       "delta_i = sum_c dO_ic O_ic - dL_i", "Reads the file: dL becomes its."}};
+  const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests));
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
-  std::string of_lse_file;
-  const bool drops = edit_incoming(of_lse, room - gap - left, in, of_lse_file) == 0 && of_lse.chosen != 0;
-  if (!of_lse_file.empty()) requests.files.gradient = of_lse_file, requests.files.gradient_is_of_lse = true;
+  const bool drops = edit_incoming(of_lse, room - gap - left, in, requests) == 0 && of_lse.chosen != 0;
   ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
   const bool changed = std::exchange(b.d_o, d_o) != d_o;
   if (drops) b.d_lse_file = {};
@@ -259,16 +259,17 @@ bool edit_pass(Experiment& e, float width, float height) {
 void edit_kernel_gradients(const Frame& frame) {
   static constexpr std::array<Choice, 1> own{{{"a's", "Method a computes it; no file is compared."}}};
   KernelGradients& files = frame.session.kernel_gradients;
-  KernelGradients& asked = frame.requests.files.gradients;
   Popups& popups = frame.state.popups;
   struct One {
+    FileUse use;
     const char *title, *what;
-    std::string &file, &request;
+    std::string& file;
     PathPrompt& prompt;
   };
-  const std::array<One, 3> all{{{"dQ", "Reads the file: its dQ is shown in the place of a's.", files.dq, asked.dq, popups.dq},
-                                {"dK", "Reads the file: its dK is shown in the place of a's.", files.dk, asked.dk, popups.dk},
-                                {"dV", "Reads the file: its dV is shown in the place of a's.", files.dv, asked.dv, popups.dv}}};
+  const std::array<One, 3> all{
+      {{FileUse::dq, "dQ", "Reads the file: its dQ is shown in the place of a's.", files.dq, popups.dq},
+       {FileUse::dk, "dK", "Reads the file: its dK is shown in the place of a's.", files.dk, popups.dk},
+       {FileUse::dv, "dV", "Reads the file: its dV is shown in the place of a's.", files.dv, popups.dv}}};
   const float gap = px(8), width = std::floor((ImGui::GetContentRegionAvail().x - 2 * gap) / 3);
   ImVec2 at = ImGui::GetCursorScreenPos();
   const float below = at.y + px(matrix_head_height + 2), left = at.x;
@@ -278,11 +279,11 @@ void edit_kernel_gradients(const Frame& frame) {
                      own,
                      one.file.empty() ? 0u : 1u,
                      one.prompt,
-                     {gradient_path_hint,
+                     {one.use, gradient_path_hint,
                       "A gradient that your own kernel computed, in the place of a's. It is compared with golden and judged.",
                       "file - golden", one.what}};
     ImGui::SetCursorScreenPos(at);
-    if (edit_incoming(x, width, frame.input, one.request) == 0) one.file.clear();
+    if (edit_incoming(x, width, frame.input, frame.requests) == 0) one.file.clear();
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({left, below});

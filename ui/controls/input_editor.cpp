@@ -9,11 +9,13 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/seeds.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/option_fields.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -48,7 +50,7 @@ constexpr std::array<Choice, 4> masks{{
 
 std::string stem(const std::string& path) {
   const std::string name = shown_file(path);
-  return name.substr(0, name.find_last_of('.'));
+  return name.find(", ") == std::string::npos ? name.substr(0, name.find_last_of('.')) : name;
 }
 
 /// Makes a head of a file the input; the app reads it. N is the file's length if `info` has it.
@@ -63,7 +65,7 @@ void choose_tensors(Problem& problem, const std::string& file, int index, const 
 }
 
 constexpr PathTexts path_of_tensors{
-    "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy",
+    FileUse::tensors, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy",
     "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
     "dimensions stand. Or several files with commas between, and behind them those of scales.",
     "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7",
@@ -105,11 +107,9 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
       requests.files.list_tensors = ImGui::Selectable("its tensors ...");
       explain("A list of all tensors of the file: shapes, types, numbers, and which are taken as Q, K, V, O and dO.");
     }
-    ask = ImGui::Selectable("open a file ...");
-    explain(
-        "A .safetensors or .npz file with Q, K, V of one or more heads, .npy files, or a folder of such files. Dropping them "
-        "onto "
-        "the window does the same.");
+    ask = file_entries(FileUse::tensors, in, requests,
+                       "A .safetensors, .pt, .gguf or .npz file with Q, K, V of one or more heads, .npy files, or a folder of "
+                       "such files. Dropping them onto the window does the same.");
     ImGui::EndCombo();
   } else {
     explain(parameter("input").sentence,
@@ -194,10 +194,11 @@ bool edit_value(Problem& problem, float width) {
 }
 
 /// The parameter of the input kind: a head or a value; else the button that opens a file.
-bool edit_detail(Problem& problem, const PanelInput& in, float width) {
+bool edit_detail(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
   if (has_value(problem.input.kind)) return edit_value(problem, width);
-  if (push_button("open or drop a file###open file", false, {width, 0})) ImGui::OpenPopup("tensor file");
+  if (push_button("open or drop a file###open file", false, {width, 0}) && must_type(FileUse::tensors, in, requests))
+    ImGui::OpenPopup("tensor file");
   explain(
       "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
       "window "
@@ -215,21 +216,26 @@ std::uint64_t next_seed(std::uint64_t seed) {
   return next == seed ? next + 1 : next;
 }
 
-bool edit_seed(Problem& problem, float width) {
+/// The seed, with buttons to others; grey where nothing is `drawn`.
+bool edit_seed(Problem& problem, bool drawn, float width) {
   const float button = px(28), gap = px(4);
+  const std::string none = drawn ? "" : "Nothing is drawn: Q, K and V come from a file, and nothing is rounded at random.";
+  ImGui::BeginDisabled(!drawn);
   name_field("seed", width - 2 * (button + gap));
   std::uint64_t seed = problem.seed;
   {
     const WithField f(Face::mono);
     ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed);
   }
-  explain(parameter("seed").sentence, parameter("seed").formula);
+  explain(drawn ? parameter("seed").sentence : none, parameter("seed").formula);
   ImGui::SameLine(0, gap);
   if (push_button("+1###next seed", false, {button, 0})) ++seed;
-  explain("The next seed: other draws from the same distribution. What remains with every seed is not chance.", "seed + 1");
+  explain(drawn ? "The next seed: other draws from the same distribution. What remains with every seed is not chance." : none,
+          "seed + 1");
   ImGui::SameLine(0, gap);
   if (push_button("⚄###dice", false, {button, 0})) seed = next_seed(seed);
-  explain("Any other seed.");
+  explain(drawn ? "Any other seed." : none);
+  ImGui::EndDisabled();
   if (seed == problem.seed) return false;
   problem.seed = seed;
   return true;
@@ -299,17 +305,18 @@ bool edit_mask(Problem& problem) {
 }
 }  // namespace
 
-bool edit_input(Problem& problem, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
+bool edit_input(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
+  Problem& problem = e.problem;
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
   bool changed = input_combo(problem, in, left, requests);
   ImGui::SameLine(0, gap);
-  changed |= edit_detail(problem, in, room - gap - left);
+  changed |= edit_detail(problem, in, room - gap - left, requests);
   if (is_due(prompt)) ImGui::OpenPopup("tensor file");
   set_popup_place();
-  if (path_popup("tensor file", prompt, in, path_of_tensors)) requests.files.tensors = prompt.typed;
+  path_popup("tensor file", prompt, in, path_of_tensors, requests);
   changed |= edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);
-  changed |= edit_seed(problem, seed);
+  changed |= edit_seed(problem, depends_on_seed(e), seed);
   ImGui::SameLine(0, gap);
   changed |= edit_scale(problem, room - gap - seed);
   return changed;

@@ -114,12 +114,13 @@ bool rows_combo(Problem& problem, float width) {
   return changed;
 }
 
-/// Square lock of the two tile sizes, and a button that exchanges them.
-bool square_and_swap(Experiment& e, bool& square) {
-  bool changed = false;
-  if (toggle("square", square, px(76)) && square && !has_square_tiles(e.a)) {
-    e = with_block_q(e, e.a.block_k);
-    changed = true;
+/// Square lock of the two tile sizes, which tiles of two sizes end, and a button that exchanges them.
+bool square_and_swap(Experiment& e, bool& locked) {
+  bool changed = false, square = locked && has_square_tiles(e.a);
+  if (toggle("square", square, px(76))) {
+    locked = square;
+    changed = square && !has_square_tiles(e.a);
+    if (changed) e = with_block_q(e, e.a.block_k);
   }
   explain("Keeps block_q equal to block_k: changing one changes both.", "block_q = block_k");
   ImGui::SameLine();
@@ -256,7 +257,7 @@ bool edit_shape(Session& session, const PanelInput& input) {
   bool& square = session.view.square_tiles;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
   bool changed = edit_sizes(e.problem);
-  changed |= edit_tiles(e, square);
+  changed |= edit_tiles(e, square && has_square_tiles(e.a));
   ImGui::PopStyleVar();
   const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});

@@ -10,7 +10,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/widgets/option_fields.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -30,24 +30,7 @@ std::string title_of(const KernelOutput& o) {
   return shown_file(o.file) + (o.index > 0 ? fmt::format(" : {}", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
 }
 
-void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
-  requests.files.kernel = spec;
-  requests.files.kernel_as_b = loaded_place(e) == LoadedPlace::b;
-}
-
-/// Tensors of the file whose path is being typed, one line each.
-void content_lines(const std::string& typed, const PanelInput& in, Requests& requests) {
-  constexpr std::size_t most = 8;
-  requests.files.look = typed;
-  const FileContent& content = in.choices.content;
-  if (typed.empty() || content.files != typed) return;
-  for (std::size_t i = 0; i < content.tensors.size() && i < most; ++i)
-    label(Face::small, colours().text, fitted(Face::small, content.tensors[i], px(300)).c_str());
-  if (content.tensors.size() > most)
-    label(Face::small, colours().secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
-}
-
-constexpr PathTexts path_of_output{"FILE.npy or FILE.safetensors, :INDEX for another head than 0",
+constexpr PathTexts path_of_output{FileUse::output, "FILE.npy or FILE.safetensors, :INDEX for another head than 0",
                                    "The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
                                    "O = softmax(scale Q K^T) V", "Reads the file: it is compared with the truth."};
 
@@ -85,11 +68,13 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   if (begin_combo("##kernel", fitted(Face::label, preview, width - px(36)), width)) {
     if (offered) {
       if (ImGui::Selectable(("O of " + shown_file(in.choices.tensors.file) + "###offered").c_str()))
-        ask_for(in.choices.tensors.file + fmt::format(":{}", input.index), e, requests);
+        requests.files.open(FileUse::output, in.choices.tensors.file + fmt::format(":{}", input.index),
+                            loaded_place(e) == LoadedPlace::b);
       explain("The file of Q, K, V holds an output, too.");
     }
-    type_path = ImGui::Selectable("open a file ...");
-    explain("A .npy or .safetensors file with the output of your kernel. Dropping it onto the window does the same.");
+    type_path = file_entries(FileUse::output, in, requests,
+                             "A .npy or .safetensors file with the output of your kernel. Dropping it onto the window does the "
+                             "same.");
     ImGui::EndCombo();
   } else {
     explain(
@@ -163,8 +148,7 @@ bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Reques
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
   set_popup_place();
-  if (path_popup("kernel file", prompt, in, path_of_output, [&] { content_lines(prompt.typed, in, requests); }))
-    ask_for(prompt.typed, e, requests);
+  path_popup("kernel file", prompt, in, path_of_output, requests, loaded_place(e) == LoadedPlace::b);
   if (right == 0) return false;
   bool changed = false;
   if (heads > 0) {

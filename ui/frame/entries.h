@@ -43,8 +43,9 @@ struct OutputFileInfo {
 
 /// Contents of one or several files whose path is being typed.
 struct FileContent {
-  std::string files;                 ///< as typed
-  std::vector<std::string> tensors;  ///< "q: [8, 1024, 64] F16"
+  std::string files;                       ///< as typed
+  std::vector<std::string> tensors{};      ///< "q: [8, 1024, 64] F16"
+  std::vector<std::string> completions{};  ///< paths that begin so: files of the wanted kind, and folders, with '/' at the end
 };
 
 /// Parts of a call that a tensor of a file can be taken as.
@@ -103,11 +104,13 @@ struct RecentSession {
 
 /// Session files: the current one and recent ones.
 struct SessionFiles {
-  std::string file;                   ///< current file; empty: none yet
-  bool unsaved = false;               ///< the session differs from this file, or from a new session
-  std::vector<RecentSession> recent;  ///< newest first
-  bool has_dialogs = false;           ///< the desktop has a file dialog
-  bool asking = false;                ///< a file dialog is open
+  std::string file;                      ///< current file; empty: none yet
+  bool unsaved = false;                  ///< the session differs from this file, or from a new session
+  std::string proposed{};                ///< path to propose where the session has no file yet
+  std::vector<RecentSession> recent;     ///< newest first
+  std::vector<RecentSession> tensors{};  ///< files of tensors that were opened, newest first
+  bool has_dialogs = false;              ///< the desktop has a file dialog
+  bool asking = false;                   ///< a file dialog is open
 };
 
 /// A shipped experiment that shows one thing.

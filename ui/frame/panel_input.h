@@ -103,6 +103,7 @@ struct PanelInput {
   TrainView train;
   LearnInput learn;
   PaintImage paint;        ///< may be empty (null backend): then the plot stays empty
+  bool dragging = false;   ///< files are held over the window
   bool exporting = false;  ///< this frame is kept as a picture
 };
 

@@ -266,6 +266,8 @@ struct PathPrompt {
                         ///< 0: not wanted
   bool asked = false;   ///< the file is being read
   bool failed = false;  ///< the file could not be opened; until the text changes
+  bool edited = false;  ///< the text was changed since the popup opened
+  bool refocus = false;  ///< the field gets the keyboard again
 };
 
 /// State of the session menu.
@@ -312,6 +314,12 @@ struct TensorListState {
   std::string opened{};  ///< spec of the tensor whose numbers are shown; empty: none
 };
 
+/// An error on show over the panels.
+struct ErrorNote {
+  std::string text;
+  double since = 0;  ///< of ImGui's clock, in seconds
+};
+
 struct UiState {
   SeenTensor seen;
   SeenPairs pairs;
@@ -331,6 +339,7 @@ struct UiState {
   History history;
   Docked docked;
   Popups popups;
+  ErrorNote error;
   PinState pins;
   TensorListState tensors;
   std::shared_ptr<SweepState> sweep;       ///< Sweep workspace; null until drawn

@@ -45,9 +45,9 @@ bool compares(const View& view) { return view.comparison != Comparison::none; }
 /// Field changes per second, in pairs.
 constexpr double flickers = 1.5;
 
-/// True while flicker shows the second field.
+/// True while flicker shows the second field; with reduced motion the fields change by key B alone.
 bool second_turn(const View& view) {
-  return view.comparison == Comparison::flicker && std::fmod(ImGui::GetTime() * flickers, 1.0) >= 0.5;
+  return view.comparison == Comparison::flicker && !view.reduced_motion && std::fmod(ImGui::GetTime() * flickers, 1.0) >= 0.5;
 }
 
 /// Colour mappings of both fields: one range if their units are equal; else each has its own, and only the first is pinned.
@@ -531,7 +531,7 @@ void draw_output(const Frame& frame, const Box& room) {
   draw_caption(o.whole, axis_caption(o), remark(o));
   read_cell(o, under);
   offer_sum(o);
-  frame.requests.animate |= view.comparison == Comparison::flicker;
+  frame.requests.animate |= view.comparison == Comparison::flicker && !view.reduced_motion;
 }
 
 }  // namespace attoscope

@@ -182,7 +182,9 @@ void comparison_combo(View& view) {
           "side by side",
           "A second field beside the first, with the same zoom, cells and, where both are of a kind, the same range. Key V."},
       Choice{"swipe", "The second field is right of a divider that you drag. Key V."},
-      Choice{"flicker", "The two fields alternate three times a second, so that changes stand out. Key V."}};
+      Choice{"flicker",
+             "The two fields alternate three times a second, so that changes stand out; with reduced motion (key H) by key B. "
+             "Key V."}};
   choice_combo("##comparison", choices, comparison_names, comparison_width, view.comparison);
 }
 

@@ -16,13 +16,22 @@ bool same_but_view_and_pins(const Session& x, const Session& y) {
          x.origin == y.origin;
 }
 
-bool same_but_pins(const Session& x, const Session& y) { return x.view == y.view && same_but_view_and_pins(x, y); }
+/// The view, with what only moves or dresses the picture as in another: the window's look, and where the pictures are zoomed
+/// to.
+View looked_at_as(View view, const View& other) {
+  view.theme = other.theme;
+  view.ui_scale = other.ui_scale;
+  view.reduced_motion = other.reduced_motion;
+  view.panels = other.panels;
+  view.zoom = other.zoom;
+  view.rescale_look.zoom = other.rescale_look.zoom;
+  view.score_look.zoom = other.score_look.zoom;
+  view.tiles = other.tiles;
+  return view;
+}
 
-bool same_but_zoom(const Session& x, const Session& y) {
-  View view = x.view;
-  view.zoom = y.view.zoom;
-  view.tiles = y.view.tiles;
-  return view == y.view && same_but_view_and_pins(x, y);
+bool same_but_pins(const Session& x, const Session& y) {
+  return looked_at_as(x.view, y.view) == y.view && same_but_view_and_pins(x, y);
 }
 
 }  // namespace
@@ -37,7 +46,11 @@ bool History::same(const Session& session, const Moment& moment) {
 }
 
 void History::restore(const Moment& moment, Session& session) {
-  session = moment.session;
+  const View now = std::exchange(session, moment.session).view;
+  session.view.theme = now.theme;
+  session.view.ui_scale = now.ui_scale;
+  session.view.reduced_motion = now.reduced_motion;
+  session.view.panels = now.panels;
   session.pins = *moment.pins;
 }
 
@@ -49,18 +62,13 @@ void History::keep(const Session& session) {
   at_ = values_.size() - 1;
 }
 
-void History::observe(const Session& session, bool busy, double seconds) {
-  constexpr double pause = 0.6;
+void History::observe(const Session& session, bool busy) {
   if (values_.empty()) return keep(session);
-  if (busy || same(session, values_[at_])) return;
-  const bool zoomed = same_but_zoom(session, values_[at_].session) && session.pins == *values_[at_].pins;
-  if (zoomed && only_zoomed_ && at_ + 1 == values_.size() && seconds - kept_at_ < pause) {
-    values_[at_] = moment(session);
-  } else {
+  if (busy) return;
+  if (same(session, values_[at_]))
+    values_[at_].session.view = session.view;  // to return to where it was looked at last
+  else
     keep(session);
-  }
-  only_zoomed_ = zoomed;
-  kept_at_ = seconds;
 }
 
 bool History::can_undo(const Session& session) const { return !values_.empty() && (at_ > 0 || !same(session, values_[at_])); }
@@ -70,14 +78,12 @@ bool History::undo(Session& session) {
   if (!can_undo(session)) return false;
   if (!same(session, values_[at_])) keep(session);
   restore(values_[--at_], session);
-  only_zoomed_ = false;
   return true;
 }
 
 bool History::redo(Session& session) {
   if (!can_redo(session)) return false;
   restore(values_[++at_], session);
-  only_zoomed_ = false;
   return true;
 }
 

@@ -14,8 +14,9 @@ class History {
   static constexpr std::size_t most = 200;
 
   /// Records the session if it changed. Records nothing while `busy` (a mouse button is down, a text is typed), so that a drag
-  /// is one entry.
-  void observe(const Session& session, bool busy, double seconds);
+  /// is one entry. Theme, scale, sizes of panels and zooms are no changes: undo keeps the first three, and restores a zoom with
+  /// the session that it was made in.
+  void observe(const Session& session, bool busy);
   /// Restores the session before, or after, this one. False if there is none.
   bool undo(Session& session);
   bool redo(Session& session);
@@ -34,9 +35,7 @@ class History {
   void keep(const Session& session);
 
   std::vector<Moment> values_;
-  std::size_t at_ = 0;        ///< index of the entry that the session last equalled
-  double kept_at_ = -1e9;     ///< time of the last entry, in seconds
-  bool only_zoomed_ = false;  ///< the last entry differs from the one before by its zoom alone; consecutive zooms become one
+  std::size_t at_ = 0;  ///< index of the entry that the session last equalled
 };
 
 }  // namespace attoscope

@@ -290,6 +290,7 @@ struct NumbersView {
 struct WindowView {
   Theme theme = Theme::dark;
   double ui_scale = 1;
+  bool reduced_motion = false;  ///< nothing on screen moves by itself unless it is played
   Workspace workspace = Workspace::explore;
   PanelSizes panels{};
   bool square_tiles = true;       ///< block_q follows block_k

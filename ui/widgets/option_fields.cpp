@@ -9,7 +9,6 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/text.h"
-#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -114,60 +113,6 @@ bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   ImGui::EndGroup();
   explain(s.sentence, s.formula);
   return changed;
-}
-
-PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed) {
-  if (ImGui::IsWindowAppearing()) prompt.asked = prompt.failed = false;
-  if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) return {.done = true};
-  if (!prompt.asked || input.answer.reading) return {};
-  prompt.asked = false;
-  prompt.failed = failed;
-  return {.done = !failed, .just_failed = failed};
-}
-
-bool is_due(PathPrompt& prompt) {
-  if (prompt.wanted_for == 0 || !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return false;
-  return --prompt.wanted_for == 0;
-}
-
-void set_popup_place() {
-  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
-}
-
-bool path_field(const char* id, const char* hint, PathPrompt& prompt, float width, bool focus) {
-  const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(width);
-  if (focus) ImGui::SetKeyboardFocusHere();
-  const bool entered = ImGui::InputTextWithHint(id, hint, &prompt.typed,
-                                                ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
-  if (ImGui::IsItemEdited()) prompt.failed = false;
-  return entered && !prompt.typed.empty();
-}
-
-void path_error(const PathPrompt& prompt, const PanelInput& input, float width) {
-  if (!prompt.failed || input.messages.error.empty()) return;
-  wrapped(Face::small, colours().bad, input.messages.error, width);
-}
-
-bool path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts,
-                const std::function<void()>& below) {
-  if (!ImGui::BeginPopup(id)) return false;
-  const bool appearing = ImGui::IsWindowAppearing();
-  const PromptOutcome outcome = prompt_outcome(prompt, input, input.messages.load_failed);
-  if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours().secondary, texts.above);
-  const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
-  explain(texts.what, texts.formula);
-  ImGui::SameLine();
-  const bool pressed = push_button("open");
-  explain(texts.button);
-  const bool opens = (pressed || entered) && !prompt.typed.empty();
-  if (opens) prompt.asked = true;
-  path_error(prompt, input, px(356));
-  if (below) below();
-  ImGui::EndPopup();
-  return opens;
 }
 
 }  // namespace attoscope

@@ -34,35 +34,4 @@ bool edit_setting(const Setting& s, bool differs, const SettingLook& look = {});
 /// A number; values out of range are ignored. True if it changed.
 bool real_field(const char* id, double& value, const RealRange& range, double step, float width = option_field_width);
 
-struct PanelInput;
-struct PathPrompt;
-
-/// Outcome of a prompt in this frame. done: close the popup, as the file is open or Esc was pressed.
-struct PromptOutcome {
-  bool done = false, just_failed = false;
-};
-/// Updates the prompt, before its field is drawn; `failed`: the file could not be opened.
-PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed);
-
-/// Texts of a popup that asks for a path: the line above its field, the field's tooltip, and the button's.
-struct PathTexts {
-  const char* above;
-  std::string_view what, formula, button;
-};
-/// The popup `id`, if it is open. True once the path that was typed is to be opened; `below`: drawn under the field.
-bool path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts,
-                const std::function<void()>& below = {});
-
-/// True once, after the prompt's panel came to the front: open the popup then.
-bool is_due(PathPrompt& prompt);
-
-/// Places the next popup under the last item.
-void set_popup_place();
-
-/// The field, `width` wide; true if Enter was pressed on a path. `focus` gives it the keyboard and selects its text.
-bool path_field(const char* id, const char* hint, PathPrompt& prompt, float width, bool focus);
-
-/// Error of the last try, in lines of `width`; nothing if it did not fail.
-void path_error(const PathPrompt& prompt, const PanelInput& input, float width);
-
 }  // namespace attoscope

@@ -2,6 +2,7 @@
 
 #include "imgui.h"
 #include "imgui_freetype.h"
+#include "imgui_internal.h"  // ImFontLoader
 #include "implot.h"
 
 namespace attoscope {
@@ -17,7 +18,7 @@ constexpr Palette dark{.theme = Theme::dark,
                        .line = rgb(0x323a46),
                        .text = rgb(0xe6e9ee),
                        .secondary = rgb(0xa3acba),
-                       .faint = rgb(0x8590a0),
+                       .faint = rgb(0x8994a5),
                        .a = rgb(0xe69f00),
                        .b = rgb(0x56b4e9),
                        .golden = rgb(0xc9d1db),
@@ -32,13 +33,13 @@ constexpr Palette light_{.theme = Theme::light,
                          .line = rgb(0xcfd5dd),
                          .text = rgb(0x1b2027),
                          .secondary = rgb(0x4a5462),
-                         .faint = rgb(0x667180),
-                         .a = rgb(0x9a5f00),
+                         .faint = rgb(0x5c6675),
+                         .a = rgb(0x945b00),
                          .b = rgb(0x0b68a8),
                          .golden = rgb(0x59636f),
                          .moved = rgb(0xa03f79),
                          .bad = rgb(0xc2301c),
-                         .good = rgb(0x0b7a57),
+                         .good = rgb(0x0a7553),
                          .accent = rgb(0x4f6b8f)};
 /// All colours have a contrast of at least 7:1 on their panel.
 constexpr Palette contrast{.theme = Theme::high_contrast,
@@ -74,6 +75,26 @@ ImFontConfig font_config(float line) {
   return config;
 }
 
+/// True for letters and signs that some font of the machine may have: from Greek on, without private and unassigned ones.
+bool is_findable(ImWchar c) { return c >= 0x370 && (c < 0xe000 || c > 0xf8ff) && c != 0xfffd && (c & 0xfffe) != 0xfffe; }
+
+/// Stands behind the fonts of the atlas: notes a character that none of them has, and has none itself.
+int note_missing(ImFontAtlas* atlas, ImFontConfig*, ImWchar character) {
+  if (atlas->UserData != nullptr && is_findable(character)) static_cast<MissingCharacters*>(atlas->UserData)->insert(character);
+  return 0;
+}
+bool load_nothing(ImFontAtlas*, ImFontConfig*, ImFontBaked*, void*, int, ImFontGlyph*, float*) { return false; }
+const ImFontLoader& note_loader() {
+  static const ImFontLoader loader = [] {
+    ImFontLoader notes;
+    notes.Name = "missing characters";
+    notes.FontSrcGetGlyphIndexFromCodepoint = note_missing;
+    notes.FontBakedLoadGlyph = load_nothing;
+    return notes;
+  }();
+  return loader;
+}
+
 /// A face, with mathematical signs from another.
 ImFont* add_font(const std::string& file, float line, const std::string& math) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
@@ -86,6 +107,11 @@ ImFont* add_font(const std::string& file, float line, const std::string& math) {
     behind.MergeMode = true;
     atlas.AddFontFromFileTTF(math.c_str(), 0, &behind);
   }
+  if (font == nullptr) return font;
+  ImFontConfig last = font_config(1);
+  last.MergeMode = true;
+  last.FontLoader = &note_loader();
+  atlas.AddFont(&last);
   return font;
 }
 
@@ -111,7 +137,7 @@ void colour_surfaces(ImVec4* c, const Palette& p) {
 /// Colours of controls, in the muted accent.
 void colour_controls(ImVec4* c, const Palette& p) {
   c[ImGuiCol_FrameBg] = c[ImGuiCol_Button] = vec(p.raised);
-  c[ImGuiCol_FrameBgHovered] = c[ImGuiCol_ButtonHovered] = vec(p.line);
+  c[ImGuiCol_FrameBgHovered] = c[ImGuiCol_ButtonHovered] = p.theme == Theme::high_contrast ? vec(p.accent, 0.25f) : vec(p.line);
   c[ImGuiCol_FrameBgActive] = c[ImGuiCol_ButtonActive] = vec(p.accent, 0.45f);
   c[ImGuiCol_CheckboxSelectedBg] = vec(p.raised);
   c[ImGuiCol_CheckMark] = c[ImGuiCol_SliderGrab] = c[ImGuiCol_InputTextCursor] = vec(p.accent);
@@ -224,6 +250,16 @@ Fonts load_fonts(const FontFiles& files) {
 Fonts fonts() {
   const ImVector<ImFont*>& loaded = ImGui::GetIO().Fonts->Fonts;
   return loaded.Size < 4 ? Fonts{} : Fonts{loaded[0], loaded[1], loaded[2], loaded[3]};
+}
+
+void add_fallback_font(const std::string& file, int index) {
+  for (ImFont* const font : ImGui::GetIO().Fonts->Fonts) {
+    ImFontConfig behind = font_config(sans_line);
+    behind.MergeMode = true;
+    behind.DstFont = font;
+    behind.FontNo = static_cast<ImU32>(index);
+    ImGui::GetIO().Fonts->AddFontFromFileTTF(file.c_str(), 0, &behind);
+  }
 }
 
 void apply_theme(Theme theme, double ui_scale, double dpi_scale) {

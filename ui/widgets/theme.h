@@ -1,6 +1,7 @@
 /// Colours, fonts and style. A colour has one meaning everywhere.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "ui/session/session.h"
@@ -49,6 +50,11 @@ Fonts load_fonts(const FontFiles& files);
 
 /// Fonts of the current context, set by `load_fonts`; null (the current font) before.
 Fonts fonts();
+
+/// Characters that were to be drawn and that no font has: the loaded fonts add to it where the atlas's UserData points to one.
+using MissingCharacters = std::set<unsigned>;
+/// Adds a face (`index`: of several in the file) behind all fonts of the current context. Call it between frames.
+void add_fallback_font(const std::string& file, int index);
 
 /// Line height of the sans face in ems; ImGui's sizes are of a line, ours of the em.
 inline constexpr float sans_line = 1.2102f;

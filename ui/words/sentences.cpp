@@ -206,10 +206,23 @@ std::string hardware_lines(const Result& r) {
 std::string rows_text(const Result& r) { return fmt::format("{} of {} rows", r.rows.size(), r.experiment.problem.n); }
 
 std::string shown_file(const std::string& files) {
-  std::size_t end = files.size();
-  for (const char* const scale : {",q_scale=", ",k_scale=", ",v_scale=", ",o_scale="}) end = std::min(end, files.find(scale));
-  const std::string plain = files.substr(0, end);
-  return plain.substr(plain.find_last_of('/') + 1);
+  constexpr std::size_t most = 4;
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (std::size_t from = 0; from <= files.size();) {
+    const std::size_t end = std::min(files.find(',', from), files.size());
+    const std::string part = files.substr(from, end - from), name = part.substr(part.find_last_of('/') + 1);
+    from = end + 1;
+    if (!names.empty() && part.find('=') < part.find('/')) break;  // scales, masks and tables follow
+    const std::string file = names.empty() ? name : name.substr(0, name.find(':'));
+    if (std::ranges::any_of(names, [&](const std::string& n) { return n.substr(0, n.find(':')) == file; }))
+      names.back() = file;  // tensors of one file
+    else
+      names.size() < most ? names.push_back(name) : void(++more);
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
 }  // namespace attoscope

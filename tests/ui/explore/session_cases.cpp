@@ -10,6 +10,7 @@
 #include "kernels/compute.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "tests/ui/explore/office.h"
 #include "ui/commands/bars.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/progress.h"
@@ -25,10 +26,8 @@ CASE(session, undo_everything) {
       [&] { hand.choose(controls + "a/##algorithm", "flash4"); },
       [&] { hand.click(controls + "a/P"); },
       [&] { hand.click(heatmap + "###scale"); },
-      [&] { hand.wheel(hand.place(heatmap + "picture", 0.4f, 0.4f), 3); },
       [&] { hand.press(hand.place(heatmap + "picture", 0.5f, 0.5f)), hand.frames(40); },
       [&] { hand.click(strip + "###previous tile"); },
-      [&] { hand.click(top_bar + "###theme"); },
       [&] { hand.fill(controls + "##seed", "1234567"); },
       [&] { hand.drag(hand.place(controls + "##N", 0.3f), hand.place(controls + "##N", 0.5f)); },
   };
@@ -47,6 +46,38 @@ CASE(session, undo_everything) {
         "redo to " + std::to_string(i), [&] { hand.key(i % 2 ? redo_key : ImGuiMod_Ctrl | ImGuiKey_Y); },
         [&](Session& s) { s = seen[i]; });
   hand.leaves("nothing is left to redo", [&] { hand.key(redo_key); });
+}
+
+/// Theme, scale and zooms are no steps of undo: it goes past them, keeps the window's look, and comes back to where one looked.
+CASE(session, undo_goes_past_theme_and_zoom) {
+  const auto zoom = [&] { return hand.view().zoom; };
+  hand.click(controls + "mask/causal");
+  hand.settle();
+  hand.wheel(hand.place(heatmap + "picture", 0.4f, 0.4f), 3);
+  hand.frames(40);
+  const CellRect near = zoom();
+  hand.check(!(near == CellRect{}), "the picture is zoomed");
+  hand.click(top_bar + "###theme");
+  hand.key(ImGuiKey_Equal);
+  hand.frames(3);
+  const Theme theme = hand.view().theme;
+  const double scale = hand.view().ui_scale;
+  hand.check(theme != small_session().view.theme && scale > 1, "another theme, larger");
+  hand.choose(controls + "a/##algorithm", "flash4");
+  hand.settle();
+  const Session last = hand.session();
+  hand.key(undo_key);
+  hand.settle();
+  hand.check(hand.experiment().a.algorithm == Algorithm::flash2 && zoom() == near, "one step back is the algorithm alone");
+  hand.key(undo_key);
+  hand.settle();
+  hand.check(hand.experiment() == small_session().experiment, "the next one is the mask");
+  hand.check(hand.view().theme == theme && hand.view().ui_scale == scale, "theme and scale stay");
+  hand.leaves("nothing is left to undo", [&] { hand.key(undo_key); });
+  hand.key(redo_key);
+  hand.key(redo_key);
+  hand.settle();
+  hand.check(hand.session() == last, "redo comes back to all of it");
 }
 
 CASE(session, undo_buttons) {
@@ -175,22 +206,14 @@ CASE(session, the_first_answer_comes) {
   hand.check(hand.session() == session, "and nothing of the session moved");
 }
 
-/// A window whose files lie in a directory of the test's own.
-struct Office {
-  explicit Office(Hand& h) : hand(h) {
-    hand.stage.places = {std::make_shared<const Autosave>(folder / "session.json"), folder / "recent.json"};
-    hand.open(small_session());
-  }
-  ~Office() { hand.stage.places = {}; }
-  SessionFiles files() { return hand.stage.panel_input().sessions; }
-  Session on_disk(const std::string& name) const {
-    std::vector<std::string> remarks;
-    return read_session(folder / name, remarks);
-  }
-
-  Hand& hand;
-  const TemporaryDirectory folder;
-};
+/// Number of moves of m in a row.
+int moves_in(const Experiment& experiment, int row) {
+  Experiment e = experiment;
+  e.problem.traced_row = row;
+  int moves = 0;
+  for (const TraceTile& t : compute(e).trace.tiles) moves += t.moved;
+  return moves;
+}
 
 constexpr int save_key = ImGuiMod_Ctrl | ImGuiKey_S, save_as_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
               open_key = ImGuiMod_Ctrl | ImGuiKey_O, new_key = ImGuiMod_Ctrl | ImGuiKey_N;
@@ -212,20 +235,20 @@ CASE(session, saving_by_typed_path) {
   };
   expect_title("untitled — Attoscope");
   hand.leaves("Ctrl+S without a file asks for one", by_path(hand, save_key, office.folder / "mine"));
-  hand.check(office.on_disk("mine.json") == hand.session(), "the file holds the session");
-  hand.check(hand.stage.panel_input().messages.notice == "Saved " + (office.folder / "mine.json") + ".",
+  hand.check(office.on_disk("mine.attoscope.json") == hand.session(), "the file holds the session");
+  hand.check(hand.stage.panel_input().messages.notice == "Saved " + (office.folder / "mine.attoscope.json") + ".",
              hand.stage.panel_input().messages.notice);
   expect_title("mine — Attoscope");
   hand.click(controls + "mask/causal");
   hand.frames(2);
   expect_title("● mine — Attoscope");
   hand.leaves("Ctrl+S", [&] { hand.key(save_key), hand.frames(2); });
-  hand.check(!office.files().unsaved && office.on_disk("mine.json") == hand.session(), "writes it there");
+  hand.check(!office.files().unsaved && office.on_disk("mine.attoscope.json") == hand.session(), "writes it there");
   hand.leaves("save as", by_path(hand, save_as_key, office.folder / "yours.json"));
   hand.check(office.files().file == office.folder / "yours.json", "goes by the other name from then on");
   hand.click(controls + "mask/none");
   hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
-  hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.json") == hand.session()),
+  hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.attoscope.json") == hand.session()),
              "saves there alone");
   hand.leaves("where nothing can be written", by_path(hand, save_as_key, "/dev/null/x.json"));
   hand.check(hand.stage.panel_input().messages.error.find("/dev/null") != std::string::npos,
@@ -256,7 +279,9 @@ CASE(session, opening_and_undo) {
         s.view.theme = shown.view.theme;
         s.origin = 2;
         s.experiment.problem.input.digest = hand.experiment().problem.input.digest;
+        s.experiment.problem.traced_row = hand.experiment().problem.traced_row;
       });
+  hand.check(moves_in(hand.experiment(), hand.experiment().problem.traced_row) > 1, "traces a row whose max moves");
   hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "has no file");
   for (const auto& [name, text] :
        {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
@@ -318,24 +343,6 @@ CASE(session, remarks_are_listed) {
              "one is told below");
 }
 
-/// A desktop with a program that asks for files: it answers with the text of a file.
-struct Desktop {
-  explicit Desktop(const TemporaryDirectory& folder) : path_before(std::getenv("PATH")), answer(folder / "answer") {
-    const std::string program =
-        folder.write("zenity", "#!/bin/sh\necho \"$@\" > '" + (folder / "asked") + "'\nwhile [ ! -e '" + answer +
-                                   "' ]; do sleep 0.02; done\ncat '" + answer + "'\nrm '" + answer + "'\n");
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    setenv("PATH", ((folder / ".") + ":" + path_before).c_str(), 1);
-    setenv("ATTOSCOPE_DIALOGS", "desktop", 1);
-  }
-  ~Desktop() {
-    setenv("PATH", path_before.c_str(), 1);
-    setenv("ATTOSCOPE_DIALOGS", "none", 1);
-  }
-
-  std::string path_before, answer;
-};
-
 CASE(session, dialogs_of_the_desktop) {
   Office office(hand);
   const Desktop desktop(office.folder);
@@ -348,14 +355,10 @@ CASE(session, dialogs_of_the_desktop) {
   hand.open(small_session());
   const auto asks = [&](int chord, const std::string& answer) {
     hand.key(chord);
-    hand.frames(4);
-    hand.check(office.files().asking, "it is asking, and the window goes on");
-    std::filesystem::rename(office.folder.write("answer.part", answer), desktop.answer);
-    for (int frames = 0; frames < 100000 && office.files().asking; ++frames) hand.frames(1);
-    hand.frames(3);
+    answer_dialog(hand, office.folder, desktop, answer);
   };
   hand.leaves("saving", [&] { asks(save_key, (office.folder / "chosen") + "\n"); });
-  hand.check(office.on_disk("chosen.json") == hand.session() && session_name(office.files()) == "chosen",
+  hand.check(office.on_disk("chosen.attoscope.json") == hand.session() && session_name(office.files()) == "chosen",
              "under the chosen name");
   Session other = small_session();
   other.experiment.format = fp16;
@@ -364,18 +367,13 @@ CASE(session, dialogs_of_the_desktop) {
       "opening", [&] { asks(open_key, (office.folder / "other.json") + "\n"); },
       [&](Session& s) { s.experiment.format = fp16, ++s.origin; });
   hand.leaves("no answer", [&] { asks(open_key, ""); });
+  hand.open(small_session());
+  hand.leaves("a session without a name", [&] { asks(save_key, ""); });
+  const std::string asked = read_file(office.folder / "asked", 1 << 16);
+  hand.check(asked.find("/untitled.attoscope.json") != std::string::npos, "a name is proposed: " + asked);
   hand.key(open_key);
   hand.frames(2);
   hand.open(small_session());  // closing the window closes the dialog, which would wait for ever otherwise
-}
-
-/// Number of moves of m in a row.
-int moves_in(const Experiment& experiment, int row) {
-  Experiment e = experiment;
-  e.problem.traced_row = row;
-  int moves = 0;
-  for (const TraceTile& t : compute(e).trace.tiles) moves += t.moved;
-  return moves;
 }
 
 /// The first window traces a row in which m moves most, and says above the picture what to do; later windows do neither.

@@ -1,0 +1,202 @@
+// The window for everybody: contrast in all themes, the keyboard's way through a panel, text at 225 %, reduced motion.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "imgui_internal.h"
+#include "tests/ui/cases.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope::testing::access {
+namespace {
+
+// --- contrast ---------------------------------------------------------------------------------------------------------
+
+/// Relative luminance (WCAG 2.2).
+double luminance(Colour c) {
+  const auto linear = [&](int shift) {
+    const double x = (c >> shift & 255u) / 255.0;
+    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
+}
+
+/// Contrast ratio (WCAG 2.2), 1 to 21.
+double contrast_of(Colour x, Colour y) {
+  const auto [dark, light] = std::minmax(luminance(x), luminance(y));
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/// A colour of ImGui's style over a surface.
+Colour over(ImGuiCol index, Colour surface) {
+  const ImVec4 top = ImGui::GetStyle().Colors[index], under = ImGui::ColorConvertU32ToFloat4(surface);
+  const auto mix = [&](float x, float y) { return std::lerp(y, x, top.w); };
+  return ImGui::ColorConvertFloat4ToU32({mix(top.x, under.x), mix(top.y, under.y), mix(top.z, under.z), 1});
+}
+
+struct Role {
+  const char* name;
+  Colour Palette::* colour;
+};
+constexpr Role texts[] = {
+    {"text", &Palette::text}, {"secondary", &Palette::secondary}, {"faint", &Palette::faint}, {"a", &Palette::a},
+    {"b", &Palette::b},       {"golden", &Palette::golden},       {"moved", &Palette::moved}, {"bad", &Palette::bad},
+    {"good", &Palette::good}, {"accent", &Palette::accent}};
+constexpr Role surfaces[] = {{"panel", &Palette::panel}, {"raised", &Palette::raised}, {"background", &Palette::background}};
+constexpr double aa_text = 4.5, aa_part = 3;
+
+CASE(access, text_has_contrast_in_all_themes) {
+  hand.check(std::abs(contrast_of(0xff000000, 0xffffffff) - 21) < 1e-9 && contrast_of(0xff777777, 0xffffffff) < aa_text &&
+                 contrast_of(0xff767676, 0xffffffff) > aa_text,
+             "the measure is WCAG's: #767676 is the lightest grey on white");
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
+    hand.view().theme = theme;
+    hand.frames(2);
+    const Palette& p = palette(theme);
+    const auto expect = [&](const std::string& what, Colour x, Colour y, double least) {
+      hand.check(contrast_of(x, y) >= least, std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " + what + " has " +
+                                                 std::to_string(contrast_of(x, y)) + " : 1");
+    };
+    for (const Role& surface : surfaces) {
+      const Colour under = p.*surface.colour;
+      for (const Role& text : texts) expect(std::string(text.name) + " on " + surface.name, p.*text.colour, under, aa_text);
+      for (const ImGuiCol state : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive, ImGuiCol_Button,
+                                   ImGuiCol_ButtonHovered, ImGuiCol_ButtonActive, ImGuiCol_Header, ImGuiCol_HeaderHovered,
+                                   ImGuiCol_HeaderActive, ImGuiCol_TabHovered, ImGuiCol_TextSelectedBg})
+        expect(std::string("text on ") + ImGui::GetStyleColorName(state) + " over " + surface.name, p.text, over(state, under),
+               aa_text);
+      for (const ImGuiCol part : {ImGuiCol_NavCursor, ImGuiCol_CheckMark, ImGuiCol_SliderGrab, ImGuiCol_InputTextCursor,
+                                  ImGuiCol_TabSelectedOverline})
+        expect(std::string(ImGui::GetStyleColorName(part)) + " on " + surface.name, over(part, under), under, aa_part);
+    }
+    if (theme == Theme::high_contrast)
+      for (const Role& text : texts) expect(std::string(text.name) + " on panel", p.*text.colour, p.panel, 7);
+  }
+}
+
+// --- keyboard ---------------------------------------------------------------------------------------------------------
+
+/// The items that Tab comes to in a panel, in its order, from the first one on.
+std::vector<ImGuiID> tab_order(Hand& hand, const char* panel) {
+  ImGui::FocusWindow(ImGui::FindWindowByName(panel));
+  ImGui::NavInitWindow(ImGui::FindWindowByName(panel), true);
+  hand.frames(2);
+  std::vector<ImGuiID> order;
+  std::set<ImGuiID> seen;
+  for (int i = 0; i < 400; ++i) {
+    hand.key(ImGuiKey_Tab);
+    const ImGuiID at = ImGui::GetCurrentContext()->NavId;
+    if (!seen.insert(at).second) break;
+    order.push_back(at);
+  }
+  return order;
+}
+
+/// Tab comes to every control of the panel, line by line from the top, and to the left before the right.
+CASE(access, tab_goes_through_the_controls_in_reading_order) {
+  hand.stage.resize(1600, 1500);  // all controls at once
+  hand.frames(3);
+  const std::vector<ImGuiID> order = tab_order(hand, "Controls");
+  std::vector<std::tuple<ImGuiID, std::string, ImRect>> items;
+  for (const auto& [id, label] : hand.items("//Controls"))
+    if (!label.starts_with("#SCROLL") && !label.starts_with("#RESIZE")) items.emplace_back(id, label, hand.rect(id));
+  std::size_t reached = 0;
+  for (const auto& [id, label, rect] : items) reached += std::ranges::find(order, id) != order.end();
+  hand.check(order.size() >= 80 && reached >= 80,
+             "Tab reaches " + std::to_string(reached) + " of " + std::to_string(items.size()) + " controls");
+  const auto rect_of = [&](ImGuiID id) { return hand.rect(id); };
+  const auto name_of = [&](ImGuiID id) {
+    const auto at = std::ranges::find(items, id, [](const auto& item) { return std::get<0>(item); });
+    return at == items.end() ? std::to_string(id) : std::get<1>(*at);
+  };
+  const std::size_t first = static_cast<std::size_t>(
+      std::ranges::min_element(order, {}, [&](ImGuiID id) { return rect_of(id).Min.y * 4096 + rect_of(id).Min.x; }) -
+      order.begin());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const ImGuiID from = order[(first + i - 1) % order.size()], to = order[(first + i) % order.size()];
+    const ImRect a = rect_of(from), b = rect_of(to);
+    const bool later_line = b.Min.y >= a.Max.y - 4, right = b.Min.x >= a.Min.x && b.Max.y > a.Min.y;
+    hand.check(later_line || right, name_of(from) + " comes before " + name_of(to));
+  }
+}
+
+// --- large text -------------------------------------------------------------------------------------------------------
+
+/// At 225 % every panel lies in the window, and no control is cut off at a panel's side.
+CASE(access, text_at_225_percent) {
+  for (const auto& [width, height] :
+       {std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}, std::pair{1920, 1200}})
+    for (const Workspace workspace : {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::learn}) {
+      hand.stage.resize(width, height);
+      Session session = small_session();
+      session.view.workspace = workspace;
+      session.view.ui_scale = 2.25;
+      hand.open(session);
+      hand.frames(4);
+      const std::string where = std::string(workspace_names[static_cast<std::size_t>(workspace)]) + " at " +
+                                std::to_string(width) + " x " + std::to_string(height);
+      hand.check(ImGui::GetFontSize() > 30, where + " has large text");
+      int looked_at = 0;
+      for (const ImGuiWindow* const w : ImGui::GetCurrentContext()->Windows) {
+        if (!w->WasActive || w->Hidden || w->ParentWindow != nullptr) continue;
+        const ImRect r = w->Rect();
+        hand.check(r.Min.x >= -1 && r.Min.y >= -1 && r.Max.x <= static_cast<float>(width) + 1 &&
+                       r.Max.y <= static_cast<float>(height) + 1,
+                   where + ": " + w->Name + " reaches beyond the window");
+        if (w->DockNode == nullptr && std::string(w->Name).find("plan") == std::string::npos) continue;
+        ++looked_at;
+        for (const auto& [id, label] : hand.items(std::string("//") + w->Name)) {
+          const ImRect item = hand.rect(id);
+          hand.check(label.empty() || item.Max.x <= w->InnerRect.Max.x + 2 || w->ScrollMax.x > 0,
+                     where + ": '" + label + "' is cut off in " + w->Name);
+        }
+      }
+      hand.check(workspace != Workspace::explore || looked_at > 0, where + ": panels are looked at");
+    }
+}
+
+// --- motion -----------------------------------------------------------------------------------------------------------
+
+/// True if the screen changes within a second in which nobody does anything.
+bool moves(Hand& hand) {
+  const Picture first = hand.picture();
+  for (int i = 0; i < 6; ++i) {
+    hand.frames(10);
+    if (hand.picture().rgb != first.rgb) return true;
+  }
+  return false;
+}
+
+/// With reduced motion, which the list of keys sets, flicker stands still, and B shows the other field.
+CASE(access, reduced_motion) {
+  Session session = small_session();
+  session.view.comparison = Comparison::flicker;
+  session.view.field = Field::golden;
+  hand.open(session);
+  hand.move({2, 2});
+  hand.check(moves(hand), "flicker moves");
+  hand.key(ImGuiKey_H);
+  hand.frames(2);
+  hand.changes(
+      "the switch in the list of keys", [&] { hand.click("//Help/##reduced motion"); },
+      [](Session& s) { s.view.reduced_motion = true; });
+  hand.key(ImGuiKey_Escape);
+  hand.frames(2);
+  hand.move({2, 2});
+  hand.check(!moves(hand), "nothing moves");
+  const Picture first = hand.picture();
+  hand.key(ImGuiKey_B);
+  hand.frames(2);
+  hand.check(hand.picture().rgb != first.rgb && !moves(hand), "key B shows the other field, which stays");
+  hand.check(!ImGui::GetIO().ConfigInputTextCursorBlink, "the text cursor does not blink");
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
+  hand.settle();
+  hand.check(hand.view().reduced_motion, "a new session keeps it");
+}
+
+}  // namespace
+
+}  // namespace attoscope::testing::access

@@ -1,0 +1,212 @@
+// Files asked for by the desktop's dialog, by a completed path and among recent ones; what is dropped; errors over the panels.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/files/files.h"
+#include "app/tensors/npy.h"
+#include "app/window/fonts.h"
+#include "imgui_internal.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+#include "tests/ui/explore/office.h"
+#include "ui/frame/ui_state.h"
+#include "ui/widgets/theme.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope::testing::opening {
+namespace {
+
+constexpr int n = 32, d = 16;
+
+/// A file of one tensor, n x d, of this number.
+std::string tensor(const TemporaryDirectory& folder, const std::string& name, double value) {
+  const std::vector<double> values(n * d, value);
+  write_file(folder / name, npy_bytes(n, d, values.data()));
+  return folder / name;
+}
+
+/// q.npy, k.npy, v.npy and o.npy: attention of equal scores is V.
+struct Call {
+  explicit Call(const TemporaryDirectory& folder)
+      : q(tensor(folder, "q.npy", 1)),
+        k(tensor(folder, "k.npy", 2)),
+        v(tensor(folder, "v.npy", 3)),
+        o(tensor(folder, "o.npy", 3)) {}
+  std::string q, k, v, o;
+};
+
+const std::string path_field = "//$FOCUSED/##path";
+
+bool has_popup() { return ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); }
+std::string error_of(Hand& hand) { return hand.stage.panel_input().messages.error; }
+const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
+
+/// True while a window of this name is on screen.
+bool is_on_screen(const char* name) {
+  const ImGuiWindow* const window = ImGui::FindWindowByName(name);
+  return window != nullptr && window->Active && !window->Hidden;
+}
+
+/// Q, K, V, an output and a gradient are all asked for by the desktop's dialog, as sessions are.
+CASE(opening, by_the_desktops_dialog) {
+  Office office(hand);
+  const Desktop desktop(office.folder);
+  const Call call(office.folder);
+  hand.open(small_session());
+  hand.click(controls + "##input");
+  hand.pick("open a file ...");
+  hand.check(!has_popup(), "no path is typed");
+  answer_dialog(hand, office.folder, desktop, call.k + "\n" + call.q + "\n" + call.v + "\n");
+  hand.settle();
+  hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 2 &&
+                 shown(hand).v[0] == 3,
+             "three files are Q, K and V, in whatever order they come: " + error_of(hand));
+  const std::string asked = read_file(office.folder / "asked", 1 << 16);
+  hand.check(asked.find("*.npy") != std::string::npos && asked.find("*.safetensors") != std::string::npos,
+             "the dialog shows files of tensors: " + asked);
+  hand.choose(controls + "##kernel", "open a file ...");
+  answer_dialog(hand, office.folder, desktop, call.o + "\n");
+  hand.settle();
+  hand.check(hand.experiment().loaded.file == call.o && hand.experiment().a.algorithm == Algorithm::loaded, "an output is a");
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+  hand.frames(2);
+  hand.enter("your kernel: open its output");
+  answer_dialog(hand, office.folder, desktop, office.folder / "absent.npy\n");
+  hand.check(error_of(hand).find("absent.npy") != std::string::npos && is_on_screen("Error"),
+             "a failure is told over the panels: " + error_of(hand));
+  hand.choose(controls + "##kernel", "a recent file, or a typed path ...");
+  hand.check(has_popup(), "a path can be typed, too");
+  hand.fill(path_field, call.o);
+  hand.settle();
+  hand.check(error_of(hand).empty() && !is_on_screen("Error"), "and what went wrong is forgotten: " + error_of(hand));
+}
+
+/// Tab completes a path as far as its files agree; the rest is listed, and opened by a click.
+CASE(opening, a_path_is_completed) {
+  const TemporaryDirectory folder;
+  const Call call(folder);
+  std::filesystem::create_directory(folder / "queries");
+  tensor(folder, "queries/first.npy", 4);
+  folder.write("q.txt", "no tensor");
+  hand.choose(controls + "##kernel", "open a file ...");
+  hand.click(path_field);
+  hand.type_only(folder / "quer");
+  hand.frames(2);
+  hand.key(ImGuiKey_Tab);
+  hand.frames(3);
+  const PathPrompt& prompt = hand.stage.state->popups.kernel;
+  hand.check(prompt.typed == folder / "queries/", "Tab completes: " + prompt.typed);
+  hand.check(hand.exists("//$FOCUSED/##suggestion 0"), "the folder's file is listed");
+  hand.type_only(folder / "q");
+  hand.frames(3);
+  hand.check(hand.stage.panel_input().choices.content.completions == std::vector<std::string>{call.q, folder / "queries/"},
+             "what begins so is listed, but no text");
+  hand.type_only(folder / "o");
+  hand.frames(3);
+  hand.click("//$FOCUSED/##suggestion 0");
+  hand.settle();
+  hand.frames(3);
+  hand.check(hand.experiment().loaded.file == call.o && !has_popup(), "a click opens it: " + error_of(hand));
+}
+
+/// Files that were shown are offered before anything is typed, newest first, in the next window, too.
+CASE(opening, recent_files_of_tensors) {
+  Office office(hand);
+  const Call call(office.folder);
+  open_files({call.q, call.k, call.v}, hand.stage.context());
+  hand.settle();
+  open_files({call.o}, hand.stage.context());
+  hand.settle();
+  hand.frames(3);
+  hand.open(small_session());
+  hand.choose(controls + "##input", "open a file ...");
+  hand.frames(3);
+  const std::vector<RecentSession> recent = hand.stage.panel_input().sessions.tensors;
+  const std::string three = call.q + "," + call.k + "," + call.v;
+  hand.check(recent.size() == 2 && recent[0].file == call.o && recent[1].file == three, "two are remembered");
+  hand.click("//$FOCUSED/##suggestion 1");
+  hand.settle();
+  hand.check(hand.experiment().problem.input.file == three, "a click opens them: " + error_of(hand));
+  hand.check(shown_file(three) == "q.npy, k.npy, v.npy" && shown_file("/x/c.pt:a.x,/x/c.pt:a.y,/x/c.pt:b.z") == "c.pt",
+             "all of them are named: " + shown_file(three));
+}
+
+/// Wherever one is, what is dropped is shown: tensors in Explore, an output with its error.
+CASE(opening, a_drop_shows_its_picture) {
+  const TemporaryDirectory folder;
+  const Call call(folder);
+  for (const Workspace from : {Workspace::sweep, Workspace::learn, Workspace::train, Workspace::explore}) {
+    hand.open(small_session());
+    hand.view().workspace = from;
+    hand.view().picture = PictureKind::scores;
+    hand.frames(4);
+    open_files({call.v, call.q, call.k}, hand.stage.context());
+    hand.settle();
+    hand.check(hand.view().workspace == Workspace::explore, "tensors are shown in Explore");
+    hand.check(hand.stage.panel_input().messages.notice.find("q.npy, k.npy, v.npy") != std::string::npos,
+               "and named: " + hand.stage.panel_input().messages.notice);
+    hand.view().workspace = from;
+    hand.view().picture = PictureKind::scores;
+    hand.frames(4);
+    open_files({call.o}, hand.stage.context());
+    hand.settle();
+    hand.check(hand.view().workspace == Workspace::explore && hand.view().picture == PictureKind::output &&
+                   hand.view().field == Field::a_error,
+               "an output is shown as its error");
+  }
+  hand.check(!is_on_screen("Drop"), "nothing is held over the window");
+  hand.stage.told = hand.stage.panel_input();
+  hand.stage.told->dragging = true;
+  hand.frames(3);
+  hand.check(is_on_screen("Drop"), "files over the window are told what becomes of them");
+}
+
+/// An error is shown over the panels until it could be read, and goes away with the mistake.
+CASE(opening, an_error_goes_with_its_mistake) {
+  const TemporaryDirectory folder;
+  const Call call(folder);
+  const std::string broken = folder.write("broken.npy", "garbage");
+  open_files({broken}, hand.stage.context());
+  hand.frames(3);
+  hand.check(error_of(hand).find("broken.npy") != std::string::npos && is_on_screen("Error"), "it is shown: " + error_of(hand));
+  open_files({call.o}, hand.stage.context());
+  hand.settle();
+  hand.check(error_of(hand).empty() && !is_on_screen("Error"), "a file that opens takes it away");
+  hand.stage.explorer().show_error("The text of the sweep is wrong.");
+  hand.frames(3);
+  hand.check(is_on_screen("Error"), "so is another error");
+  hand.frames(60 * 8);
+  hand.check(!is_on_screen("Error") && !error_of(hand).empty(), "after a while the status bar alone has it");
+  hand.view().zoom = {0, 0, 4, 4};
+  hand.frames(3);
+  hand.check(!error_of(hand).empty(), "a look at the picture mends nothing");
+  hand.session().sweep.seeds = 5;
+  hand.frames(3);
+  hand.check(error_of(hand).empty(), "another plan does");
+}
+
+/// A name in letters that no font of the program has is drawn in another font of this machine.
+CASE(opening, names_in_other_letters) {
+  const auto missing = [&](unsigned letter) {
+    ImFontBaked* const baked = ImGui::GetIO().Fonts->Fonts[0]->GetFontBaked(15);
+    return baked->FindGlyphNoFallback(static_cast<ImWchar>(letter)) == nullptr;
+  };
+  constexpr unsigned script_A = 0x1d4d0, han = 0x6a21;  // a letter of mathematics; the first of 模型
+  const bool has_script = !find_font_with({script_A}).file.empty(), has_han = !find_font_with({han}).file.empty();
+  if (!has_script && !has_han) return;  // no font of this machine is tried
+  const std::string name = "\xf0\x9d\x93\x90 \xe6\xa8\xa1.npy";
+  const TemporaryDirectory folder;
+  open_files({tensor(folder, name, 1)}, hand.stage.context());
+  hand.settle();
+  for (int i = 0; i < 3; ++i) hand.frames(8);
+  hand.picture();
+  hand.frames(3);
+  if (has_script) hand.check(!missing(script_A), "a letter of mathematics is drawn");
+  if (has_han) hand.check(!missing(han), "a Chinese character is drawn");
+  hand.check(missing(0x2fffe) && find_font_with({0xe123}).file.empty(), "what no font has is sought in vain, and no harm done");
+}
+
+}  // namespace
+
+}  // namespace attoscope::testing::opening

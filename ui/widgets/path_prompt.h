@@ -1,0 +1,52 @@
+/// Asking for a file: by the desktop's dialog, or by a path that is typed, completed or chosen among recent ones.
+#pragma once
+
+#include <string_view>
+
+#include "ui/frame/requests.h"
+
+namespace attoscope {
+
+struct PanelInput;
+struct PathPrompt;
+
+/// The value that asks for a file by the desktop's dialog; true if there is none, and a popup must ask.
+bool must_type(FileUse use, const PanelInput& input, Requests& requests);
+/// The entries of a list that ask for a file, with their tooltip. True if the popup is to be opened.
+bool file_entries(FileUse use, const PanelInput& input, Requests& requests, std::string_view what);
+
+/// Outcome of a prompt in this frame. done: close the popup, as the file is open or Esc was pressed.
+struct PromptOutcome {
+  bool done = false, just_failed = false;
+};
+/// Updates the prompt, before its field is drawn; `failed`: the file could not be opened.
+PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed);
+
+/// Use and texts of a popup that asks for a path: the line above its field, the field's tooltip, and the button's.
+struct PathTexts {
+  FileUse use;
+  const char* above;
+  std::string_view what, formula, button;
+};
+/// The popup `id`, if it is open. Requests the file whose path is entered; an output becomes b if `as_b`.
+void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts, Requests& requests,
+                bool as_b = false);
+
+/// True once, after the prompt's panel came to the front: open the popup then.
+bool is_due(PathPrompt& prompt);
+
+/// Places the next popup under the last item.
+void set_popup_place();
+
+/// The field, `width` wide; true if Enter was pressed on a path, which Tab completes. `focus` gives it the keyboard and selects
+/// its text.
+bool path_field(const char* id, const char* hint, PathPrompt& prompt, const PanelInput& input, float width, bool focus);
+
+/// Below the field, `width` wide: how a path that is being typed may go on, the tensors of its file, and before anything is
+/// typed the recent files. True if a file was clicked, whose path is then the typed one.
+bool path_suggestions(PathPrompt& prompt, const PanelInput& input, FileUse use, float width, Requests& requests);
+
+/// Error of the last try, in lines of `width`; nothing if it did not fail.
+void path_error(const PathPrompt& prompt, const PanelInput& input, float width);
+
+}  // namespace attoscope
