@@ -63,7 +63,8 @@ std::string ink(Ink i) { return gnuplot_colour(print_look(i).colour); }
 struct Print {
   bool latex = false;
   double across = 5, up = 5;  ///< ticks that have room
-  double weight = 1;          ///< of lines and marks
+  double weight = 1;          ///< of lines
+  double mark = 1;            ///< of marks, which TikZ draws smaller
 };
 
 /// A tick's literal text: there % begins a number's format.
@@ -212,7 +213,7 @@ std::string curve_plot(const std::string& block, const Series& s, const std::str
                                        s.dashed   ? "2"
                                        : own_dash ? print_look(s.ink).dash
                                                   : "1");
-  const std::string mark = fmt::format("pt {} ps {}", print_look(s.ink).mark, 0.55 * print.weight);
+  const std::string mark = fmt::format("pt {} ps {}", print_look(s.ink).mark, 0.55 * print.mark);
   switch (s.shape) {
     case Shape::line:
     case Shape::steps:
@@ -220,7 +221,7 @@ std::string curve_plot(const std::string& block, const Series& s, const std::str
     case Shape::marks:
       return fmt::format("{} with points {} {} {}", block, colour, mark, title);
     case Shape::dots:
-      return fmt::format("{} with points {} pt 7 ps {} {}", block, colour, 0.15 * print.weight, title);
+      return fmt::format("{} with points {} pt 7 ps {} {}", block, colour, 0.15 * print.mark, title);
     case Shape::band:
       return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
     case Shape::bars:
@@ -331,7 +332,8 @@ std::string legend_commands(const Figure& f, std::size_t index) {
 /// Ticks with room between them, on this panel.
 Print print_of(const Figure& f, bool latex) {
   const double width = width_in_letters(f) / f.panels_across, aspect = f.aspect > 0 ? f.aspect : 0.7;
-  return {latex, std::clamp(width / 15, 2.0, 9.0), std::clamp(width * aspect / 11, 2.0, 7.0), f.style.slide ? 2.0 : 1.0};
+  return {latex, std::clamp(width / 15, 2.0, 9.0), std::clamp(width * aspect / 11, 2.0, 7.0), f.style.slide ? 2.0 : 1.0,
+          (f.style.slide ? 2.0 : 1.0) * (latex ? 1.8 : 1)};
 }
 
 std::string panel_script(const Figure& f, std::size_t index, bool latex) {

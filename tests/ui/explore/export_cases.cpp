@@ -87,11 +87,13 @@ CASE(export, menu_of_a_plot) {
   const auto as = [](ExportAs kind) { return [kind](Session& s) { s.view.figure.as = kind; }; };
   hand.each({{menu + "keep as/PDF", as(ExportAs::pdf)},
              {menu + "columns/two columns", [](Session& s) { s.view.figure.two_columns = true; }},
+             {menu + "columns/slide", [](Session& s) { s.view.figure.two_columns = false, s.view.figure.slide = true; }},
              {menu + "bundle/.zip", [](Session& s) { s.view.figure.zip = true; }},
+             {menu + "keep as/TikZ", as(ExportAs::tex)},
              {menu + "keep as/SVG", as(ExportAs::svg)},
              {menu + "keep as/PNG", as(ExportAs::png)},
              {menu + "bundle/folder", [](Session& s) { s.view.figure.zip = false; }},
-             {menu + "columns/one column", [](Session& s) { s.view.figure.two_columns = false; }},
+             {menu + "columns/one column", [](Session& s) { s.view.figure.slide = false; }},
              {menu + "keep as/screen", as(ExportAs::screen)}});
   hand.leaves("save", [&] { hand.pick("###keep"), hand.frames(3); });
   hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"),
