@@ -266,6 +266,9 @@ CASE(export, figures_of_papers) {
     hand.changes(
         what, [&, what = what] { hand.type("//$FOCUSED/##" + std::string(what), "3"); },
         [number = number](Session& s) { s.view.named_figure.*number = 3; });
+  const auto left = [&](const char* name) { return hand.place("//$FOCUSED/##" + std::string(name), 0).x; };
+  hand.check(std::abs(left("N") - left("d")) < 1 && left("d") - hand.place("//$FOCUSED/##seeds", 1).x > 90,
+             "the sliders stand in two columns, and the value of seeds is not behind d");
   hand.view().named_figure = {.policy = "hw", .n = 48, .d = 8, .seeds = 2};
   hand.frames(2);
   hand.check(hand.stage.exporter.busy() == false, "nothing is drawn unasked");

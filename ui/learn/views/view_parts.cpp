@@ -185,9 +185,7 @@ void offer_figure(LessonScene& scene, Plot plot, const std::string& name, ImVec2
   if (is_on_page(scene) || scene.input.exporting) return;
   Exportable picture{plot, name, from, to, {}};
   picture.of = std::move(session);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
   offer_export(picture, scene.window, scene.requests);
-  ImGui::SetCursorScreenPos(at);
 }
 
 void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to) {
