@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "app/figures/bundle.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_scales.h"
@@ -190,6 +191,12 @@ OptionList& OptionList::kernel(ExperimentOptions& x) {
 
 OptionList& OptionList::device(std::string& device, std::string& threads, const std::string& help) {
   return group("Device").add("--device", device, help).add("--threads", threads, "0 is all");
+}
+
+OptionList& OptionList::style(StyleArguments& x) {
+  add("--columns", x.columns, "of a page that the figure spans: 1 (85 mm), 2 (175 mm); or slide (254 mm, larger letters)");
+  add("--font", x.font, "of its letters (Inter); a .tex has the document's own");
+  return add("--font-size", x.font_size, "points of its letters (8, on a slide 18)");
 }
 
 OptionList& OptionList::quiet() {

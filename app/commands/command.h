@@ -25,6 +25,8 @@ class Option;
 
 namespace attoscope {
 
+struct StyleArguments;
+
 /// Exit codes.
 enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3 };
 
@@ -88,6 +90,8 @@ class OptionList {
   OptionList& kernel(ExperimentOptions& x);
   OptionList& device(std::string& device, std::string& threads, const std::string& help);
   OptionList& quiet();
+  /// Width, font and size of a printed figure.
+  OptionList& style(StyleArguments& x);
 
   /// True if the option is one of this list and was given.
   bool was_given(const std::string& option) const;
@@ -104,7 +108,7 @@ class OptionList {
 std::string device_help();
 std::string layout_help();
 inline constexpr const char* figure_help =
-    "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them";
+    "draw it: FILE.pdf, .svg, .png or .tex (TikZ) with .csv, .gp and .json beside it, or FILE.zip with all of them";
 
 /// One `attoscope NAME`.
 struct Command {

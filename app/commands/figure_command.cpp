@@ -15,6 +15,7 @@
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"
 #include "app/sweep/sweep_json.h"
+#include "app/sweep/sweep_ledger.h"
 #include "app/train/train_figures.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
@@ -88,13 +89,24 @@ std::string list_text() {
 void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   std::vector<std::string> remarks;
   const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
-  const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
+  SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
+  style.print = typed_style(x.style, style.print);
   const auto answers = computed(x, attoscope::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
-  write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),
-               sweep_reproduction(sweep, style));
-  streams.out << x.out << "\n";
+  const Figure figure = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), style);
+  write_bundle(x.out, figure, sweep_reproduction(sweep, style, figure.caption));
+  streams.out << figure.caption << "\n" << x.out << "\n";
+}
+
+/// The style of an earlier figure, or the usual one, with what was typed.
+FigureStyle print_of(const FigureArguments& x) {
+  std::vector<std::string> remarks;
+  FigureStyle style;
+  if (is_bundle(x.what))
+    style = parsed_bundle(x.what, [&](const std::string& text) { return parse_figure_style(text, remarks); });
+  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
+  return typed_style(x.style, style);
 }
 
 /// True if a plot of the window is asked for: by --plot, or by a bundle that says so.
@@ -113,13 +125,15 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
     streams.out << list_text();
     return;
   }
-  if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
   if (is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
   const AskedFigure asked = asked_for(x);
+  const FigureStyle style = print_of(x);
   check_bundle_place("--out", x.out);  // before anything is computed
   const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", streams.terminal,
                                    [&](const FigureWork& work) { return made_figure(asked, work); });
-  write_bundle(x.out, made.figure, made.reproduction);
+  Json reproduction = made.reproduction;
+  reproduction["print"] = style_json(style);
+  write_bundle(x.out, in_style(made.figure, style), reproduction);
   streams.out << made.figure.caption << "\n" << x.out << "\n";
   if (!made.changed.empty())
     throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
@@ -133,8 +147,7 @@ void declare(OptionList& c, FigureArguments& x) {
   c.add("--plot", x.plot,
         "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, largest_dS, lost_dS, "
         "gradient_sums, ulps, scatter, why, traffic, "
-        "sweep, train_deviation, train_runs (these two train the session's plan)");
-  c.add("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
+        "sweep, train_deviation, train_runs, train_weights (these three train the session's plan), lesson");
   c.group("Figures of the papers");
   c.add("--policy", x.policy, "where a rounds (eager)");
   c.add("--all-policies", x.all_policies,
@@ -145,7 +158,8 @@ void declare(OptionList& c, FigureArguments& x) {
   c.add("--list", x.list, "only list the figures");
   c.add("--no-cache", x.no_cache, "compute every point, and keep none");
   c.group("Output");
-  c.add("--out", x.out, "FILE.pdf, FILE.svg or FILE.png, with .csv, .gp and .json beside it; or FILE.zip").quiet();
+  c.style(x.style);
+  c.add("--out", x.out, "FILE.pdf, .svg, .png or .tex (TikZ), with .csv, .gp and .json beside it; or FILE.zip").quiet();
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
 #include "app/sweep/sweep_json.h"
+#include "app/sweep/sweep_ledger.h"
 #include "app/sweep/table.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/head_numbers.h"
@@ -36,7 +37,8 @@ struct SweepArguments {
   std::vector<std::string> vary{};
   std::string seeds = "1", over = "seed", measure = "a.mean_abs", threads = "0", device = "cpu";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
-  std::string figure;                      ///< FILE.pdf, .svg or .png with its data, script and JSON; or .zip
+  std::string figure;                      ///< FILE.pdf, .svg, .png or .tex with its data, script and JSON; or .zip
+  StyleArguments style{};                  ///< of that figure
   std::string spread = "std";              ///< reach of the figure's bars: std or min-max
   bool heat_map = false;                   ///< the figure of two parameters as a map
   std::string out;                         ///< directory for sweep.json and points.csv
@@ -217,10 +219,19 @@ std::string json_of(const Answered& x, const std::vector<SweepRow>& table) {
   return json_text(json);
 }
 
-SweepStyle style_of(const SweepArguments& x) {
+SeedSpread spread_of(const SweepArguments& x) {
   const auto found = std::ranges::find(sweep_spread_names, x.spread);
   if (found == sweep_spread_names.end()) refuse("--spread", x.spread, "std or min-max");
-  return {.spread = static_cast<SweepSpread>(found - sweep_spread_names.begin()), .heat_map = x.heat_map};
+  return static_cast<SeedSpread>(found - sweep_spread_names.begin());
+}
+
+/// Stages the figure; a sentence where there is no picture.
+std::string stage_figure(StagedFiles& files, const SweepArguments& x, const Answered& answered) {
+  const Sweep& sweep = answered.sweep;
+  const auto table = sweep_table(sweep, sweep.measure, answered.answers);
+  const SweepStyle style{usual_axes(*table, spread_of(x)), x.heat_map, typed_style(x.style)};
+  const Figure figure = sweep_figure(sweep, *table, style);
+  return stage_bundle(files, x.figure, figure, sweep_reproduction(sweep, style, figure.caption));
 }
 
 /// Writes what was asked for. Throws where there is no picture, once everything else is there.
@@ -234,9 +245,7 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
     files.add((fs::path(x.out) / points_file).string(), points_csv(sweep, answered.answers));
   }
   std::string no_picture;
-  if (const SweepStyle style = style_of(x); !x.figure.empty())
-    no_picture = stage_bundle(files, x.figure, sweep_figure("sweep", sweep, sweep.measure, table, style),
-                              sweep_reproduction(sweep, style));
+  if (!x.figure.empty()) no_picture = stage_figure(files, x, answered);
   write_outputs(
       files,
       {{x.csv, [&] { return rows_csv(sweep, sweep.measure, table); }},
@@ -263,7 +272,7 @@ void check_places(const SweepArguments& x) {
 /// Computes what is not known yet and writes what was asked for. What was finished before a signal is kept: the same command
 /// continues there.
 void run_sweep(const SweepArguments& x, const Streams& streams) {
-  style_of(x);
+  spread_of(x), typed_style(x.style);
   check_places(x);
   if (!x.merge.empty()) return write(x, merged(x.merge), streams.out);
   Ranks ranks;
@@ -287,7 +296,7 @@ void declare(OptionList& c, SweepArguments& x) {
   c.add("--json", x.json, "the same as JSON");
   c.add("--markdown", x.markdown, "the same as a Markdown table");
   c.add("--latex", x.latex, "the same as a LaTeX table");
-  c.add("--figure", x.figure, figure_help);
+  c.add("--figure", x.figure, figure_help).style(x.style);
   c.add("--spread", x.spread, "what the figure's bars reach over the seeds: std or min-max");
   c.add("--heat-map", x.heat_map, "draw two parameters as a map: the first across, the second down");
   c.add("--out", x.out, "directory for the sweep and every number of every point").quiet();

@@ -163,6 +163,7 @@ void check_places(const TrainArguments& x, const Task& task) {
   if (x.json == "-" && x.csv == "-") refuse("--csv", x.csv, "a file, since --json goes to standard output");
   if (!x.save.empty()) check_directory_place("--save", x.save);
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
+  typed_style(x.style);
   for (const QkvFile& q : task.qkv) check_place("--save-qkv", q.file);
 }
 
@@ -332,8 +333,11 @@ std::string write_files(const TrainArguments& x, const Task& task, PairedTrainin
   }
   std::string no_picture;
   if (!x.figure.empty()) {
-    const Figure figure = train_figure(record);
-    no_picture = stage_bundle(files, x.figure, figure, reproduction(training, figure));
+    const FigureStyle style = typed_style(x.style);
+    const Figure figure = in_style(train_figure(record), style);
+    Json json = reproduction(training, figure);
+    json["print"] = style_json(style);
+    no_picture = stage_bundle(files, x.figure, figure, json);
   }
   files.commit();
   return no_picture;
@@ -411,7 +415,7 @@ void declare(OptionList& c, TrainArguments& x) {
   c.device(x.device, x.threads, "what trains: auto, cpu, cuda or cuda:K").group("Output");
   c.add("--json", x.json, "write everything to this file, - for standard output");
   c.add("--csv", x.csv, "long table step,pair,tensor,measure,value, - for standard output");
-  c.add("--figure", x.figure, figure_help);
+  c.add("--figure", x.figure, figure_help).style(x.style);
   c.add("--save", x.save, "write the final weights to this directory: a .npy of each run's tensor");
   c.add("--save-qkv", x.save_qkv, "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors, Q, K, V for attoscope run --input; repeatable");
   c.quiet();

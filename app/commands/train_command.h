@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/commands/command.h"
+#include "app/figures/bundle.h"
 #include "kernels/train/paired_training.h"
 #include "kernels/train/plan/plan.h"
 
@@ -46,6 +47,7 @@ struct TrainArguments {
   std::vector<std::string> exact{};                                ///< "L" or "L:H"
   Typed kind, bisect, with_exact, measure_every, checkpoint_every, until, seeds;
   std::string resume, checkpoint;       ///< files; "": none
+  StyleArguments style{};               ///< of the figure
   std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
   std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"
   std::string device = "auto", threads = "0";

@@ -63,8 +63,8 @@ std::string keep_figure(const std::string& directory, const ExportRequest& wante
                         const std::string& part, const Cancelled& cancelled) {
   if (!part.empty())
     throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
-  if (is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
-  if (is_of_training(wanted.plot)) {
+  if (known.result && is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
+  if (known.train.record && is_of_training(wanted.plot)) {
     session.train = known.train.record->plan;
     session.train_look.seeds = std::min(session.train_look.seeds, static_cast<int>(known.train.seeds.size()) + 1);
   }
@@ -92,6 +92,14 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
   if (!wanted.npy && !drawn) {
     ask(wanted);
     return "";
+  }
+  if (wanted.of) {
+    Session own = *wanted.of;
+    own.view.figure = session.view.figure;
+    plots_->add([directory = directory_, wanted, own](const Cancelled& cancelled) {
+      return keep_figure(directory, wanted, own, {}, "", cancelled);
+    });
+    return "Drawing the " + wanted.name + ".";
   }
   if (is_of_training(wanted.plot) ? !known.train.record : !known.answer.result && wanted.plot != Plot::sweep) return "";
   if (wanted.npy) {

@@ -3,8 +3,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "app/files/zip.h"
+#include "app/json/settings_json.h"
+#include "app/words/field_setter.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/letters.h"
 
@@ -13,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_bundle = 1 << 20;
+constexpr int least_font = 4, most_font = 72;
 
 bool is_zip(const std::string& file) { return file.ends_with(".zip"); }
 
@@ -34,7 +38,12 @@ Contents contents(const std::string& stem, const std::string& script_stem, const
   const std::string script = gnuplot_script(figure, format, script_stem);
   Contents c{{{stem + ".csv", figure_csv(figure)}, {stem + ".gp", script}, {stem + ".json", json_text(reproduction)}}, ""};
   try {
-    c.members.push_back({stem + picture_ending(format), drawn(script, script_stem + picture_ending(format), cancelled)});
+    std::vector<std::string> files = style_files(format);
+    files.push_back(script_stem + picture_ending(format));
+    std::vector<std::string> bytes = drawn(script, files, cancelled);
+    for (std::size_t i = 0; i + 1 < files.size(); ++i)
+      c.members.push_back({(fs::path(stem).parent_path() / files[i]).string(), std::move(bytes[i])});
+    c.members.push_back({stem + picture_ending(format), std::move(bytes.back())});
   } catch (const std::runtime_error& error) {
     c.failure = error.what();
     if (!c.failure.ends_with('.')) c.failure += '.';
@@ -44,13 +53,47 @@ Contents contents(const std::string& stem, const std::string& script_stem, const
 
 }  // namespace
 
+FigureStyle typed_style(const StyleArguments& typed, FigureStyle style) {
+  if (!typed.columns.empty()) {
+    if (typed.columns != "1" && typed.columns != "2" && typed.columns != "slide")
+      refuse("--columns", typed.columns, "1 (85 mm), 2 (175 mm) or slide (254 mm)");
+    style.slide = typed.columns == "slide";
+    style.columns = typed.columns == "1" ? 1 : 2;
+  }
+  if (!typed.font.empty()) {
+    if (!is_font_name(typed.font)) refuse("--font", typed.font, "letters, digits, blanks and hyphens, such as Times New Roman");
+    style.font = typed.font;
+  }
+  if (!typed.font_size.empty()) style.font_size = whole_number("--font-size", typed.font_size, least_font, most_font);
+  return style;
+}
+
+Json style_json(const FigureStyle& s) {
+  return {{"columns", s.columns}, {"slide", s.slide}, {"font", s.font}, {"font_size", s.font_size}};
+}
+
+FigureStyle parse_figure_style(std::string_view bundle, std::vector<std::string>& remarks) {
+  constexpr int deepest = 12;
+  const nlohmann::json json = parse_json(bundle, deepest);
+  FigureStyle s;
+  if (json.is_object() && json.contains("print"))
+    read_settings({{"print", json["print"]}}, "",
+                  {{"print", Settings{{"columns", &s.columns, {0, 2}},
+                                      {"slide", &s.slide},
+                                      {"font", &s.font},
+                                      {"font_size", &s.font_size, {0, most_font}}}}},
+                  remarks);
+  if (!is_font_name(s.font)) s.font = FigureStyle{}.font;
+  return s;
+}
+
 void check_bundle_name(const std::string& file) {
   if (is_zip(file)) return;
   try {
     picture_format(file);
   } catch (const std::invalid_argument&) {
     throw std::invalid_argument(in_quotes(file) +
-                                " is no name of a figure, expected one that ends in .pdf, .svg, .png or .zip");
+                                " is no name of a figure, expected one that ends in .pdf, .svg, .png, .tex or .zip");
   }
 }
 
@@ -58,6 +101,8 @@ std::vector<std::string> bundle_files(const std::string& file) {
   if (file.empty() || is_zip(file)) return file.empty() ? std::vector<std::string>() : std::vector{file};
   std::vector<std::string> files{file};
   for (const char* const ending : {".csv", ".gp", ".json"}) files.push_back(fs::path(file).replace_extension(ending).string());
+  for (const std::string& style : style_files(file.ends_with(".tex") ? PictureFormat::tikz : PictureFormat::pdf))
+    files.push_back((fs::path(file).parent_path() / style).string());
   return files;
 }
 

@@ -12,11 +12,23 @@
 
 namespace attoscope {
 
+/// The look of a printed figure as typed; "" keeps the figure's own.
+struct StyleArguments {
+  std::string columns;  ///< "1", "2" or "slide"
+  std::string font, font_size;
+};
+/// `style` with what was typed. Throws std::invalid_argument in a sentence.
+FigureStyle typed_style(const StyleArguments& typed, FigureStyle style = {});
+/// The style as a part of a bundle's JSON, and read back: `remarks` as in `read_settings`.
+Json style_json(const FigureStyle& style);
+FigureStyle parse_figure_style(std::string_view bundle, std::vector<std::string>& remarks);
+
 /// The options of `attoscope figure` as typed; "" keeps the figure's own, or the bundle's.
 struct FigureArguments {
-  std::string what;           ///< a name, the .json or .zip of an earlier figure, or a session
-  std::string out;            ///< FILE.pdf, .svg or .png, whose .csv, .gp and .json stand beside it; or FILE.zip
-  std::string plot, columns;  ///< of the window; 1 or 2
+  std::string what;  ///< a name, the .json or .zip of an earlier figure, or a session
+  std::string out;   ///< FILE.pdf, .svg, .png or .tex, whose .csv, .gp and .json stand beside it; or FILE.zip
+  std::string plot;  ///< of the window
+  StyleArguments style{};
   std::string policy, n, d, seeds;
   bool all_policies = false, list = false, no_cache = false;
 };
@@ -33,9 +45,9 @@ std::vector<std::string> bundle_files(const std::string& file);
 /// The name of `check_bundle_name`, and a place for every file of it, as `check_place` says of the option.
 void check_bundle_place(const std::string& option, const std::string& file);
 
-/// Stages FILE.pdf|svg|png and, beside it, .csv, .gp and .json; or FILE.zip, which holds the four with a picture in `in_zip`.
-/// Without gnuplot the picture alone is missing, and the sentence that says so is returned; else "". Throws Stopped where that
-/// is cancelled.
+/// Stages FILE.pdf|svg|png|tex and, beside it, .csv, .gp and .json, of a .tex gnuplot's style files; or FILE.zip, which holds
+/// the four with a picture in `in_zip`. Without gnuplot the picture alone is missing, and the sentence that says so is
+/// returned; else "". Throws Stopped where that is cancelled.
 std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
                          PictureFormat in_zip = PictureFormat::pdf, const Cancelled& cancelled = {});
 

@@ -1,6 +1,9 @@
 #include "app/figures/figure.h"
 
+#include <algorithm>
+
 #include "app/words/numbers.h"
+#include "kernels/experiment/letters.h"
 
 namespace attoscope {
 namespace {
@@ -25,6 +28,23 @@ std::string heat_lines(const FigurePanel& p) {
 }
 
 }  // namespace
+
+double width_mm(const Figure& f) { return f.style.slide ? slide_mm : f.columns == 1 ? one_column_mm : two_columns_mm; }
+
+int font_points(const Figure& f) { return f.style.font_size > 0 ? f.style.font_size : f.style.slide ? 18 : 8; }
+
+bool is_font_name(std::string_view name) {
+  return !name.empty() && name.size() < 100 &&
+         std::ranges::all_of(name, [](char c) { return is_letter_or_digit(c) || c == ' ' || c == '-'; });
+}
+
+Figure in_style(Figure f, const FigureStyle& style) {
+  f.style = style;
+  if (style.slide) f.columns = 2;
+  if (style.columns > 0 && !style.slide) f.columns = style.columns;
+  if (style.columns == 1 && !style.slide) f.panels_across = 1;
+  return f;
+}
 
 std::string figure_csv(const Figure& figure) {
   std::string text = csv_line({"panel", "series", "x", "y", "low", "high", "value"});

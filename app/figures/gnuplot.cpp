@@ -107,25 +107,40 @@ int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
 }  // namespace
 
 std::string picture_ending(PictureFormat f) {
-  return f == PictureFormat::pdf ? ".pdf" : f == PictureFormat::svg ? ".svg" : ".png";
+  constexpr std::array<const char*, 4> endings{".pdf", ".svg", ".png", ".tex"};
+  return endings[static_cast<std::size_t>(f)];
 }
 
 PictureFormat picture_format(const std::string& file) {
-  for (const PictureFormat f : {PictureFormat::pdf, PictureFormat::svg, PictureFormat::png})
+  for (const PictureFormat f : {PictureFormat::pdf, PictureFormat::svg, PictureFormat::png, PictureFormat::tikz})
     if (file.ends_with(picture_ending(f))) return f;
-  throw std::invalid_argument(in_quotes(file) + " is no picture file, expected a name that ends in .pdf, .svg or .png");
+  throw std::invalid_argument(in_quotes(file) + " is no picture file, expected a name that ends in .pdf, .svg, .png or .tex");
 }
 
-std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled) {
+std::vector<std::string> style_files(PictureFormat format) {
+  if (format != PictureFormat::tikz) return {};
+  return {"gnuplot-lua-tikz.sty", "gnuplot-lua-tikz-common.tex"};
+}
+
+std::vector<std::string> drawn(const std::string& script, const std::vector<std::string>& files, const Cancelled& cancelled) {
   constexpr std::uint64_t largest = 1 << 28;
   const Workshop workshop;
   write_file(workshop / "script.gp", script);
   const int status = run_gnuplot(workshop.path(), cancelled);
-  const std::string said = read_file(workshop / "log.txt", largest), picture = workshop / picture_file.c_str();
-  std::error_code error;
-  if (status != 0 || !fs::exists(picture, error) || fs::file_size(picture, error) == 0)
-    throw std::runtime_error("gnuplot could not draw " + picture_file + ": " + in_quotes(said.substr(0, 200)));
-  return read_file(picture, largest);
+  const std::string said = read_file(workshop / "log.txt", largest);
+  std::vector<std::string> bytes;
+  for (const std::string& file : files) {
+    const std::string path = workshop / file.c_str();
+    std::error_code error;
+    if (status != 0 || !fs::exists(path, error) || fs::file_size(path, error) == 0)
+      throw std::runtime_error("gnuplot could not draw " + file + ": " + in_quotes(said.substr(0, 200)));
+    bytes.push_back(read_file(path, largest));
+  }
+  return bytes;
+}
+
+std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled) {
+  return drawn(script, std::vector{picture_file}, cancelled).front();
 }
 
 }  // namespace attoscope

@@ -5,11 +5,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "app/figures/gnuplot.h"
 #include "app/figures/gnuplot_text.h"
+#include "app/figures/latex_text.h"
 #include "kernels/experiment/letters.h"
+#include "ui/frame/panel_axes.h"
 
 namespace attoscope {
 
@@ -31,18 +34,38 @@ std::string gnuplot_number(double x) { return std::isfinite(x) ? fmt::format("{:
 
 std::string gnuplot_colour(std::uint32_t rgb) { return fmt::format("'#{:06x}'", rgb); }
 
+PrintLook print_look(Ink ink) {
+  static constexpr std::array<PrintLook, 13> looks{{{0x9a5f00, 7, "1"},
+                                                    {0x0b68a8, 5, "1"},
+                                                    {0x59636f, 9, "1"},
+                                                    {0xa03f79, 11, "1"},
+                                                    {0xc2301c, 13, "1"},
+                                                    {0x0b7a57, 15, "1"},
+                                                    {0x0e356b, 7, "1"},
+                                                    {0xd98f00, 5, "(10,4)"},
+                                                    {0x007b5e, 9, "(3,3)"},
+                                                    {0x7cc8f5, 13, "(12,3,3,3)"},
+                                                    {0x8c2800, 6, "(6,3)"},
+                                                    {0xc0629a, 4, "(12,3,3,3,3,3)"},
+                                                    {0x1b2027, 12, "1"}}};
+  return looks[static_cast<std::size_t>(ink)];
+}
+
 namespace {
 
 const auto literal = gnuplot_literal;
 const auto number = gnuplot_number;
 
-/// For print: the light theme's roles, Okabe and Ito's palette in an order of alternating lightness, the colour of text.
-constexpr std::array<std::uint32_t, 13> inks{0x9a5f00, 0x0b68a8, 0x59636f, 0xa03f79, 0xc2301c, 0x0b7a57, 0x0072b2,
-                                             0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0x1b2027};
 constexpr std::uint32_t text_colour = 0x1b2027;
-std::string ink(Ink i) { return gnuplot_colour(inks[static_cast<std::size_t>(i)]); }
-/// Marks that stay apart in black and white.
-constexpr std::array<int, 13> marks{7, 5, 9, 11, 13, 15, 7, 5, 9, 13, 6, 4, 12};
+std::string ink(Ink i) { return gnuplot_colour(print_look(i).colour); }
+
+/// The print that a panel is drawn for.
+struct Print {
+  bool latex = false;
+  double across = 5, up = 5;  ///< ticks that have room
+  double weight = 1;          ///< of lines
+  double mark = 1;            ///< of marks, which TikZ draws smaller
+};
 
 /// A tick's literal text: there % begins a number's format.
 std::string literal_tick(const std::string& text) {
@@ -88,14 +111,6 @@ std::string series_block(const std::string& name, const Series& s) {
 
 // --- axes -------------------------------------------------------------------------------------------------------------
 
-/// The least and the largest x of the panel's series.
-std::pair<double, double> x_range(const FigurePanel& p) {
-  double least = INFINITY, largest = -INFINITY;
-  for (const Series& s : p.series)
-    for (const double x : s.x) least = std::min(least, x), largest = std::max(largest, x);
-  return {least, largest};
-}
-
 /// True if anything of the panel can be drawn: gnuplot draws no plot of nothing.
 bool has_points(const FigurePanel& p) {
   const auto drawable = [](double value, const FigureAxis& a) { return std::isfinite(value) && (!a.log || value > 0); };
@@ -112,22 +127,43 @@ std::string empty_axes(const FigurePanel& p) {
          "set label 1 \"no value can be drawn\" at graph 0.5, graph 0.5 center noenhanced\n";
 }
 
-/// Marks and ticks at the ends of a log axis need room.
-std::string range_with_room(const FigurePanel& p) {
-  const auto [least, largest] = x_range(p);
-  return least > 0 && largest < INFINITY ? fmt::format("set xrange [{}:{}]\n", number(least / 1.12), number(largest * 1.12))
-                                         : "";
+/// Powers of 2 between two numbers, every one or every other: (128, 512, 2048).
+std::string ticks_of_two(const NumberSpan& range) {
+  const double step = range.high / range.low > 256 ? 4 : 2;
+  std::string text;
+  for (double x = std::exp2(std::ceil(std::log2(range.low))); x <= range.high; x *= step)
+    text += (text.empty() ? "(" : ", ") + number(x);
+  return text.empty() ? "autofreq" : text + ")";
 }
 
-/// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
-std::string ticks_of_two(const FigurePanel& p) {
-  const auto [least, largest] = x_range(p);
-  if (!(least > 0) || !(least <= largest) || !(largest < INFINITY)) return "autofreq";
-  const double step = largest / least > 128 ? 4 : 2;
+/// A number as print has it: "−0.5", "1.05×10^{-4}".
+std::string printed(double x, bool latex) {
+  std::string text = tick_text(x);
+  const std::size_t e = text.find('e');
+  if (e == std::string::npos && latex) return "'$" + text + "$'";
+  if (e != std::string::npos) {
+    const std::string factor = text.substr(0, e), power = "10^{" + text.substr(e + 1) + "}";
+    const bool one = factor == "1" || factor == "-1";
+    text = (one ? factor.substr(0, factor.size() - 1) : factor + (latex ? "\\times " : "×")) + power;
+    if (latex) return "'$" + text + "$'";
+  }
+  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 3) text.replace(at, 1, "−");
+  return "'" + text + "'";
+}
+
+/// Ticks whose texts tell them apart; of a logarithmic axis of few powers of ten with smaller ones between these.
+std::string ticks_of(const FigureAxis& a, const NumberSpan& range, double most, bool latex) {
   std::string text;
-  for (double x = std::exp2(std::floor(std::log2(least))); x <= largest; x *= step)
-    text += (text.empty() ? "(" : ", ") + number(x);
-  return text + ")";
+  const auto add = [&](const std::string& tick) { text += (text.empty() ? "(" : ", ") + tick; };
+  const std::vector<double> ticks = axis_ticks(range.low, range.high, a.log, most);
+  for (const double t : ticks)
+    if (!a.whole || t == std::floor(t)) add(printed(t, latex) + " " + number(t));
+  const double decades = a.log ? std::log10(range.high / range.low) : 0;
+  if (decades >= std::log10(8.0) && decades < 6)
+    for (double power = std::pow(10, std::floor(std::log10(range.low))); power <= range.high; power *= 10)
+      for (int k = 1; k <= 9; ++k)
+        if (const double t = k * power; t >= range.low && t <= range.high) add("'' " + number(t) + " 1");
+  return text.empty() ? "autofreq" : text + ")";
 }
 
 std::string named_ticks(const char* which, const std::vector<std::string>& names) {
@@ -140,36 +176,44 @@ std::string named_ticks(const char* which, const std::vector<std::string>& names
   return text + (longest * names.size() > 48 ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n");
 }
 
-/// Places of the ticks of numbers: gnuplot chooses unless they are powers of two or few whole numbers.
-std::string tick_places(const FigureAxis& a, const FigurePanel& p) {
-  if (a.log && a.base == 2) return ticks_of_two(p);
-  const auto [least, largest] = x_range(p);
-  return a.whole && largest - least < 8 ? "1" : "autofreq";
+/// The range of an axis of numbers: the window's. A map has its own.
+std::optional<NumberSpan> range_of(const FigurePanel& p, bool is_x) {
+  if (p.heat || !(is_x ? p.x : p.y).categories.empty() || !has_points(p)) return std::nullopt;
+  std::vector<const Series*> all;
+  for (const Series& s : p.series) all.push_back(&s);
+  const NumberSpan range = is_x ? x_range(p) : y_range(p.y, all);
+  return range.low < range.high && (!(is_x ? p.x : p.y).log || range.low > 0) ? std::optional(range) : std::nullopt;
 }
 
-std::string axis_commands(const char* which, const FigureAxis& a, const FigurePanel& p) {
+std::string axis_commands(const char* which, const FigureAxis& a, const FigurePanel& p, const Print& print) {
   std::string text = fmt::format("set {}label {} noenhanced\n", which, literal(a.label));
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
-  text += fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
+  const std::optional<NumberSpan> range = range_of(p, *which == 'x');
+  text += range ? fmt::format("set {}range [{}:{}]\n", which, number(range->low), number(range->high))
+                : fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
   if (!a.categories.empty()) return text + named_ticks(which, a.categories);
-  const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'"
-                             : !a.log        ? "'%h'"
-                             : a.base == 2   ? "'%.0f'"
-                                             : "'10^{%L}'";
-  return text + fmt::format("set {0}tics {2} norotate enhanced\nset format {0} {1}\n", which, format, tick_places(a, p));
+  const bool of_two = a.log && a.base == 2;
+  const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'" : of_two ? "'%.0f'" : print.latex ? "'$%h$'" : "'%h'";
+  const std::string places = !range || !a.unit.empty() ? "autofreq"
+                             : of_two ? ticks_of_two(*range)
+                                      : ticks_of(a, *range, *which == 'x' ? print.across : print.up, print.latex);
+  return text + fmt::format("set {0}tics {2} norotate enhanced\nset format {0} {1}\n", which, format, places);
 }
 
 // --- series -----------------------------------------------------------------------------------------------------------
 
-std::string error_bars(const std::string& block, const std::string& colour) {
-  return fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lc rgb {} lw 1 notitle", block, colour);
+std::string error_bars(const std::string& block, const std::string& colour, double weight) {
+  return fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lc rgb {} lw {} notitle", block, colour, weight);
 }
 
-/// A curve or its marks, without error bars.
-std::string curve_plot(const std::string& block, const Series& s, const std::string& title) {
+/// A curve or its marks, without error bars. Where a dash means something, no other curve has one of its own.
+std::string curve_plot(const std::string& block, const Series& s, const std::string& title, const Print& print, bool own_dash) {
   const std::string colour = "lc rgb " + ink(s.ink);
-  const std::string line = fmt::format("lw {} dt {}", s.ink == Ink::golden ? 1.0 : 1.6, s.dashed ? 2 : 1);
-  const std::string mark = fmt::format("pt {} ps {}", marks[static_cast<std::size_t>(s.ink)], 0.55);
+  const std::string line = fmt::format("lw {} dt {}", (s.ink == Ink::golden ? 1.0 : 1.6) * print.weight,
+                                       s.dashed   ? "2"
+                                       : own_dash ? print_look(s.ink).dash
+                                                  : "1");
+  const std::string mark = fmt::format("pt {} ps {}", print_look(s.ink).mark, 0.55 * print.mark);
   switch (s.shape) {
     case Shape::line:
     case Shape::steps:
@@ -177,7 +221,7 @@ std::string curve_plot(const std::string& block, const Series& s, const std::str
     case Shape::marks:
       return fmt::format("{} with points {} {} {}", block, colour, mark, title);
     case Shape::dots:
-      return fmt::format("{} with points {} pt 7 ps 0.15 {}", block, colour, title);
+      return fmt::format("{} with points {} pt 7 ps {} {}", block, colour, 0.15 * print.mark, title);
     case Shape::band:
       return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
     case Shape::bars:
@@ -188,15 +232,15 @@ std::string curve_plot(const std::string& block, const Series& s, const std::str
 }
 
 /// `groups`: how many bars stand beside each other.
-std::string series_plot(const std::string& block, const Series& s, int groups) {
+std::string series_plot(const std::string& block, const Series& s, int groups, const Print& print, bool own_dash) {
   const std::string title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
   if (s.shape == Shape::bars) {
     const std::string bars =
         fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder lc rgb {} {}", block, 0.8 / groups, ink(s.ink), title);
-    return s.low.empty() ? bars : bars + ", " + error_bars(block, gnuplot_colour(text_colour));
+    return s.low.empty() ? bars : bars + ", " + error_bars(block, gnuplot_colour(text_colour), print.weight);
   }
   const bool has_bars = !s.low.empty() && s.shape != Shape::band;
-  return (has_bars ? error_bars(block, ink(s.ink)) + ", " : "") + curve_plot(block, s, title);
+  return (has_bars ? error_bars(block, ink(s.ink), print.weight) + ", " : "") + curve_plot(block, s, title, print, own_dash);
 }
 
 /// The number of bars that share one place.
@@ -237,25 +281,27 @@ bool shares_legend(const Figure& f) {
          });
 }
 
-double width_mm(const Figure& f) { return f.columns == 1 ? one_column_mm : two_columns_mm; }
-
 std::size_t longest_label(std::span<const Series> series) {
   std::size_t longest = 1;
   for (const Series& s : series) longest = std::max(longest, s.label.size());
   return longest;
 }
 
+/// The width in mm of letters of 8 points that reach as far.
+double width_in_letters(const Figure& f) { return width_mm(f) * 8 / font_points(f); }
+
 /// The number of legend entries of such series that stand beside each other in `mm`.
 int legend_columns(std::span<const Series> series, double mm) {
-  constexpr double sample_mm = 9, letter_mm = 1.5;
-  return std::max(1, static_cast<int>(mm / (sample_mm + letter_mm * static_cast<double>(longest_label(series)))));
+  constexpr double sample = 9, letter = 1.5;  // mm, of letters of 8 points
+  return std::max(1, static_cast<int>(mm / (sample + letter * static_cast<double>(longest_label(series)))));
 }
 
 /// The same of a legend above all panels. Long entries gnuplot lets wrap within the first panel's width.
 int shared_columns(const Figure& f) {
   constexpr std::size_t long_label = 10;
   const std::vector<Series>& series = f.panels[0].series;
-  return legend_columns(series, longest_label(series) > long_label ? 0.8 * width_mm(f) / f.panels_across : width_mm(f));
+  return legend_columns(series,
+                        longest_label(series) > long_label ? 0.8 * width_in_letters(f) / f.panels_across : width_in_letters(f));
 }
 
 /// Lines of the legend above all panels; 0: each has its own.
@@ -278,30 +324,37 @@ std::string legend_commands(const Figure& f, std::size_t index) {
       p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }) > 1;
   if (!wanted) return "unset key\n";
   return fmt::format("set key above left horizontal maxcols {}\n",
-                     legend_columns(p.series, 0.8 * width_mm(f) / f.panels_across));
+                     legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across));
 }
 
 // --- the whole --------------------------------------------------------------------------------------------------------
 
-std::string panel_script(const Figure& f, std::size_t index) {
+/// Ticks with room between them, on this panel.
+Print print_of(const Figure& f, bool latex) {
+  const double width = width_in_letters(f) / f.panels_across, aspect = f.aspect > 0 ? f.aspect : 0.7;
+  return {latex, std::clamp(width / 15, 2.0, 9.0), std::clamp(width * aspect / 11, 2.0, 7.0), f.style.slide ? 2.0 : 1.0,
+          (f.style.slide ? 2.0 : 1.0) * (latex ? 1.8 : 1)};
+}
+
+std::string panel_script(const Figure& f, std::size_t index, bool latex) {
   const FigurePanel& p = f.panels[index];
+  const Print print = print_of(f, latex);
+  const bool own_dash = std::ranges::none_of(p.series, [](const Series& s) { return s.dashed; });
   int groups = 1;
   const std::vector<Series> series = beside_each_other(p.series, groups);
   std::string text, plots;
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
   if (p.heat) text += heat_block(heat_name(index), *p.heat);
   text += p.title.empty() ? "unset title\n" : "set title " + literal(p.title) + " noenhanced offset 0,-0.4\n";
-  text += axis_commands("x", p.x, p) + axis_commands("y", p.y, p) + legend_commands(f, index);
+  text += axis_commands("x", p.x, p, print) + axis_commands("y", p.y, p, print) + legend_commands(f, index);
   if (p.heat)
     text += heat_settings(*p.heat);
   else if (!p.x.categories.empty())
     text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
-  else if (p.x.log && !p.x.min)
-    text += range_with_room(p);
   text += has_points(p) ? "unset label 1\n" : empty_axes(p);
   if (p.heat) plots = heat_plot(heat_name(index), *p.heat);
   for (std::size_t i = 0; i < series.size(); ++i)
-    plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups);
+    plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups, print, own_dash);
   return text + "plot " + plots + "\n";
 }
 
@@ -309,7 +362,8 @@ int panels_down(const Figure& f) { return (static_cast<int>(f.panels.size()) + f
 
 /// Width and height. The width is a whole number of points, and a little more: gnuplot drops what is beyond a point.
 std::pair<double, double> inches(const Figure& f) {
-  constexpr double mm = 25.4, points = 72, more = 0.1, legend_line_mm = 3.6;
+  constexpr double mm = 25.4, points = 72, more = 0.1;
+  const double legend_line_mm = 0.45 * font_points(f);
   const double usual = f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78,
                width = (std::round(width_mm(f) / mm * points) + more) / points;
   return {width,
@@ -318,17 +372,24 @@ std::pair<double, double> inches(const Figure& f) {
 
 std::string terminal(const Figure& f, PictureFormat format) {
   const auto [width, height] = inches(f);
+  const int size = font_points(f);
+  const std::string font = is_font_name(f.style.font) ? f.style.font : FigureStyle{}.font;
   switch (format) {
     case PictureFormat::pdf:
-      return fmt::format("pdfcairo enhanced color font 'Inter,8' size {:.3f}in,{:.3f}in", width, height);
+      return fmt::format("pdfcairo enhanced color font '{},{}' size {:.3f}in,{:.3f}in", font, size, width, height);
     case PictureFormat::svg:
-      return fmt::format("svg enhanced font 'Inter,11' size {:.0f},{:.0f} background rgb 'white'", width * 96, height * 96);
+      return fmt::format("svg enhanced font '{},{}' size {:.0f},{:.0f} background rgb 'white'", font,
+                         std::lround(size * 96 / 72.0), width * 96, height * 96);
+    case PictureFormat::tikz:
+      return fmt::format(
+          "tikz createstyle\nset terminal tikz color font '\\fontsize{{{}}}{{{}}}\\selectfont' size {:.3f}in,{:.3f}in", size,
+          1.2 * size, width, height);
     case PictureFormat::png:
       break;
   }
   return fmt::format(
-      "pngcairo enhanced font 'Inter,8' fontscale 3 linewidth 3 pointscale 3 size {:.0f},{:.0f} background rgb 'white'",
-      width * 300, height * 300);
+      "pngcairo enhanced font '{},{}' fontscale 3 linewidth 3 pointscale 3 size {:.0f},{:.0f} background rgb 'white'", font,
+      size, width * 300, height * 300);
 }
 
 /// Panels in rows; the lines of an empty title keep room for the legend above all of them.
@@ -341,7 +402,9 @@ std::string layout_commands(const Figure& f) {
 
 }  // namespace
 
-std::string gnuplot_script(const Figure& f, PictureFormat format, const std::string& stem) {
+std::string gnuplot_script(const Figure& figure, PictureFormat format, const std::string& stem) {
+  const bool latex = format == PictureFormat::tikz;
+  const Figure f = latex ? in_latex(figure) : figure;
   std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " +
                      literal(stem + picture_ending(format)) + "\n";
   text += fmt::format(
@@ -351,7 +414,7 @@ std::string gnuplot_script(const Figure& f, PictureFormat format, const std::str
   const bool several = f.panels.size() > 1;
   if (several) text += layout_commands(f);
   for (std::size_t i = 0; i < f.panels.size(); ++i)
-    text += "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset border 3\n" + panel_script(f, i);
+    text += "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset border 3\n" + panel_script(f, i, latex);
   return text + (several ? "unset multiplot\n" : "") + "unset output\n";
 }
 

@@ -1,6 +1,7 @@
 /// The words of gnuplot scripts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,15 @@ std::string gnuplot_number(double x);
 
 /// '#c2301c'
 std::string gnuplot_colour(std::uint32_t rgb);
+
+/// The colour, mark and dashes of an ink in print. Those of a and b, and of the six of other series, stay apart in black and
+/// white.
+struct PrintLook {
+  std::uint32_t colour;  ///< 0xRRGGBB: the light theme's roles; then six of different lightness for any colour vision
+  int mark;              ///< gnuplot's number
+  const char* dash;      ///< gnuplot's pattern, where no curve beside it is dashed
+};
+PrintLook print_look(Ink ink);
 
 /// A heat map's colours as the block `name` of packed 0xRRGGBB, row by row from the top.
 std::string heat_block(const std::string& name, const FigureHeat& heat);

@@ -12,11 +12,13 @@
 #include "app/papers/figure_text.h"
 #include "app/papers/planned_figure.h"
 #include "app/papers/sweep_figure.h"
+#include "app/sweep/sweep_ledger.h"
 #include "app/sweep/table.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
+#include "ui/frame/sweep_heat.h"
 
 namespace attoscope::papers {
 namespace {
@@ -67,7 +69,7 @@ FigurePanel panel_of_schedules(const FigureSettings& x, const AnswerSweep& answe
   const std::vector<SweepAnswer> answers = answer(sweep);
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answers);
   const std::vector<bool> same = same_bits(sweep, answers);
-  FigurePanel panel = sweep_figure("", sweep, sweep.measure, table, {.heat_map = true}).panels[0];
+  FigurePanel panel = sweep_heat_panel(*sweep_table(sweep, sweep.measure, answers));
   panel.title = "policy " + x.policy;
   panel.x.label = "splits";
   panel.y.label = "block_k";

@@ -16,6 +16,8 @@ PictureFormat format_of(ExportAs as) {
       return PictureFormat::svg;
     case ExportAs::png:
       return PictureFormat::png;
+    case ExportAs::tex:
+      return PictureFormat::tikz;
     case ExportAs::screen:
     case ExportAs::pdf:
       break;
@@ -30,6 +32,10 @@ std::shared_ptr<const std::vector<FigureEntry>> figure_entries() {
   for (const NamedFigure& f : named_figures())
     entries.push_back({std::string(f.name), std::string(f.title), std::string(f.what)});
   return std::make_shared<const std::vector<FigureEntry>>(std::move(entries));
+}
+
+FigureStyle style_of(const FigureChoice& c) {
+  return {.columns = c.two_columns ? 2 : 1, .slide = c.slide, .font = c.font, .font_size = c.font_size};
 }
 
 std::string free_place(const std::string& directory, std::string name) {
@@ -83,8 +89,12 @@ std::string FigureMaker::draw(const AskedFigure& asked, const FigureChoice& choi
                                                 shared.computed += !remembered;
                                               }});
   StagedFiles files;
+  FigureStyle style = style_of(choice);
+  if (!style.slide) style.columns = 0;  // such a figure has its own
+  Json reproduction = made.reproduction;
+  reproduction["print"] = style_json(style);
   const BundlePlace place =
-      stage_at(files, free_place(directory, asked.name), made.figure, made.reproduction, choice, cancelled);
+      stage_at(files, free_place(directory, asked.name), in_style(made.figure, style), reproduction, choice, cancelled);
   files.commit();
   if (!place.failure.empty()) throw std::runtime_error(place.failure);
   return "Saved " + place.file + ".";

@@ -18,6 +18,9 @@ namespace attoscope {
 /// The named figures as the menu shows them.
 std::shared_ptr<const std::vector<FigureEntry>> figure_entries();
 
+/// The style that the menus choose.
+FigureStyle style_of(const FigureChoice& choice);
+
 /// A name in `directory` of which no file is there yet: "attoscope-heat-map-3", without an ending.
 std::string free_place(const std::string& directory, std::string name);
 

@@ -125,7 +125,7 @@ AskedFigure parse_asked_figure(const std::string& text) {
     plan.recipe.held_out = 0;
     all.push_back({"plan", settings(plan)});
   }
-  read_settings(json, "", all, remarks, {"schema", "version", "caption"});
+  read_settings(json, "", all, remarks, {"schema", "version", "caption", "print"});
   if (!remarks.empty()) throw std::runtime_error(remarks[0]);
   return asked;
 }

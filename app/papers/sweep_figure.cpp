@@ -1,85 +1,81 @@
 #include "app/papers/sweep_figure.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/figures/bundle.h"
 #include "app/json/settings_json.h"
 #include "app/sweep/sweep_json.h"
+#include "app/sweep/sweep_ledger.h"
+#include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/setting.h"
+#include "ui/frame/panel_axes.h"
 #include "ui/frame/sweep_heat.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
 
-/// The first axis: numbers on a log axis of base 2 where they grow by factors, names otherwise.
-FigureAxis x_of(const Axis& axis) {
-  FigureAxis x;
-  x.label = axis_key(axis.key).title;
-  std::vector<double> values;
-  for (const std::string& v : axis.values)
-    if (const auto number = to_number<double>(v)) values.push_back(*number);
-  if (values.size() < axis.values.size()) {
-    x.categories = axis.values;
-    return x;
-  }
-  const auto [least, largest] = std::ranges::minmax(values);
-  const bool whole = std::ranges::all_of(values, [](double v) { return v >= 1 && v == std::floor(v); });
-  x.log = whole && values.size() > 2 && largest / least >= 8;
-  x.base = x.log ? 2 : 10;
-  return x;
+/// What an experiment is computed from, in words; "" of what does not matter.
+std::vector<std::string> words_of(const Experiment& e) {
+  const Problem& p = e.problem;
+  return {"input " + input_spec(p.input),
+          fmt::format("N = {}", p.n),
+          key_count(p) == p.n ? "" : fmt::format("{} keys", key_count(p)),
+          fmt::format("d = {}", p.d),
+          value_columns(p) == p.d ? "" : fmt::format("d_v = {}", value_columns(p)),
+          "mask " + std::string(mask_names[static_cast<std::size_t>(p.mask.kind)]),
+          name(e.format)};
 }
 
-/// True where all that is shown is above 0 and spans more than a factor of 4.
-bool wants_log(const std::vector<Series>& series) {
-  double least = INFINITY, largest = 0;
-  for (const Series& s : series)
-    for (const double y : s.y) least = std::min(least, y), largest = std::max(largest, y);
-  return least > 0 && largest > 4 * least;
-}
-
-FigurePanel lines(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows, SweepSpread spread) {
-  FigurePanel panel;
-  panel.x = x_of(sweep.axes[0]);
-  panel.y.label = title_of(measure);
-  if (sweep.over.kind != SweepOver::seed) panel.y.label += ", over " + count_text(sweep.over, sweep.seeds);
-  const bool has_names = !panel.x.categories.empty();
-  const std::vector<std::string> whole{""};
-  const std::vector<std::string>& names = sweep.axes.size() == 2 ? sweep.axes[1].values : whole;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    Series& s = panel.series.emplace_back(rows_series(sweep, rows, names[i], has_names, spread));
-    s.label = names[i];
-    s.ink = sweep.axes.size() == 1 ? Ink::a : static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i % 6);
-    s.shape = has_names ? Shape::marks : Shape::line_and_marks;
-  }
-  panel.y.log = wants_log(panel.series);
-  return panel;
-}
-
-/// The rows' means, each in the place of its combination.
-SweepTable table_of(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  SweepTable table;
-  table.measure = title_of(measure);
-  for (const Axis& axis : sweep.axes) table.axes.push_back({axis.key, std::string(axis_key(axis.key).title), axis.values, {}});
-  table.cells.resize(table.axes[0].names.size() * table.across());
-  const auto place = [&](std::size_t axis, const std::string& value) {
-    const std::vector<std::string>& names = table.axes[axis].names;
-    return static_cast<std::size_t>(std::ranges::find(names, value) - names.begin());
-  };
-  for (const SweepRow& row : rows) {
-    SweepCell& cell = table.cells[place(0, row.values[0]) * table.across() + place(1, row.values[1])];
-    cell.count = row.count;
-    cell.mean = row.mean;
-  }
-  return table;
+/// "tile 64 x 64", of methods that have tiles.
+std::string tile_words(const Method& m) {
+  const bool has_tiles = is_emulated(m.algorithm) && m.algorithm != Algorithm::three_pass;
+  return has_tiles ? fmt::format("tile {} x {}", m.block_q, m.block_k) : "";
 }
 
 }  // namespace
 
+std::string experiment_words(std::span<const Experiment> all) {
+  std::vector<std::string> words = words_of(all[0]);
+  std::array<std::string, 2> names = legend_names(all), tiles{tile_words(all[0].a), tile_words(all[0].b)};
+  for (const Experiment& e : all) {
+    const std::vector<std::string> others = words_of(e);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (words[i] != others[i]) words[i].clear();
+    if (tile_words(e.a) != tiles[0]) tiles[0].clear();
+    if (tile_words(e.b) != tiles[1]) tiles[1].clear();
+  }
+  std::erase(words, "");
+  for (const std::size_t i : {0u, 1u})
+    if (!tiles[i].empty()) names[i] += ", " + tiles[i];
+  return fmt::format("{}; {}; {}", fmt::join(words, ", "), names[0], names[1]);
+}
+
+SweepAxes usual_axes(const SweepTable& t, SeedSpread spread) {
+  SweepAxes axes{.spread = spread, .log_x = false, .log_y = false};
+  if (const std::vector<double>& x = t.axes[0].numbers; x.size() > 2) {
+    const auto [least, largest] = std::ranges::minmax(x);
+    axes.log_x = std::ranges::all_of(x, [](double v) { return v >= 1 && v == std::floor(v); }) && largest / least >= 8;
+  }
+  NumberSpan y;
+  for (const SweepCell& c : t.cells)
+    if (c.count > 0) y.take(c.mean), y.take(t.has_rival ? c.rival : c.mean);
+  axes.log_y = y.low > 0 && y.high > 4 * y.low;
+  return axes;
+}
+
 Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
-                   SweepSpread spread) {
+                   SeedSpread spread) {
   Series s;
-  const bool all = spread == SweepSpread::min_max;
+  const bool all = spread == SeedSpread::min_max;
   const std::vector<std::string>& values = sweep.axes[0].values;
   for (const SweepRow& row : rows) {
     if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != second)) continue;
@@ -93,9 +89,14 @@ Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std
   return s;
 }
 
-Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style) {
+Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption) {
   Json json = sweep_json(sweep);
-  json["style"] = {{"spread", sweep_spread_names[static_cast<std::size_t>(style.spread)]}, {"heat_map", style.heat_map}};
+  json["caption"] = caption;
+  json["style"] = {{"spread", sweep_spread_names[static_cast<std::size_t>(style.axes.spread)]},
+                   {"heat_map", style.heat_map},
+                   {"log_x", style.axes.log_x},
+                   {"log_y", style.axes.log_y}};
+  json["print"] = style_json(style.print);
   return json;
 }
 
@@ -104,18 +105,31 @@ SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& re
   SweepStyle style;
   if (json.contains("style"))
     read_settings({{"style", json["style"]}}, "",
-                  {{"style", Settings{{"spread", named(style.spread, sweep_spread_names)}, {"heat_map", &style.heat_map}}}},
+                  {{"style", Settings{{"spread", named(style.axes.spread, sweep_spread_names)},
+                                      {"heat_map", &style.heat_map},
+                                      {"log_x", &style.axes.log_x},
+                                      {"log_y", &style.axes.log_y}}}},
                   remarks);
+  style.print = parse_figure_style(text, remarks);
   return style;
 }
 
-Figure sweep_figure(const std::string& name, const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows,
-                    const SweepStyle& style) {
-  Figure f;
-  f.name = name;
-  f.panels.push_back(style.heat_map && sweep.axes.size() == 2 ? sweep_heat_panel(table_of(sweep, measure, rows))
-                                                              : lines(sweep, measure, rows, style.spread));
-  return f;
+Figure sweep_figure(const Sweep& sweep, const SweepTable& table, const SweepStyle& style) {
+  const bool two = sweep.axes.size() > 1;
+  Figure f{.name = "sweep", .caption = {}, .panels = {}};
+  f.panels.push_back(style.heat_map && two ? sweep_heat_panel(table) : sweep_lines(table, style.axes).panel);
+  if (sweep.over.kind != SweepOver::seed) f.panels[0].y.label += ", over " + table.repeats;
+  std::vector<std::string> ranges;
+  for (const Axis& axis : sweep.axes)
+    ranges.push_back(fmt::format("{} from {} to {}", axis_key(axis.key).title, axis.values.front(), axis.values.back()));
+  const std::string of = table.has_rival ? fmt::format(" of {} and {}", table.methods[0], table.methods[1]) : "";
+  const bool spreads = sweep.seeds > 1;
+  const char* const bars = style.axes.spread == SeedSpread::std ? "one standard deviation" : "the least and the largest";
+  f.caption = fmt::format("{}{} over {}: {}{}; {}; attoscope " ATTOSCOPE_VERSION ".", measure_title(table), of,
+                          fmt::join(ranges, " and "), spreads ? "means of " + table.repeats : "one answer each",
+                          spreads && !f.panels[0].heat ? std::string(", bars: ") + bars : "",
+                          experiment_words(varied_experiments(sweep)));
+  return in_style(std::move(f), style.print);
 }
 
 }  // namespace attoscope

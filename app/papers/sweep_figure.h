@@ -11,22 +11,25 @@
 #include "app/figures/figure.h"
 #include "app/json/json.h"
 #include "app/sweep/table.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/frame/sweep_lines.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 
-enum class SweepSpread : std::uint8_t { std, min_max };
-inline constexpr std::array<std::string_view, 2> sweep_spread_names{"std", "min-max"};
+inline constexpr std::array<std::string_view, 2> sweep_spread_names{"std", "min-max"};  ///< of SeedSpread
 
 /// The look of a drawn sweep.
 struct SweepStyle {
-  SweepSpread spread = SweepSpread::std;
+  SweepAxes axes{};
   bool heat_map = false;  ///< of two parameters: one across, one down, the measure's mean as colour
-
-  friend bool operator==(const SweepStyle&, const SweepStyle&) = default;
+  FigureStyle print{};
 };
+/// Logarithmic axes where numbers grow by factors, as `sweep --figure` draws them.
+SweepAxes usual_axes(const SweepTable& table, SeedSpread spread);
 
 /// The JSON that draws the figure again: the sweep's JSON, and in it its style.
-Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style);
+Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption);
 /// The style in such a text; `remarks` as in `parse_sweep`. Throws std::runtime_error where `text` is no JSON.
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks);
 
@@ -34,10 +37,13 @@ SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& re
 /// names. The bars reach a standard deviation over seeds, ending at the least seed where they would leave a log axis, or the
 /// least and largest seed.
 Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
-                   SweepSpread spread = SweepSpread::std);
+                   SeedSpread spread = SeedSpread::std);
 
-/// Lines over the first axis, one for each value of the second; names stand apart as marks.
-Figure sweep_figure(const std::string& name, const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows,
-                    const SweepStyle& style = {});
+/// What these experiments have in common, in words: the end of a caption.
+std::string experiment_words(std::span<const Experiment> experiments);
+
+/// Lines over the first axis, one for each value of the second, or a and b; names stand apart as marks. The same for the window
+/// and the command line.
+Figure sweep_figure(const Sweep& sweep, const SweepTable& table, const SweepStyle& style);
 
 }  // namespace attoscope

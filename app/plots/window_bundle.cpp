@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "app/files/interrupts.h"
+#include "app/papers/figure_maker.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -18,9 +19,10 @@
 namespace attoscope {
 namespace {
 
-/// Parts that a figure does not depend on: other experiments, lessons.
-Session bare(const Session& session) {
+/// The session without what a figure does not depend on: other experiments, lessons.
+Session bare(Plot plot, const Session& session) {
   Session kept;
+  if (plot == Plot::lesson) kept.lesson.views = session.lesson.views;
   kept.experiment = session.experiment;
   kept.view = session.view;
   kept.kernel_gradients = session.kernel_gradients;
@@ -62,7 +64,10 @@ PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks
     asked = {plot_named(x.plot), read_session(x.what, remarks), std::nullopt};
     keep_session(x);
   }
-  if (!x.columns.empty()) asked.session.view.figure.two_columns = whole_number("--columns", x.columns, 1, 2) == 2;
+  FigureChoice& choice = asked.session.view.figure;
+  const FigureStyle style = typed_style(x.style, style_of(choice));
+  choice.two_columns = style.columns == 2, choice.slide = style.slide;
+  choice.font = style.font, choice.font_size = style.font_size;
   return asked;
 }
 
@@ -95,7 +100,7 @@ Json plot_json(Plot plot, const Session& session, const PlotData& data, const st
     const Digests& d = data.result->digests;
     json["digests"] = {{"golden", hex16(d.golden)}, {"a", hex16(d.a)}, {"b", hex16(d.b)}};
   }
-  json["session"] = Json::parse(session_text(bare(session)));
+  json["session"] = Json::parse(session_text(bare(plot, session)));
   return json;
 }
 

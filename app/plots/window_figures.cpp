@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "app/judge/judgement.h"
+#include "app/papers/figure_maker.h"
+#include "app/papers/sweep_figure.h"
 #include "app/plots/window_heat.h"
 #include "app/session/kernel_gradients.h"
 #include "app/sweep/sweeper.h"
@@ -22,13 +25,12 @@
 #include "kernels/judge/shares.h"
 #include "kernels/questions/gradient_window.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/sweep_heat.h"
 #include "ui/frame/ui_state.h"
+#include "ui/learn/views/views.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
-#include "ui/sweep/series.h"
 #include "ui/train/series.h"
 #include "ui/words/sentences.h"
 
@@ -46,6 +48,38 @@ bool needs_shares(Plot plot, const Session& s) {
   const bool shown = s.view.field == Field::tolerance || (heat_panel_count(s) > 1 && s.view.second_field == Field::tolerance);
   return plot == Plot::heat_map && shown && has_loaded(s.experiment);
 }
+/// The methods' names in legends.
+std::array<std::string, 2> print_names(const Experiment& e) { return legend_names(std::span(&e, 1)); }
+
+/// The label with the window's short names of the methods, each a word of it, in full: "flash2 hw" for "flash2".
+std::string in_full_names(const std::string& label, const Experiment& e) {
+  const MethodNames names = method_names(e);
+  const std::array<std::string, 2> full = print_names(e);
+  const std::array<std::pair<std::string_view, const std::string*>, 3> words{
+      {{names.a, &full[0]}, {names.b, &full[1]}, {names.b_after_a, &full[1]}}};
+  const auto is_end = [&](std::size_t at) { return at >= label.size() || label[at] == ' ' || label[at] == ','; };
+  std::string result;
+  for (std::size_t at = 0; at < label.size();) {
+    const auto* found = words.end();
+    if (at == 0 || is_end(at - 1))
+      found = std::ranges::find_if(words, [&](const auto& w) {
+        return std::string_view(label).substr(at).starts_with(w.first) && is_end(at + w.first.size());
+      });
+    result += found != words.end() ? *found->second : label.substr(at, 1);
+    at += found != words.end() ? found->first.size() : 1;
+  }
+  return result;
+}
+
+/// Such names in every legend, and at every axis of values.
+void use_full_names(std::vector<FigurePanel>& panels, const Experiment& e) {
+  for (FigurePanel& p : panels) {
+    for (Series& s : p.series) s.label = in_full_names(s.label, e);
+    p.y.label = in_full_names(p.y.label, e);
+    if (p.heat) p.heat->label = in_full_names(p.heat->label, e);
+  }
+}
+
 /// True if the plot follows another method than a tile by tile, beside a loaded output.
 bool needs_followed(Plot plot, const Experiment& e) { return is_over_tiles(plot) && follows_another(e); }
 /// The loaded output's answer with what a slip gives in its place: the one of that text, or the named one; null: there is none.
@@ -55,32 +89,13 @@ std::shared_ptr<const Result> slip_output_of(const Result& result, const std::st
   return slip != nullptr ? with_slip_output(result, *slip, options) : nullptr;
 }
 
-/// "flash2 hw": what a method is and where it rounds.
-std::string method_words(const Method& m) {
-  if (!is_emulated(m.algorithm)) return std::string(name(m.algorithm));
-  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
-  const std::string changed = nearest.changed > 0 ? fmt::format(" with {} steps changed", nearest.changed) : "";
-  return fmt::format("{} {}{}", name(m.algorithm), nearest.name, changed);
-}
-
-/// "N = 1024, d = 64"; with the keys and the columns of V where there are others.
-std::string shape_words(const Problem& p) {
-  std::string words = fmt::format("N = {}", p.n);
-  if (key_count(p) != p.n) words += fmt::format(", {} keys", key_count(p));
-  words += fmt::format(", d = {}", p.d);
-  if (value_columns(p) != p.d) words += fmt::format(", d_v = {}", value_columns(p));
-  return words;
-}
-
 /// The computed experiment: the end of every caption.
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
-  const Problem& p = e.problem;
-  const std::string input = input_spec(p.input) + (p.input.kind == InputKind::tensors ? "" : fmt::format(", seed {}", p.seed));
-  const std::string_view mask = mask_names[static_cast<std::size_t>(p.mask.kind)];
-  return fmt::format("input {}, {}, mask {}, {}, {}; a is {}, tile {} x {}; b is {}; attoscope " ATTOSCOPE_VERSION ".", input,
-                     shape_words(p), mask, name(e.format), rows_text(r), method_words(e.a), e.a.block_q, e.a.block_k,
-                     method_words(e.b));
+  const std::string seed = e.problem.input.kind == InputKind::tensors ? "" : fmt::format("seed {}, ", e.problem.seed);
+  const std::array<std::string, 2> names = print_names(e);
+  return fmt::format("{}{}; a is {}, b is {}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, rows_text(r), names[0], names[1],
+                     experiment_words(std::span(&e, 1)));
 }
 
 /// "dQ of a is that of dq.npy; " for each gradient of a kernel that a's output shows.
@@ -214,12 +229,14 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
           {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};
 }
 
+/// Panels are lower where several are stacked.
+constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
+
 /// A figure of the plot's name, as wide as the session wants it.
 Figure figure_of(Plot plot, const Session& session) {
   Figure f;
   f.name = plot_names[static_cast<std::size_t>(plot)];
-  f.columns = session.view.figure.two_columns ? 2 : 1;
-  return f;
+  return in_style(std::move(f), style_of(session.view.figure));
 }
 
 /// The sweep of the session's plan as far as `table` knows it.
@@ -230,13 +247,26 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
                                 plan.about.wrong_values[1] + plan.about.wrong);
   if (!table || table->cells.empty())
     throw std::invalid_argument("Nothing of the sweep is known yet, so there is nothing to draw.");
-  Figure f = figure_of(Plot::sweep, session);
-  SweepDrawing drawing;
-  refresh(drawing, table, session.sweep);
-  const bool two = table->axes.size() > 1;
-  f.panels.push_back(session.sweep.heat_map && two ? sweep_heat_panel(*table) : drawing.panel);
-  f.caption = fmt::format("{} over {}{}, {} seeds; attoscope " ATTOSCOPE_VERSION ".", table->measure, table->axes[0].title,
-                          two ? " and " + table->axes[1].title : "", table->seeds);
+  const SweepPlan& p = session.sweep;
+  return sweep_figure(*plan.sweep, *table, {{p.spread, p.log_x, p.log_y}, p.heat_map, style_of(session.view.figure)});
+}
+
+/// A plot that only lessons have.
+Figure lesson_plot(const Session& session) {
+  if (session.lesson.views.empty())
+    throw std::invalid_argument("The session holds no plot of a lesson, so there is nothing to draw.");
+  std::vector<LessonParameter> keys = session.lesson.views[0].changes;
+  const std::string& kind = session.lesson.views[0].lesson;
+  keys.push_back({"kind", kind});
+  Figure f = figure_of(Plot::lesson, session);
+  f.name = kind;
+  f.panels = lesson_panels(session.experiment, keys);
+  std::string typed;
+  for (const LessonParameter& key : keys)
+    if (key.key != "kind" && key.key != "height") typed += ", " + key.key + " " + key.value;
+  f.caption = fmt::format("{} of a lesson{}; {}; attoscope " ATTOSCOPE_VERSION ".", kind, typed,
+                          experiment_words(std::span(&session.experiment, 1)));
+  if (f.panels.size() > 1) f.aspect = flat_aspect;
   return f;
 }
 
@@ -244,9 +274,16 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
 Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   const std::shared_ptr<const TrainRecord>& record = train.record;
   if (!record || record->step == 0) throw std::invalid_argument("Nothing was trained yet, so there is nothing to draw.");
+  Figure f = figure_of(plot, session);
+  if (plot == Plot::train_weights) {
+    f.panels.push_back(weights_panel(*record, session.train_look));
+    if (!f.panels[0].heat)
+      throw std::invalid_argument("No difference of weights was measured yet, so there is nothing to draw.");
+    f.caption = "Largest difference of the weights over training; " + training_conditions(*record);
+    return f;
+  }
   TrainDrawing drawing;
   refresh(drawing, record, session.train_look, train.seeds);
-  Figure f = figure_of(plot, session);
   const bool of_runs = plot == Plot::train_runs;
   f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look));
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
@@ -257,9 +294,6 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   return f;
 }
 
-/// Panels are lower where several are stacked.
-constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
-
 }  // namespace
 
 PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options, int steps) {
@@ -268,6 +302,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     if (!known.sweep) known.sweep = computed_sweep(session, options.cancelled).table;
     return known;
   }
+  if (plot == Plot::lesson) return known;
   if (is_of_training(plot)) {
     if (known.train.record) return known;
     const TrainOptions as_asked{.cancelled = options.cancelled, .device = options.device, .steps = steps};
@@ -318,14 +353,16 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
 
 Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   if (plot == Plot::sweep) return sweep_plot(session, data.sweep);
+  if (plot == Plot::lesson) return lesson_plot(session);
   if (is_of_training(plot)) return train_plot(plot, session, data.train);
   Figure f = figure_of(plot, session);
   const int expected = plot == Plot::heat_map ? heat_panel_count(session) : 1;
-  const double page = f.columns == 1 ? one_column_mm : two_columns_mm;
+  const double page = width_mm(f);
   f.aspect = expected == 1 && f.columns == 2 ? flat_aspect : usual_aspect;
   const double width = page / (f.columns == 2 ? expected : 1);
   Drawn drawn = drawn_plot(plot, session, data, {width, width * f.aspect});
   f.panels = std::move(drawn.panels);
+  use_full_names(f.panels, data.result->experiment);
   const auto count = static_cast<int>(f.panels.size());
   f.panels_across = f.columns == 2 ? std::min(2, count) : 1;
   if (count > 1 && f.panels_across == 1 && plot != Plot::heat_map) f.aspect = flat_aspect;

@@ -36,7 +36,9 @@ struct PlotData {
 };
 
 /// True if the plot shows an answer to the session's experiment.
-constexpr bool is_of_experiment(Plot plot) { return plot != Plot::window && plot != Plot::sweep && !is_of_training(plot); }
+constexpr bool is_of_experiment(Plot plot) {
+  return plot != Plot::window && plot != Plot::sweep && plot != Plot::lesson && !is_of_training(plot);
+}
 
 /// `known` with whatever the plot needs beside it computed: the answer to the session's experiment, and side answers that
 /// `known` has not, or to another question; or the session's plan trained for `steps` steps (0: all). Tensors are not read.

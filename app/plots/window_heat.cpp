@@ -110,7 +110,7 @@ std::vector<FigurePanel> field_panels(const Session& session, const PlotData& da
   std::vector<FigurePanel> panels{panel(state.heat, range)};
   if (!two) return panels;
   panels.push_back(panel(state.second, second_colour_range(state, view)));
-  if (view.figure.two_columns) panels[1].y.label.clear();  // it is drawn beside the first one's colour bar
+  if (view.figure.two_columns || view.figure.slide) panels[1].y.label.clear();  // it is drawn beside the first one's colour bar
   return panels;
 }
 

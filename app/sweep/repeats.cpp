@@ -53,11 +53,11 @@ Repeats parse_repeats(std::string_view text) {
   const std::string_view kind = text.substr(0, text.find(':'));
   const auto found = std::ranges::find(sweep_over_names, kind);
   Repeats r{static_cast<SweepOver>(found - sweep_over_names.begin())};
-  const auto tokens = kind.size() == text.size() ? std::nullopt : to_number<int>(text.substr(kind.size() + 1));
+  const int tokens = kind.size() == text.size() ? 0 : to_number<int>(text.substr(kind.size() + 1)).value_or(0);
   const bool has_tokens = r.kind == SweepOver::window;
-  if (found == sweep_over_names.end() || has_tokens != (tokens && *tokens > 0) || (!has_tokens && kind.size() != text.size()))
+  if (found == sweep_over_names.end() || has_tokens != (tokens > 0) || (!has_tokens && kind.size() != text.size()))
     throw std::invalid_argument(in_quotes(text) + " is unknown, expected " + std::string(repeats_texts));
-  r.tokens = tokens.value_or(0);
+  r.tokens = tokens;
   return r;
 }
 

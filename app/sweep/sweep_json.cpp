@@ -30,7 +30,7 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
                  {"over", &over},
                  {"measure", &sweep.measure.name},
                  {"experiment", settings(sweep.base)}},
-                remarks, {"schema", "version", "vary", "style"});
+                remarks, {"schema", "version", "vary", "style", "print", "caption"});
   try {
     sweep.measure = parse_measure(sweep.measure.name);
     sweep.over = parse_repeats(over);

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "app/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
@@ -29,6 +31,14 @@ std::string quantity_of(const Measure& measure) {
   return field == nullptr ? title_of(measure) : std::string(field->title);
 }
 
+/// False where the value cannot be: the point is told as such.
+bool try_to_vary(Experiment& e, const std::string& key, const std::string& value) try {
+  vary(e, key, value);
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
 }  // namespace
 
 SweepValues values_of(const Axis& axis) {
@@ -42,6 +52,7 @@ SweepValues values_of(const Axis& axis) {
 SweepLedger::SweepLedger(Sweep sweep)
     : sweep_(std::move(sweep)),
       points_(point_count(sweep_)),
+      methods_(legend_names(varied_experiments(sweep_))),
       answers_(points_ / static_cast<std::size_t>(sweep_.seeds)),
       known_(points_) {
   all_ = sweep_.seeds;
@@ -122,6 +133,7 @@ std::shared_ptr<const SweepTable> SweepLedger::table(const Measure& measure, con
   if (const std::size_t dot = measure.name.find('.'); dot != std::string::npos) table->of = measure.name.substr(0, dot);
   table->quantity = quantity_of(measure);
   table->has_rival = rival.has_value();
+  table->methods = methods_;
   table->seeds = sweep_.seeds;
   table->repeats = count_text(sweep_.over, sweep_.seeds);
   const std::lock_guard lock(mutex_);
@@ -139,6 +151,31 @@ std::shared_ptr<const SweepTable> SweepLedger::table(const Measure& measure, con
   table->cells = cells_;
   table->errors = errors_;
   return table;
+}
+
+std::vector<Experiment> varied_experiments(const Sweep& sweep) {
+  constexpr std::size_t most_values = 64;
+  std::vector<Experiment> all;
+  for (const Axis& axis : sweep.axes)
+    for (std::size_t i = 0; i < std::min(axis.values.size(), most_values); ++i) {
+      Experiment e = sweep.base;
+      for (const Axis& other : sweep.axes) try_to_vary(e, other.key, other.values.front());
+      if (try_to_vary(e, axis.key, axis.values[i])) all.push_back(std::move(e));
+    }
+  if (all.empty()) all.push_back(sweep.base);
+  return all;
+}
+
+std::optional<Measure> rival_of(const Sweep& sweep, const Measure& measure) {
+  if (sweep.axes.size() != 1 || !measure.name.starts_with("a.")) return std::nullopt;
+  return parse_measure("b" + measure.name.substr(1));
+}
+
+std::shared_ptr<const SweepTable> sweep_table(const Sweep& sweep, const Measure& measure,
+                                              std::span<const SweepAnswer> answers) {
+  SweepLedger ledger(sweep);
+  for (const SweepAnswer& answer : answers) ledger.add(answer);
+  return ledger.table(measure, rival_of(sweep, measure));
 }
 
 }  // namespace attoscope

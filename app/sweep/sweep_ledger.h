@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class SweepLedger {
 
   const Sweep sweep_;
   const std::size_t points_;
+  const std::array<std::string, 2> methods_;
   std::array<std::vector<double>, 2> weights_;  ///< of each axis' values, relative to the smallest
   double all_ = 0;                              ///< total weight of all points
   std::atomic<std::size_t> done_{0}, failed_{0};
@@ -63,5 +65,12 @@ class SweepLedger {
   std::vector<std::string> errors_;
   std::map<std::string, std::int32_t> error_numbers_;
 };
+
+/// The experiments of some of its points: every value of each axis once.
+std::vector<Experiment> varied_experiments(const Sweep& sweep);
+/// The measure of b that is drawn beside one of a, where one parameter is varied; none: there is none.
+std::optional<Measure> rival_of(const Sweep& sweep, const Measure& measure);
+/// The table of these answers, with the rival.
+std::shared_ptr<const SweepTable> sweep_table(const Sweep& sweep, const Measure& measure, std::span<const SweepAnswer> answers);
 
 }  // namespace attoscope

@@ -39,11 +39,6 @@ std::string measure_name(const SweepPlan& plan, SweepSubject subject) {
   return plan.relation == SweepRelation::golden && is_divisible(*field) ? name + "/golden" : name;
 }
 
-bool has_rival(const SweepPlan& plan) {
-  return plan.subject == SweepSubject::a && plan.relation != SweepRelation::ratio && plan.second.key.empty() &&
-         measure_name(plan, SweepSubject::a) != plan.measure;
-}
-
 /// The parameter with valid values. Throws with one sentence.
 Axis axis_of(const VariedParameter& varied, const Experiment& base) {
   Axis axis = parse_axis(varied.key + "=" + varied.values);
@@ -126,7 +121,8 @@ PlannedSweep planned(const SweepPlan& plan, const Experiment& base) {
   }
   try {
     sweep.measure = parse_measure(measure_name(plan, plan.subject));
-    if (has_rival(plan)) p.rival = parse_measure(measure_name(plan, SweepSubject::b));
+    if (deviation_measure(plan.measure) != nullptr && plan.relation != SweepRelation::ratio)
+      p.rival = rival_of(sweep, sweep.measure);
     if (well) p.about.no_seeds = why_no_seeds(sweep);
     if (!p.about.no_seeds.empty()) sweep.seeds = 1;
     if (base.problem.input.kind == InputKind::tensors && plan.over != SweepOver::seed) {

@@ -1,4 +1,4 @@
-// A gnuplot that never ends: waiting for it can be stopped.
+// A gnuplot that never ends: waiting for it can be stopped. The looks of print, and TikZ.
 #include "app/figures/gnuplot.h"
 
 #include <gtest/gtest.h>
@@ -6,11 +6,18 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <thread>
 
+#include "app/figures/bundle.h"
+#include "app/figures/gnuplot_text.h"
+#include "app/figures/latex_text.h"
 #include "app/threads/job_queue.h"
 #include "tests/support/eventually.h"
+#include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
@@ -74,6 +81,119 @@ TEST(Gnuplot, DrawsInATemporaryDirectoryOfAnyName) {
   const std::string picture = drawn("set terminal svg\nset output 'f.svg'\nplot x\n", "f.svg");
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_NE(picture.find("</svg>"), std::string::npos);
+}
+
+double linear(std::uint32_t byte) {
+  const double c = byte / 255.0;
+  return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+}
+
+/// Lightness in print without colour: L* of the luminance.
+double lightness(std::uint32_t rgb) {
+  const double y = 0.2126 * linear(rgb >> 16) + 0.7152 * linear(rgb >> 8 & 255U) + 0.0722 * linear(rgb & 255U);
+  return 116 * std::cbrt(y) - 16;
+}
+
+TEST(Print, SixSeriesStayApartInGrey) {
+  for (int i = 0; i < 6; ++i)
+    for (int k = 0; k < i; ++k) {
+      const PrintLook x = print_look(static_cast<Ink>(static_cast<int>(Ink::one) + i)),
+                      y = print_look(static_cast<Ink>(static_cast<int>(Ink::one) + k));
+      EXPECT_GT(std::abs(lightness(x.colour) - lightness(y.colour)), 5) << i << " " << k;
+      EXPECT_NE(x.mark, y.mark) << i << " " << k;
+      EXPECT_STRNE(x.dash, y.dash) << i << " " << k;
+      EXPECT_LT(lightness(x.colour), 80) << "on white paper";
+    }
+  EXPECT_NE(print_look(Ink::a).mark, print_look(Ink::b).mark);
+}
+
+/// A figure of these series, each of three points.
+Figure figure_of(std::vector<std::string> labels, double y, double step) {
+  Figure f{.name = "f", .caption = {}, .panels = {{}}};
+  f.panels[0].x = number_axis("x_1 & 50 % of #2"), f.panels[0].y = number_axis("mean |error| × 10² ≤ α");
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    f.panels[0].series.push_back(series_of(labels[i], static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i),
+                                           Shape::line_and_marks, {1, 2, 3}, {y, y + step, y + 2 * step}));
+  return f;
+}
+
+TEST(Print, EverySeriesHasADashOfItsOwnUnlessADashMeansSomething) {
+  Figure f = figure_of({"one", "two", "three", "four", "five"}, 1, 1);
+  const auto dashes = [&](const std::string& dash) {
+    return testing::occurrences(gnuplot_script(f, PictureFormat::pdf, "f"), " dt " + dash + " ");
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(dashes(print_look(f.panels[0].series[static_cast<std::size_t>(i)].ink).dash), 1u) << i;
+  f.panels[0].series[1].dashed = true;
+  EXPECT_EQ(dashes("2"), 1u);
+  EXPECT_EQ(dashes("1"), 4u) << "solid ones beside it";
+}
+
+/// The texts of the ticks of y in a script: 'text' place, ...
+std::set<std::string> tick_texts_in(const std::string& script, std::size_t& count) {
+  const std::size_t from = script.find("set ytics ("), end = script.find(')', from);
+  std::set<std::string> texts;
+  count = 0;
+  std::string part = script.substr(from + 11, end - from - 11);
+  for (std::size_t at = 0; (at = part.find('\'', at)) != std::string::npos; ++at) {
+    const std::size_t close = part.find('\'', at + 1);
+    const std::string text = part.substr(at + 1, close - at - 1);
+    if (!text.empty()) texts.insert(text), ++count;
+    at = close;
+  }
+  return texts;
+}
+
+TEST(Print, TicksOfANarrowRangeAreToldApart) {
+  for (const double step : {1e-5, 1e-7, 1e-9})
+    for (const bool log : {false, true}) {
+      Figure f = figure_of({"one"}, 1.1e-4, step);
+      f.panels[0].y.log = log;
+      std::size_t count = 0;
+      const std::set<std::string> texts = tick_texts_in(gnuplot_script(f, PictureFormat::pdf, "f"), count);
+      EXPECT_GE(count, 2u) << step << log;
+      EXPECT_EQ(texts.size(), count) << step << log;
+    }
+}
+
+TEST(Print, WidthFontAndSizeAreThoseOfTheStyle) {
+  const Figure f = figure_of({"one"}, 1, 1);
+  const auto script = [&](const FigureStyle& style, PictureFormat format) {
+    return gnuplot_script(in_style(f, style), format, "f");
+  };
+  EXPECT_NE(script({.columns = 1, .font = "Times", .font_size = 9}, PictureFormat::pdf).find("font 'Times,9' size 3.3"),
+            std::string::npos);
+  const std::string slide = script({.slide = true}, PictureFormat::pdf);
+  EXPECT_NE(slide.find("font 'Inter,18' size 10.0"), std::string::npos);
+  EXPECT_NE(slide.find("lw 3.2"), std::string::npos) << "heavier lines";
+  EXPECT_EQ(script({.font = "x' ; system 'rm"}, PictureFormat::svg).find("system"), std::string::npos);
+  EXPECT_THROW(typed_style({.columns = "3"}), std::invalid_argument);
+  EXPECT_THROW(typed_style({.font = "x'"}), std::invalid_argument);
+  EXPECT_EQ(typed_style({.columns = "slide", .font_size = "20"}), (FigureStyle{2, true, "Inter", 20}));
+}
+
+TEST(Tikz, TextsAreLatex) {
+  EXPECT_EQ(latex_text("a_b & 5 % of #2 {x} ~^\\"), "a\\_b \\& 5 \\% of \\#2 \\{x\\} \\textasciitilde{}\\textasciicircum{}"
+                                                   "\\textbackslash{}");
+  EXPECT_EQ(latex_text("|α − β| ≤ 2²"), "$|$$\\alpha$ $-$ $\\beta$$|$ $\\le$ 2$^2$");
+}
+
+/// LaTeX draws the picture with the style files beside it and nothing else; it is skipped where there is no LaTeX.
+TEST(Tikz, LatexDrawsThePicture) {
+  if (!testing::has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  Figure f = figure_of({"flash2 hw", "three-pass base_eager", "100 % {odd} $names$ #1 & \\more~^", "x < y > \"z\"", "‖ΔW‖"}, 1.1e-4, 1e-6);
+  f.panels.push_back(f.panels[0]);
+  f.panels[1].x.categories = {"a_b", "50 %", "σ"};
+  for (Series& s : f.panels[1].series) s.x = {0, 1, 2};
+  FigureHeat& heat = f.panels.emplace_back().heat.emplace();
+  heat.width = heat.height = 2, heat.values = {1, -1, 0.5, NAN}, heat.label = "P − true_weight";
+  write_bundle(scratch / "f.tex", f, Json::object());
+  EXPECT_EQ(scratch.count(), 6) << "the picture, its data, script and JSON, and two style files";
+  scratch.write("paper.tex", "\\documentclass{article}\\usepackage{gnuplot-lua-tikz}\\begin{document}\\input{f.tex}\\end{document}\n");
+  if (std::system("command -v pdflatex >/dev/null 2>&1") != 0) GTEST_SKIP() << "THERE IS NO LATEX: the picture was not compiled";
+  ASSERT_EQ(std::system(("cd '" + (scratch / "") + "' && pdflatex -interaction=nonstopmode -halt-on-error paper.tex >log.txt 2>&1").c_str()), 0)
+      << testing::bytes_of_file(scratch / "log.txt");
+  EXPECT_EQ(testing::bytes_of_file(scratch / "paper.pdf").substr(0, 4), "%PDF");
 }
 
 }  // namespace

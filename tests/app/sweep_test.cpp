@@ -13,6 +13,7 @@
 #include "app/papers/sweep_figure.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep_json.h"
+#include "app/sweep/sweep_ledger.h"
 #include "app/sweep/table.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
@@ -242,8 +243,10 @@ TEST(SweepFigure, BarsReachWhatTheSpreadSays) {
   const Sweep sweep = small_sweep();
   const auto answers = run_sweep(sweep, {});
   const auto table = rows(sweep, sweep.measure, answers);
-  const Figure std = sweep_figure("f", sweep, sweep.measure, table);
-  const Figure all = sweep_figure("f", sweep, sweep.measure, table, {.spread = SweepSpread::min_max});
+  const auto drawn = [&](SeedSpread spread) {
+    return sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), {.axes = {.spread = spread}});
+  };
+  const Figure std = drawn(SeedSpread::std), all = drawn(SeedSpread::min_max);
   const auto& row = table.at(1);  // block_k 16, fp16
   const Series &s = std.panels.at(0).series.at(1), &m = all.panels.at(0).series.at(1);
   EXPECT_EQ(s.low.at(0), row.mean - row.std);
@@ -254,8 +257,9 @@ TEST(SweepFigure, BarsReachWhatTheSpreadSays) {
 
 TEST(SweepFigure, AMapHasACellForEachCombination) {
   const Sweep sweep = small_sweep();
-  const auto table = rows(sweep, sweep.measure, run_sweep(sweep, {}));
-  const Figure f = sweep_figure("f", sweep, sweep.measure, table, {.heat_map = true});
+  const auto answers = run_sweep(sweep, {});
+  const auto table = rows(sweep, sweep.measure, answers);
+  const Figure f = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), {.heat_map = true});
   const FigureHeat& heat = f.panels.at(0).heat.value();
   EXPECT_EQ(heat.width, 3);
   EXPECT_EQ(heat.height, 2);
@@ -266,17 +270,37 @@ TEST(SweepFigure, AMapHasACellForEachCombination) {
 
 TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   const Sweep sweep = small_sweep();
-  std::vector<SweepRow> table = rows(sweep, sweep.measure, run_sweep(sweep, {}));
-  table.at(0) = {table.at(0).values, 0, 0, 0, 0, 0, "refused"};
-  table.at(1).mean = NAN;
-  table.at(2).mean = INFINITY;
-  const Figure f = sweep_figure("f", sweep, sweep.measure, table, {.heat_map = true});
+  SweepTable table = *sweep_table(sweep, sweep.measure, run_sweep(sweep, {}));
+  table.cells.at(0).count = 0;
+  table.cells.at(1).mean = NAN;
+  table.cells.at(2).mean = INFINITY;
+  const Figure f = sweep_figure(sweep, table, {.heat_map = true});
   const FigureHeat& heat = f.panels.at(0).heat.value();
   EXPECT_EQ(heat.values.at(0), FigureHeat::nothing);
   EXPECT_TRUE(std::isnan(heat.values.at(3)));
   EXPECT_EQ(heat.values.at(1), INFINITY);
-  EXPECT_EQ(heat.range, std::max({table.at(3).mean, table.at(4).mean, table.at(5).mean}));
+  EXPECT_EQ(heat.range, std::max({table.cells.at(3).mean, table.cells.at(4).mean, table.cells.at(5).mean}));
   EXPECT_THAT(figure_csv(f), ::testing::Not(HasSubstr(",16,bf16,")));
+}
+
+/// A figure of one parameter has both methods, by their names, whose numbers are those of each method's own measure.
+TEST(SweepFigure, BothMethodsAreDrawnByTheirNames) {
+  Sweep sweep = small_sweep();
+  sweep.axes.pop_back();
+  const auto answers = run_sweep(sweep, {});
+  const auto of_b = rows(sweep, {"b.mean_abs"}, answers);
+  const Figure f = sweep_figure(sweep, *sweep_table(sweep, {"a.mean_abs"}, answers), {});
+  const FigurePanel& p = f.panels.at(0);
+  ASSERT_EQ(p.series.size(), 2u);
+  const std::array<std::string, 2> names = legend_names(std::span(&sweep.base, 1));
+  EXPECT_EQ(p.series[0].label, names[0]);
+  EXPECT_EQ(p.series[1].label, names[1]);
+  EXPECT_EQ(p.series[1].y.at(0), of_b.at(0).mean);
+  EXPECT_EQ(p.y.label, "mean |error|");
+  EXPECT_THAT(f.caption, HasSubstr("mean |error| of " + names[0] + " and " + names[1] + " over "));
+  EXPECT_THAT(f.caption, HasSubstr("d = "));
+  sweep.axes = {parse_axis("policy=hw,eager")};
+  EXPECT_EQ(sweep_table(sweep, {"a.mean_abs"}, run_sweep(sweep, {}))->methods[0], "flash2") << "the policy is varied";
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/traffic.h"
 #include "tests/app/outcome.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
@@ -61,6 +62,7 @@ class Plots : public ::testing::TestWithParam<Plot> {
     Session s = plotted();
     if (GetParam() >= Plot::largest_dS && GetParam() <= Plot::gradient_sums) s.experiment = with_backward(s.experiment);
     s.train = tiny_training(scratch_ / "text.txt");
+    s.lesson.views = {{"exp", 0, {{"formats", "fp16, e4m3"}, {"value", "9"}}}};
     return s;
   }
   void TearDown() override { ::unsetenv("XDG_CACHE_HOME"); }
@@ -134,6 +136,50 @@ const Series& series(const Figure& f, const std::string& label) {
   throw std::runtime_error("no series " + label);
 }
 
+/// The window's figure of a plan and the command's of the same sweep are one figure: data, script and caption.
+TEST(PlotData, TheCommandsSweepIsTheWindows) {
+  const TemporaryDirectory scratch;
+  ::setenv("XDG_CACHE_HOME", (scratch / "cache").c_str(), 1);
+  Session s = plotted();
+  s.experiment.b = default_experiment().b;
+  s.sweep.first = {"block_k", "4:32:x2"};
+  s.sweep.log_y = false;
+  const Figure window = plot(Plot::sweep, s);
+  const Outcome o = attoscope({"sweep",     "--n",      "40",      "--d",    "8",     "--mask",   "causal", "--block-q", "8",
+                               "--policy",  "eager",    "--vary",  "block_k=4:32:x2", "--seeds", "2",       "--figure",
+                               scratch / "sweep.svg"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(bytes_of_file(scratch / "sweep.csv"), figure_csv(window));
+  EXPECT_EQ(bytes_of_file(scratch / "sweep.gp"), gnuplot_script(window, PictureFormat::svg, "sweep"));
+  EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "sweep.json"))["caption"], window.caption);
+  EXPECT_THAT(window.caption, HasSubstr("flash2 eager and three-pass base_eager"));
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
+/// The plots that only lessons have: their points are those of the functions that they show.
+TEST(PlotData, LessonsPlotsAreTheirFunctions) {
+  Session s = plotted();
+  s.lesson.views = {{"exp", 0, {{"formats", "fp16"}, {"value", "12"}}}};
+  const Figure exp = plot(Plot::lesson, s);
+  EXPECT_EQ(series(exp, "fp16 65504").y.at(0), 65504);
+  EXPECT_EQ(series(exp, "fp16 65504").ink, Ink::bad) << "exp(12) is beyond it";
+  s.lesson.views = {{"staircase", 0, {{"from", "1"}, {"to", "1.05"}}}};
+  const Figure stairs = plot(Plot::lesson, s);
+  const Series& rounded = series(stairs, "round(bf16, x)");
+  for (std::size_t i = 0; i < rounded.x.size(); ++i) EXPECT_EQ(rounded.y[i], round(bf16, rounded.x[i]));
+  s.lesson.views = {{"bytes", 0, {{"over", "n"}}}};
+  const Series& flash = series(plot(Plot::lesson, s), "FA-2");
+  s.experiment.problem.n = static_cast<int>(flash.x.at(3));
+  EXPECT_EQ(flash.y.at(3), traffic(s.experiment).flash2);
+  s.experiment.problem.n = 64;
+  s.lesson.views = {{"heaps", 0, {}}};
+  double weights = 0;
+  for (const double y : series(plot(Plot::lesson, s), "seed 1").y) weights += y;
+  EXPECT_EQ(weights, 64);
+  s.lesson.views = {{"pie", 0, {}}};
+  EXPECT_THROW(plot(Plot::lesson, s), std::invalid_argument);
+}
+
 TEST(PlotData, AreTheResultsOwnNumbers) {
   const Session s = plotted();
   const Result r = compute(s.experiment);
@@ -142,7 +188,7 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
   for (std::size_t t = 0; t < r.trace.tiles.size(); ++t) {
     EXPECT_EQ(series(max, "m").y[t], r.trace.tiles[t].max_used);
     EXPECT_EQ(series(max, "true max").y[t], r.trace.tiles[t].max_true);
-    EXPECT_EQ(series(error, "flash2").y[t], r.trace.tiles[t].error);
+    EXPECT_EQ(series(error, "flash2 eager").y[t], r.trace.tiles[t].error);
     EXPECT_EQ(series(plot(Plot::largest_P, s), "largest P").y[t], r.trace.tiles[t].p_max);
     if (t > 0) {
       EXPECT_EQ(series(sum, "α").y[t - 1], r.trace.tiles[t].alpha);
@@ -154,7 +200,7 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
     EXPECT_EQ(series(rescales, "1/t, scores in random order").y[t], r.rescales.expected_per_tile[t]);
   }
   for (std::size_t i = 0; i < r.a_error.ulps.counts.size(); ++i)
-    EXPECT_EQ(series(ulps, "flash2").y[i], static_cast<double>(r.a_error.ulps.counts[i]) / (40 * 8));
+    EXPECT_EQ(series(ulps, "flash2 eager").y[i], static_cast<double>(r.a_error.ulps.counts[i]) / (40 * 8));
   const Figure traffic = plot(Plot::traffic, s);
   EXPECT_EQ(traffic.panels[0].series[2].y[0], r.traffic.flash2);
   Session both = s;
@@ -162,7 +208,7 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
   const Figure passes = plot(Plot::traffic, both);
   ASSERT_EQ(passes.panels[0].series.size(), 6u);
   EXPECT_EQ(passes.panels[0].series[5].y[0], total_bytes(backward_traffic(both.experiment).flash2));
-  const std::vector<double> scatter = series(plot(Plot::scatter, s), "flash2").y;
+  const std::vector<double> scatter = series(plot(Plot::scatter, s), "flash2 eager").y;
   EXPECT_NEAR(*std::ranges::max_element(scatter) / r.a_error.max_abs, 1, 1e-6);
   const Attribution all = attribute(s.experiment);
   const Figure why = plot(Plot::why, s);
@@ -256,7 +302,7 @@ TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
   for (std::size_t i = 0; i < b.tiles.size(); ++i) EXPECT_EQ(m.y[i], b.tiles[i].max_used);
   EXPECT_THAT(f.caption, HasSubstr("in b, tile by tile"));
   EXPECT_THAT(figure_csv(f), HasSubstr("," + shortest(b.tiles.back().max_used)));
-  EXPECT_EQ(series(plot(Plot::error, s), "flash2").ink, Ink::b);
+  EXPECT_EQ(series(plot(Plot::error, s), "flash2 hw").ink, Ink::b);
 }
 
 TEST(PlotData, EveryFieldsCellsAreItsValues) {
@@ -375,9 +421,9 @@ TEST(PlotCommand, WrongUsageIsOneSentence) {
   };
   EXPECT_THAT(said({"--plot", "window", "--out", scratch / "f.svg"}),
               HasSubstr("--plot is 'window', expected heat_map, strip"));
-  EXPECT_THAT(said({"--plot", "ulps", "--out", scratch / "f.bmp"}), HasSubstr("ends in .pdf, .svg, .png or .zip"));
+  EXPECT_THAT(said({"--plot", "ulps", "--out", scratch / "f.bmp"}), HasSubstr("ends in .pdf, .svg, .png, .tex or .zip"));
   EXPECT_THAT(said({"--plot", "ulps", "--columns", "3", "--out", scratch / "f.svg"}),
-              HasSubstr("--columns is '3', expected a whole number from 1 to 2"));
+              HasSubstr("--columns is '3', expected 1 (85 mm), 2 (175 mm) or slide (254 mm)"));
   EXPECT_THAT(said({"--plot", "ulps", "--policy", "hw", "--out", scratch / "f.svg"}), HasSubstr("--policy"));
   EXPECT_THAT(said({"--out", scratch / "f.svg"}), HasSubstr("attoscope.figure/1"));
   const std::string broken = scratch.write("b.json", R"({"schema":"attoscope.figure/1","plot":"ulps"})");

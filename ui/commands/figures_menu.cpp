@@ -45,21 +45,27 @@ void edit_figure_settings(FigureSettings& s) {
     draw();
     ImGui::EndGroup();
   };
-  column([&] { edit_figure_policy(s, (half - px(8)) / 2); });
-  ImGui::SameLine(0, px(16));
-  column([&] {
-    slider({"N", 64, most_n, 1, most_figure_n, true}, s.n);
-    explain("Tokens; where a figure varies N, from 128 to twice this.");
-  });
-  column([&] {
-    slider({"seeds", 1, most_seeds, 1, most_figure_seeds}, s.seeds);
-    explain("Seeds of each point: the marks are means, the bars standard deviations.");
-  });
-  ImGui::SameLine(0, px(16));
-  column([&] {
-    slider({"d", 16, most_d, 1, max_d, true}, s.d);
-    explain("Head dimension.");
-  });
+  const auto row = [&](const auto& left, const auto& right) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    column(left);
+    ImGui::SameLine();
+    ImGui::SetCursorScreenPos({at.x + half + px(16), at.y});  // a slider's value is drawn right of its last item
+    column(right);
+  };
+  const auto sized = [](const Slider& of, int& value, const char* what) {
+    slider(of, value);
+    explain(what);
+  };
+  row([&] { edit_figure_policy(s, (half - px(8)) / 2); },
+      [&] {
+        sized({"N", 64, most_n, 1, most_figure_n, true}, s.n, "Tokens; where a figure varies N, from 128 to twice this.");
+      });
+  row(
+      [&] {
+        sized({"seeds", 1, most_seeds, 1, most_figure_seeds}, s.seeds,
+              "Seeds of each point: the marks are means, the bars standard deviations.");
+      },
+      [&] { sized({"d", 16, most_d, 1, max_d, true}, s.d, "Head dimension."); });
 }
 
 /// A line of the list: title and sentence. True if it was clicked.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct ExportRequest {
   std::string csv{};                     ///< numbers; empty: the picture alone
   Plot plot = Plot::window;              ///< plot to draw if a figure is wanted instead of pixels
   bool npy = false;                      ///< save the whole field on show as .npy instead
+  std::shared_ptr<const Session> of{};   ///< the session whose plot it is; null: the window's
   float taller = 0;                      ///< added to the window's height for the picture, to include content below its edge
 };
 

@@ -46,11 +46,12 @@ struct SweepCell {
 
 /// Results of a sweep so far; immutable.
 struct SweepTable {
-  std::vector<SweepValues> axes;  ///< one or two
-  std::string measure;            ///< "mean |error|, a"
-  std::string quantity;           ///< "mean |error|"
-  std::string of;                 ///< "a", "b", "a_minus_b", "ratio"; empty: independent of the methods
-  bool has_rival = false;         ///< cells hold the same quantity of b
+  std::vector<SweepValues> axes;                 ///< one or two
+  std::string measure;                           ///< "mean |error|, a"
+  std::string quantity;                          ///< "mean |error|"
+  std::string of;                                ///< "a", "b", "a_minus_b", "ratio"; empty: independent of the methods
+  bool has_rival = false;                        ///< cells hold the same quantity of b
+  std::array<std::string, 2> methods{"a", "b"};  ///< "flash2 hw", "three-pass base_eager"; without what is varied
   int seeds = 1;
   std::string repeats;           ///< "3 seeds", "9 heads"
   std::vector<SweepCell> cells;  ///< all combinations of the axes' values, the last axis fastest

@@ -7,6 +7,7 @@
 
 #include "ui/frame/figure_panel.h"
 #include "ui/frame/sweep_answer.h"
+#include "ui/frame/sweep_lines.h"
 
 namespace attoscope {
 
@@ -37,7 +38,7 @@ inline FigurePanel sweep_heat_panel(const SweepTable& table) {
   heat.diverging = least < 0;
   heat.log = least > 0 && largest > 20 * least;
   heat.range = largest > 0 ? largest : 1;
-  heat.label = table.measure;
+  heat.label = measure_title(table);
   return panel;
 }
 

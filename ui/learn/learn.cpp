@@ -87,11 +87,31 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
   x = right;
   if (button("as it was###restore", 88, "Undoes everything you changed in this lesson's views."))
     std::erase_if(state.views, [&](const LessonViewEdits& v) { return v.lesson == open.lesson->name; });
-  if (button("figure###figure", 64, "Saves the whole step as a PNG in the pictures folder, with what is scrolled out of view."))
+  if (button("figure###figure", 64,
+             "Saves the whole step as a PNG in the pictures folder, with what is scrolled out of view; a line at the bottom "
+             "says where. "
+             "A plot's own save button makes a vector figure of it."))
     requests.exports.plot = page;
   const char* const present = state.presenting ? "leave###present" : "present###present";
   if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves."))
     state.presenting = !state.presenting;
+}
+
+/// While presenting there is no status bar: a new sentence of it stands above the step bar for some seconds.
+void tell_while_presenting(const Frame& frame, LearnState& learn, ImVec2 below) {
+  constexpr double seconds = 8;
+  const MessagesInput& m = frame.input.messages;
+  const std::string& sentence = m.error.empty() ? m.notice : m.error;
+  const double now = ImGui::GetTime();
+  if (sentence != learn.told) learn.told = sentence, learn.told_until = is_presenting(frame.session) ? now + seconds : 0;
+  if (sentence.empty() || now >= learn.told_until || frame.input.exporting) return;
+  const std::string text = fitted(Face::label, sentence, below.x - px(48));
+  const ImVec2 size{text_width(Face::label, text) + px(24), line_height(Face::label) + px(16)},
+      at{below.x - size.x - px(16), below.y - size.y - px(8)};
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().raised, px(4));
+  draw_text(list, {at.x + px(12), at.y + px(8)}, Face::label, m.error.empty() ? colours().good : colours().bad, text);
+  frame.requests.animate = true;  // until it goes
 }
 
 /// The state of the open lesson; drops that of another lesson, or of lessons that were loaded again.
@@ -138,6 +158,7 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
                      ""};
   page.taller = beyond;
   draw_step_bar(frame.session, open, frame.input, frame.requests, page);
+  tell_while_presenting(frame, learn, {from.x + size.x, from.y + page_height});
 }
 
 }  // namespace

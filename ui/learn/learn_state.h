@@ -34,6 +34,8 @@ struct LearnState {
   std::vector<std::string> problems;  ///< the sentences that the page on screen shows
   std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
   bool was_kept = false;              ///< the last frame was
+  std::string told;                   ///< the newest sentence of the status bar
+  double told_until = 0;              ///< while it is shown although presenting hides that bar
 };
 
 /// The Learn workspace: everything between the bars.

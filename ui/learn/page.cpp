@@ -134,7 +134,8 @@ void draw_view_block(Page& page, const LessonView& view) {
   LessonViewState& state = page.state.views[view.index];
   LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
   const Experiment& experiment = experiment_of(view, edits, page.input, state);
-  LessonScene scene{view, edits, state, experiment, page.input, page.requests, ImGui::GetContentRegionAvail().x};
+  LessonScene scene{
+      view, edits, state, experiment, page.input, page.requests, ImGui::GetContentRegionAvail().x, page.session.view};
   ImGui::PushID(view.index);
   const std::string problem = draw_view(scene);
   ImGui::PopID();
@@ -195,7 +196,9 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(top_margin)});
-  if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding)) draw();
+  const ImGuiWindowFlags bars = page.input.exporting ? ImGuiWindowFlags_NoScrollbar : 0;  // a picture of it has none
+  if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding, bars))
+    draw();
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
   ImGui::EndChild();

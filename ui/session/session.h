@@ -17,7 +17,7 @@ namespace attoscope {
 
 /// A part of the window that can be saved. `window` is a picture alone; `strip` is all plots of the strip at the bottom, of
 /// which running_max, rescales and row_sum are the recurrence's, the last three the backward pass's, and the others of what the
-/// view follows.
+/// view follows. `lesson` is a plot that only lessons have: its kind and keys are the first view of the session's lesson.
 enum class Plot : std::uint8_t {
   window,
   heat_map,
@@ -36,25 +36,31 @@ enum class Plot : std::uint8_t {
   traffic,
   sweep,
   train_deviation,
-  train_runs
+  train_runs,
+  train_weights,
+  lesson
 };
-inline constexpr std::array<std::string_view, 18> plot_names{
-    "window",  "heat_map",      "strip", "running_max", "rescales", "row_sum", "largest_P", "error",           "largest_dS",
-    "lost_dS", "gradient_sums", "ulps",  "scatter",     "why",      "traffic", "sweep",     "train_deviation", "train_runs"};
+inline constexpr std::array<std::string_view, 20> plot_names{
+    "window",  "heat_map",   "strip",           "running_max",   "rescales",      "row_sum", "largest_P",
+    "error",   "largest_dS", "lost_dS",         "gradient_sums", "ulps",          "scatter", "why",
+    "traffic", "sweep",      "train_deviation", "train_runs",    "train_weights", "lesson"};
 /// True if the plot shows a training instead of an experiment's answer.
-constexpr bool is_of_training(Plot p) { return p == Plot::train_deviation || p == Plot::train_runs; }
+constexpr bool is_of_training(Plot p) { return p >= Plot::train_deviation && p <= Plot::train_weights; }
 
 /// True if the plot's x axis is the tiles of the strip.
 constexpr bool is_over_tiles(Plot p) { return p >= Plot::strip && p <= Plot::gradient_sums; }
 
 /// screen: a PNG of the pixels and a CSV. Others: a figure for print with its data, script and JSON.
-enum class ExportAs : std::uint8_t { screen, pdf, svg, png };
-inline constexpr std::array<std::string_view, 4> export_as_names{"screen", "pdf", "svg", "png"};
+enum class ExportAs : std::uint8_t { screen, pdf, svg, png, tex };
+inline constexpr std::array<std::string_view, 5> export_as_names{"screen", "pdf", "svg", "png", "tex"};
 
 /// Format of an exported plot.
 struct FigureChoice {
   ExportAs as = ExportAs::screen;
   bool two_columns = false;  ///< as wide as two columns of a page: 175 mm instead of 85 mm
+  bool slide = false;        ///< as wide as a slide instead: 254 mm, with larger letters
+  std::string font = "Inter";
+  int font_size = 0;         ///< points; 0: 8 in print, 18 on a slide
   bool zip = false;          ///< one file instead of a folder
   bool shown_tiles = false;  ///< recurrence: the tiles that the window shows instead of all
 

@@ -27,6 +27,9 @@ static Settings settings(Look& look) {
 static Settings settings(FigureChoice& choice) {
   return {{"as", named(choice.as, export_as_names)},
           {"two_columns", &choice.two_columns},
+          {"slide", &choice.slide},
+          {"font", &choice.font},
+          {"font_size", &choice.font_size, {0, 72}},
           {"zip", &choice.zip},
           {"shown_tiles", &choice.shown_tiles}};
 }

@@ -30,7 +30,7 @@ std::vector<NoteLine> note(const SweepScene& s, const SweepPlace& place, const S
     lines.push_back({colours().text, fmt::format("mean {:10} std {:10}", in_digits(c.mean), in_digits(c.std))});
     lines.push_back({colours().secondary, fmt::format("min  {:10} max {:10}", in_digits(c.min), in_digits(c.max))});
   }
-  if (t.has_rival && c.count > 0) lines.push_back({colours().b, "b    " + in_digits(c.rival)});
+  if (t.has_rival && c.count > 0) lines.push_back({colours().b, t.methods[1] + "  " + in_digits(c.rival)});
   if (c.error >= 0) lines.push_back({colours().bad, t.errors[static_cast<std::size_t>(c.error)]});
   lines.push_back({colours().faint, fmt::format("{} of {}", c.count, t.repeats) +
                                         (c.count > 0 && s.opens ? "; a click opens it in Explore" : "")});
@@ -80,14 +80,14 @@ void draw_pointed(const SweepScene& s) {
         ImPlot::GetPlotDrawList()->AddCircle(on_screen(d.panel, k, i), px(7), colours().text, 0, px(1.5f));
 }
 
-/// Line at a ratio of 1, where a and b have equal errors.
+/// Line at a ratio of 1.
 void draw_equal(const SweepDrawing& d) {
   if (d.table->of != "ratio") return;
-  if (has_categories(*d.table)) return draw_vertical(1, colours().secondary, 1, "a = b");
+  if (has_categories(*d.table)) return draw_vertical(1, colours().secondary, 1, "equal errors");
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const float y = ImPlot::PlotToPixels(ImPlot::GetPlotLimits().X.Min, 1).y;
   draw_dashed(ImPlot::GetPlotDrawList(), {at.x, y}, {at.x + size.x, y}, colours().secondary, px(5), px(4));
-  draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours().faint, "a = b");
+  draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours().faint, "equal errors");
 }
 
 /// Names of the lines above marks, which have no ends.
@@ -97,6 +97,8 @@ void draw_line_names(const SweepScene& s, ImVec2 at, float width) {
   for (LegendName& name : names) name.mark = CurveMark::dot;
   draw_legend(at, width, names);
 }
+
+std::string longest_method(const SweepTable& t) { return std::ranges::max(t.methods, {}, &std::string::size); }
 
 /// The caption under the plot: the first parameter, or what is measured.
 std::string caption_of(const SweepDrawing& d) {
@@ -137,14 +139,13 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const bool names = has_categories(t), named = d.panel.series.size() > 1;
   const float width = box.max.x - box.min.x, head = names && named ? px(20) : 0;
   if (head > 0) draw_line_names(s, box.min, width);
-  FigurePanel panel = d.panel;
-  if (t.axes.size() < 2 && t.of == "b") panel.series[0].ink = Ink::b;
   PanelLook look{.id = "points"};
   if (!names) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
     look.ticks = t.axes[0].numbers, look.names = t.axes[0].names;
     look.label_width =
-        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : "b") + px(14), width / 4) : px(8);
+        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : longest_method(t)) + px(14), width / 4)
+              : px(8);
     if (named) look.label = [](const Series& line) { return line.label; };
   }
   std::optional<SweepPlace> under;
@@ -154,7 +155,7 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   ImGui::SetCursorScreenPos({box.min.x, box.min.y + head});
   if (names) ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);  // it scrolls
   const float tall = names ? px(40) + px(14) * static_cast<float>(t.axes[0].names.size()) : 0;
-  const PanelMouse mouse = draw_panel(panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)});
+  const PanelMouse mouse = draw_panel(d.panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)});
   point_at(s, under, mouse.over, mouse.clicked, {mouse.from, mouse.to});
   if (names) ImGui::EndChild();
   draw_text({(mouse.from.x + mouse.to.x) / 2, box.max.y - px(16)}, Face::small, colours().faint, caption_of(d), 0.5f);

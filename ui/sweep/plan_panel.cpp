@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -179,13 +180,24 @@ void edit_measure(const SweepScene& s, float width) {
   edit_relation(plan, of_method, has_unit, width);
 }
 
+/// True if the first parameter's values are numbers above 0, which a logarithmic axis can show.
+bool has_numbers(const SweepScene& s) {
+  return std::ranges::all_of(s.sweep().progress.values[0], [](const std::string& value) {
+    const auto x = to_number<double>(value);
+    return x && std::isfinite(*x) && *x > 0;
+  });
+}
+
 void edit_drawing(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
   ImGui::BeginDisabled(s.sweep().progress.count == 1);
   segmented("spread", spreads, plan.spread, width);
   ImGui::EndDisabled();
   const float half = (width - px(8)) / 2;
-  toggle("log x", plan.log_x, half);
+  bool log_x = plan.log_x && has_numbers(s);
+  ImGui::BeginDisabled(!has_numbers(s));
+  if (toggle("log x", log_x, half)) plan.log_x = log_x;
+  ImGui::EndDisabled();
   explain("A logarithmic axis of the first parameter, where its values are numbers above 0.");
   ImGui::SameLine(0, px(8));
   toggle("log y", plan.log_y, half);

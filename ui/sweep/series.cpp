@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "kernels/experiment/csv_text.h"
 #include "ui/words/numbers.h"
@@ -14,56 +14,6 @@ namespace attoscope {
 
 namespace {
 
-/// The first parameter's values in ascending order; names keep theirs.
-std::vector<std::size_t> ascending(const SweepTable& t) {
-  std::vector<std::size_t> order(t.axes[0].names.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (!has_categories(t)) std::ranges::stable_sort(order, {}, [&](std::size_t i) { return t.axes[0].numbers[i]; });
-  return order;
-}
-
-/// Means for one value of the second parameter; points without an answer are left out.
-Series mean_line(const SweepTable& t, std::size_t second, SeedSpread spread, std::vector<SweepPlace>& places) {
-  Series line = series_of(t.axes.size() > 1 ? t.axes[1].names[second]
-                          : t.has_rival     ? "a"
-                                            : "",
-                          Ink::a, has_categories(t) ? Shape::marks : Shape::line_and_marks);
-  for (const std::size_t i : ascending(t)) {
-    const SweepCell& c = t.cells[i * t.across() + second];
-    if (c.count == 0 || !std::isfinite(c.mean)) continue;
-    const SpreadEnds ends = spread_ends(c, spread);
-    line.x.push_back(has_categories(t) ? static_cast<double>(i) : t.axes[0].numbers[i]);
-    line.y.push_back(c.mean);
-    if (t.seeds > 1) line.low.push_back(ends.low), line.high.push_back(ends.high);
-    places.push_back({static_cast<int>(i), static_cast<int>(second)});
-  }
-  return line;
-}
-
-Series rival_line(const SweepTable& t) {
-  Series line = series_of("b", Ink::b, has_categories(t) ? Shape::marks : Shape::line_and_marks);
-  line.dashed = true;
-  for (const std::size_t i : ascending(t)) {
-    const SweepCell& c = t.cells[i * t.across()];
-    if (c.count == 0 || !std::isfinite(c.rival)) continue;
-    line.x.push_back(has_categories(t) ? static_cast<double>(i) : t.axes[0].numbers[i]);
-    line.y.push_back(c.rival);
-  }
-  return line;
-}
-
-/// True if all finite numbers are above 0, and there is one.
-template <class... Lists>
-bool all_positive(const Lists&... lists) {
-  bool any = false, all = true;
-  const auto take = [&](const std::vector<double>& values) {
-    for (const double v : values)
-      if (std::isfinite(v)) any = true, all &= v > 0;
-  };
-  (take(lists), ...);
-  return any && all;
-}
-
 /// Decimals that give the largest of numbers in this range four digits; -1 if some are too small or too large.
 int plain_decimals(double least, double largest) {
   if (!(largest > 0) || least < 0.01 || largest >= 1e4) return -1;
@@ -71,13 +21,6 @@ int plain_decimals(double least, double largest) {
 }
 
 }  // namespace
-
-bool has_categories(const SweepTable& table) { return table.axes[0].numbers.empty(); }
-
-SpreadEnds spread_ends(const SweepCell& c, SeedSpread spread) {
-  if (spread == SeedSpread::min_max) return {c.min, c.max};
-  return {c.mean - c.std > 0 || c.mean <= 0 ? c.mean - c.std : c.min, c.mean + c.std};
-}
 
 SweepExtremes extremes(const SweepTable& t) {
   SweepExtremes e;
@@ -111,22 +54,10 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
   d = {table, plan.spread, plan.log_x, plan.log_y, {}, {}, {}, {}, 0};
   if (!table) return true;
   const SweepTable& t = *table;
-  const std::size_t all = t.across(), shown = std::min(all, most_lines);
-  d.left_out = all - shown;
-  FigurePanel& p = d.panel;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const std::size_t second = shown > 1 ? i * (all - 1) / (shown - 1) : 0;
-    Series& s = p.series.emplace_back(mean_line(t, second, plan.spread, d.places.emplace_back()));
-    if (t.axes.size() > 1) s.ink = static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i % 6);
-  }
-  if (t.has_rival) p.series.push_back(rival_line(t));
-  const bool positive =
-      std::ranges::any_of(p.series, [](const Series& s) { return all_positive(s.y); }) &&
-      std::ranges::all_of(p.series, [](const Series& s) { return s.y.empty() || all_positive(s.y, s.low, s.high); });
-  p.x = number_axis(t.axes[0].title, !has_categories(t) && plan.log_x && all_positive(t.axes[0].numbers));
-  if (has_categories(t)) p.x.categories = t.axes[0].names;
-  if (p.x.log && std::ranges::all_of(t.axes[0].numbers, [](double x) { return x >= 1 && x == std::floor(x); })) p.x.base = 2;
-  p.y = number_axis(t.measure, plan.log_y && positive);
+  SweepLines lines = sweep_lines(t, {plan.spread, plan.log_x, plan.log_y});
+  d.panel = std::move(lines.panel);
+  d.places = std::move(lines.places);
+  d.left_out = lines.left_out;
   d.extremes = extremes(t);
   for (std::size_t i = 0; i < t.axes.size(); ++i) d.longest[i] = std::ranges::max(t.axes[i].names, {}, &std::string::size);
   return true;

@@ -9,6 +9,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/frame/figure_panel.h"
 #include "ui/frame/sweep_answer.h"
+#include "ui/frame/sweep_lines.h"  // IWYU pragma: export
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -36,15 +37,6 @@ struct SweepDrawing {
   std::array<std::string, 2> longest;  ///< longest name of a value of each parameter
   std::size_t left_out = 0;            ///< number of lines beyond `most_lines`; those shown are spread evenly
 };
-inline constexpr std::size_t most_lines = 64;
-
-/// True if the first parameter's values are names, drawn as bars.
-bool has_categories(const SweepTable& table);
-/// Ends of the error bar of a mean. The smallest seed replaces a lower end that is not above 0 if the mean is.
-struct SpreadEnds {
-  double low, high;
-};
-SpreadEnds spread_ends(const SweepCell& cell, SeedSpread spread);
 
 /// Updates the drawing; true if it changed.
 bool refresh(SweepDrawing& drawing, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan);

@@ -24,7 +24,6 @@ constexpr std::array<Choice, weight_picture_names.size()> pictures{{
      "one row each."},
     {"matrix", "Every element of the tensor at the newest measured step."},
 }};
-constexpr int most_columns = 768;
 constexpr float title_height = 28;
 
 const PairRecord* shown_pair(const TrainScene& s) {
@@ -36,47 +35,9 @@ bool has_tensor(const TrainScene& s) {
   return s.look().tensor >= 0 && static_cast<std::size_t>(s.look().tensor) < s.record()->parameters.tensors.size();
 }
 
-/// The numbers of a measured step from top to bottom: rows of the tensor, or all tensors.
-std::vector<float> column_of(const PairPoint& point, int tensor) {
-  const auto t = static_cast<std::size_t>(tensor);
-  if (tensor >= 0) return t < point.profiles.size() ? point.profiles[t] : std::vector<float>{};
-  std::vector<float> all;
-  for (std::size_t i = 1; i < point.deviations.size(); ++i) all.push_back(static_cast<float>(point.deviations[i].max_abs));
-  return all;
-}
-
-/// NaN wins, then the larger.
-float worse(float x, float y) {
-  return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y);
-}
-
 /// The steps that are shown.
-struct StepSpan {
-  double from = 0, to = 1;
-};
 StepSpan shown_steps(const TrainPanelState& m) {
   return m.zoom1 > m.zoom0 ? StepSpan{m.zoom0, m.zoom1} : StepSpan{0, m.drawing.last};
-}
-
-/// Steps from left to right over the shown axis; a step holds until the next measured one.
-void fill_over_steps(CellPicture& p, const std::vector<PairPoint>& points, int tensor, const StepSpan& x, int every) {
-  const std::size_t rows = points.empty() ? 0 : column_of(points.back(), tensor).size();
-  const int columns = std::clamp(static_cast<int>(x.to - x.from), 1, most_columns);
-  p.rows = p.n = static_cast<int>(rows);
-  p.cols = p.across = columns;
-  p.values.assign(rows * static_cast<std::size_t>(columns), PixelImage::nothing);
-  const double per_step = columns / (x.to - x.from);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::vector<float> values = column_of(points[i], tensor);
-    const double end = i + 1 < points.size() ? points[i + 1].step : points[i].step + every;
-    const int from = std::max(0, static_cast<int>(std::floor((points[i].step - x.from) * per_step))),
-              to = std::min(columns, std::max(from + 1, static_cast<int>(std::floor((end - x.from) * per_step))));
-    for (int c = from; c < to; ++c)
-      for (std::size_t k = 0; k < std::min(rows, values.size()); ++k) {
-        float& cell = p.values[k * static_cast<std::size_t>(columns) + static_cast<std::size_t>(c)];
-        cell = cell == PixelImage::nothing ? values[k] : worse(cell, values[k]);
-      }
-  }
 }
 
 /// Sets the largest finite number and the flags of NaN and infinities; empty cells are ignored.
@@ -115,7 +76,9 @@ void refresh_picture(const TrainScene& s, const PairRecord& pair) {
     p.rows = p.n = m.picture_gap->rows, p.cols = p.across = m.picture_gap->cols;
     p.values = m.picture_gap->values;
   } else {
-    fill_over_steps(p, pair.points, look.tensor, x, s.record()->plan.measure_every);
+    WeightCells cells = weight_cells(pair.points, look.tensor, x, s.record()->plan.measure_every);
+    p.rows = p.n = cells.rows, p.cols = p.across = cells.columns;
+    p.values = std::move(cells.values);
   }
   measure_cells(p);
 }
@@ -189,7 +152,7 @@ std::string row_text(const TrainScene& s, double share) {
 void point_at_steps(const TrainScene& s, const PanelMouse& mouse, const PairRecord& pair) {
   const int step = point_at_step(s, mouse, s.state.drawing.pairs);
   const PairPoint* const point = step >= 0 ? point_at(pair, step) : nullptr;
-  const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
+  const std::vector<float> values = point != nullptr ? weight_column(*point, s.look().tensor) : std::vector<float>{};
   const double share = std::clamp(1 - mouse.y, 0.0, 0.9999);
   if (!values.empty())
     read_out({mouse.from, mouse.to}, fmt::format("step {}, ", point->step) + row_text(s, share),
@@ -272,7 +235,8 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   draw_colour_bar({{mouse.to.x + px(8), mouse.from.y}, {mouse.to.x + px(18), mouse.to.y}}, how, p);
   draw_names(s, mouse, matrix);
   matrix ? point_at_cell(s, mouse) : point_at_steps(s, mouse, *pair);
-  offer_export({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.requests);
+  offer_export({matrix ? Plot::window : Plot::train_weights, "weights", box.min, box.max, [&] { return picture_csv(p); }},
+               s.session.view, s.requests);
 }
 
 }  // namespace attoscope

@@ -20,6 +20,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_skipped = 4096;
+constexpr int most_columns = 768;
 
 constexpr std::array<MeasureText, 6> measure_texts{{
     {"max |ΔW|", "",
@@ -217,6 +218,11 @@ bool has_new_fork(const TrainRecord& before, const TrainRecord& now) {
          (now.forks.size() > before.forks.size() || now.forks.back().sentence != before.forks[now.forks.size() - 1].sentence);
 }
 
+/// NaN wins, then the larger.
+float worse(float x, float y) {
+  return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y);
+}
+
 }  // namespace
 
 double measure_of(const PairPoint& point, TrainMeasure measure, int tensor) {
@@ -369,6 +375,59 @@ bool follow(TrainBranches& b, const std::shared_ptr<const TrainRecord>& now) {
   b.left.push_back({before, from, has_new_fork(*before, *now)});
   if (b.left.size() > TrainBranches::most) b.left.erase(b.left.begin());
   return false;
+}
+
+std::vector<float> weight_column(const PairPoint& point, int tensor) {
+  const auto t = static_cast<std::size_t>(tensor);
+  if (tensor >= 0) return t < point.profiles.size() ? point.profiles[t] : std::vector<float>{};
+  std::vector<float> all;
+  for (std::size_t i = 1; i < point.deviations.size(); ++i) all.push_back(static_cast<float>(point.deviations[i].max_abs));
+  return all;
+}
+
+WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const StepSpan& x, int every) {
+  WeightCells p;
+  const std::size_t rows = points.empty() ? 0 : weight_column(points.back(), tensor).size();
+  const int columns = std::clamp(static_cast<int>(x.to - x.from), 1, most_columns);
+  p.rows = static_cast<int>(rows);
+  p.columns = columns;
+  p.values.assign(rows * static_cast<std::size_t>(columns), FigureHeat::nothing);
+  const double per_step = columns / (x.to - x.from);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::vector<float> values = weight_column(points[i], tensor);
+    const double end = i + 1 < points.size() ? points[i + 1].step : points[i].step + every;
+    const int from = std::max(0, static_cast<int>(std::floor((points[i].step - x.from) * per_step))),
+              to = std::min(columns, std::max(from + 1, static_cast<int>(std::floor((end - x.from) * per_step))));
+    for (int c = from; c < to; ++c)
+      for (std::size_t k = 0; k < std::min(rows, values.size()); ++k) {
+        float& cell = p.values[k * static_cast<std::size_t>(columns) + static_cast<std::size_t>(c)];
+        cell = cell == FigureHeat::nothing ? values[k] : worse(cell, values[k]);
+      }
+  }
+  return p;
+}
+
+FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
+  FigurePanel p;
+  if (r.pairs.empty()) return p;
+  const PairRecord& pair = r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(look.pair))];
+  const double last = last_step(r);
+  WeightCells cells = weight_cells(pair.points, look.tensor, {0, last}, r.plan.measure_every);
+  if (cells.values.empty()) return p;
+  const bool one = look.tensor >= 0 && static_cast<std::size_t>(look.tensor) < r.parameters.tensors.size();
+  p.x = number_axis("training step");
+  p.y = number_axis(one ? "row of " + r.parameters.tensors[static_cast<std::size_t>(look.tensor)].name : "tensor");
+  FigureHeat& h = p.heat.emplace();
+  h.width = cells.columns, h.height = cells.rows;
+  h.values = std::move(cells.values);
+  h.x1 = last, h.y1 = one ? r.parameters.tensors[static_cast<std::size_t>(look.tensor)].rows : h.height;
+  h.diverging = false;
+  h.label = "max |ΔW|, " + pair.pair.name;
+  double largest = 0;
+  for (const float v : h.values)
+    if (v != FigureHeat::nothing && std::isfinite(v)) largest = std::max(largest, std::abs(static_cast<double>(v)));
+  if (largest > 0) h.range = largest;
+  return p;
 }
 
 }  // namespace attoscope

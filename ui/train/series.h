@@ -61,6 +61,23 @@ bool refresh(TrainDrawing& drawing, const std::shared_ptr<const TrainRecord>& re
 /// True if a shown curve can lie on a logarithmic axis.
 bool has_positive(const FigurePanel& panel, std::uint64_t hidden);
 
+/// |dW| at a measured step from top to bottom: rows of the tensor, or all tensors (-1).
+std::vector<float> weight_column(const PairPoint& point, int tensor);
+/// The steps that are shown.
+struct StepSpan {
+  double from = 0, to = 1;
+};
+/// |dW| of a tensor's rows, or of all tensors (-1), from top to bottom, with steps from left to right over a part of the axis;
+/// a step holds until the next measured one. [rows, columns]
+struct WeightCells {
+  int rows = 0, columns = 0;
+  std::vector<float> values;  ///< FigureHeat::nothing where nothing was measured
+};
+WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const StepSpan& steps, int every);
+
+/// The same as a figure, of the pair and the tensor of `look`.
+FigurePanel weights_panel(const TrainRecord& record, const TrainLook& look);
+
 /// The figure of the comparisons that `look` does not hide; it may differ from the drawing's own in that and in its axes.
 FigurePanel deviation_panel(const TrainDrawing& drawing, const TrainLook& look);
 /// The same of a number of each run.

@@ -64,43 +64,6 @@ auto rank_of(const DrawnCurve& c) {
   return std::tuple(layer, c.series.ink != Ink::b, layer == 3 ? -place : place);
 }
 
-/// The whole x axis: as the panel says, else its points with a margin.
-NumberSpan x_range(const FigurePanel& p) {
-  NumberSpan x;
-  for (const Series& s : p.series)
-    for (const double v : s.x) x.take(v);
-  if (!(x.low <= x.high)) x = {p.x.log ? 1.0 : 0.0, p.x.log ? 10.0 : 1.0};
-  const double margin = p.x.log ? std::pow(x.high / x.low, 0.04) : 0.04 * (x.high - x.low);
-  if (p.x.log)
-    x = {x.low / std::max(margin, 1.05), x.high * std::max(margin, 1.05)};
-  else
-    x = {x.low - std::max(margin, 1e-9), x.high + std::max(margin, 1e-9)};
-  return {p.x.min.value_or(x.low), p.x.max.value_or(x.high)};
-}
-
-/// The y axis around what is shown: from 0 where the least number is small beside the greatest.
-NumberSpan y_range(const FigureAxis& axis, const std::vector<DrawnCurve>& shown) {
-  constexpr double decades = 1e-20, margin = 0.06;
-  NumberSpan y;
-  for (const DrawnCurve& c : shown) {
-    if (c.series.shape != Shape::band)
-      for (const double v : c.series.y) y.take(v);
-    for (const double v : c.series.low) y.take(v);
-    for (const double v : c.series.high) y.take(v);
-  }
-  if (!(y.low <= y.high)) y = {axis.log ? 0.1 : 0.0, 1};
-  if (axis.log) {
-    const double low = std::max({y.low, y.high * decades, 1e-300}), air = std::max(1.1, std::pow(y.high / low, margin));
-    y = {low / air, y.high * air};
-  } else {
-    const bool from_0 = y.low >= 0 && y.low < 0.4 * y.high;
-    const double air = std::max({margin * y.high - margin * y.low, 1e-3 * std::abs(y.high), 1e-30});
-    y = {from_0 ? 0 : y.low - air, y.high + air};
-  }
-  constexpr double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
-  return {std::clamp(axis.min.value_or(y.low), -far, far), std::clamp(axis.max.value_or(y.high), -far, far)};
-}
-
 /// A line of dashes whose pattern goes on from piece to piece.
 void draw_dashes(const Series& s, Colour colour, float weight) {
   ImDrawList* list = ImPlot::GetPlotDrawList();
@@ -336,7 +299,9 @@ PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size) 
   NumberSpan now = before;
   const ImVec2 room{size.x - look.label_width, size.y};
   const std::vector<DrawnCurve> curves = curves_of(p, look, before, room.x);
-  const NumberSpan y = y_range(p.y, curves);
+  std::vector<const Series*> drawn;
+  for (const DrawnCurve& c : curves) drawn.push_back(&c.series);
+  const NumberSpan y = y_range(p.y, drawn);
   const NamedTicks ticks = x_ticks(p.x, look, before, room.x - px(48));
   PlotFrame frame{.id = look.id, .x0 = all.low, .x1 = all.high, .y0 = y.low, .y1 = y.high, .log_y = p.y.log};
   frame.x_ticks = ticks.at, frame.x_labels = ticks.names, frame.log_x = p.x.log, frame.mouse = true;

@@ -167,36 +167,6 @@ float height_of_legend(float width, std::span<const LegendName> entries, int mos
   return px(legend_line) * static_cast<float>(legend_lines(width, entries, most).size());
 }
 
-std::vector<double> round_ticks(double y0, double y1, double most) {
-  double step = std::pow(10.0, std::floor(std::log10((y1 - y0) / most)));
-  for (const double factor : {2.0, 2.5, 2.0})
-    if ((y1 - y0) / step > most) step *= factor;
-  std::vector<double> ticks;
-  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k)
-    ticks.push_back(k * step + 0.0);  // -0 becomes 0
-  return ticks;
-}
-
-std::vector<double> axis_ticks(double y0, double y1, bool log, double most) {
-  if (!log || y1 < 8 * y0) return round_ticks(y0, y1, most);
-  const int first = static_cast<int>(std::floor(std::log10(y0))), last = static_cast<int>(std::ceil(std::log10(y1)));
-  const int step = std::max(1, static_cast<int>(std::ceil((last - first) / std::max(1.0, most))));
-  const bool fine = y1 <= 100 * y0;
-  std::vector<double> ticks;
-  for (int e = first; e <= last; e += step)
-    for (const double factor : {1.0, 2.0, 5.0})
-      if (const double t = factor * std::pow(10.0, e); (fine || factor == 1) && t >= y0 * (1 - 1e-9) && t <= y1 * (1 + 1e-9))
-        ticks.push_back(t);
-  return ticks;
-}
-
-std::string tick_text(double value) {
-  std::string text = compact(value);
-  for (int digits = 3; digits < 6 && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-6 * std::abs(value); ++digits)
-    text = scientific(value, digits);
-  return text;
-}
-
 bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   const Fonts& f = fonts();
   ImGui::PushFont(f.mono, 11.5f);

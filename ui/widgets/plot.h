@@ -1,10 +1,7 @@
 /// Small plots in one style: title at the left, unit at the right, few grid lines.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +10,7 @@
 #include "imgui.h"
 #include "implot.h"
 #include "ui/frame/figure_panel.h"
+#include "ui/frame/panel_axes.h"  // IWYU pragma: export
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -32,13 +30,6 @@ struct PlotFrame {
   std::span<const std::string> categories{};  ///< names of y = 0, 1, ... from top to bottom; x is then the axis of y0 and y1
 };
 
-/// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
-std::vector<double> round_ticks(double y0, double y1, double most);
-/// The same; on a logarithmic axis of at least a factor of 8 powers of ten, and within two of them 2 and 5 times these.
-std::vector<double> axis_ticks(double y0, double y1, bool log, double most);
-/// The shortest text of a tick that tells its number.
-std::string tick_text(double value);
-
 /// Begins a plot of `size`; call end_plot() if it returns true.
 bool begin_plot(const PlotFrame& frame, ImVec2 size);
 void end_plot();
@@ -47,14 +38,6 @@ void end_plot();
 ImPlotSpec stroke(Colour colour, float weight = 1.6f);
 ImPlotSpec fill(Colour colour, float alpha = 1);
 ImPlotSpec dots(Colour colour, float radius, bool filled);
-
-/// The least and the greatest finite number.
-struct NumberSpan {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  void take(double v) {
-    if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
-  }
-};
 
 /// The series over [x0, x1] and the points beside it, about two a pixel: the least and the greatest of neighbours.
 Series decimated(const Series& series, double x0, double x1, double pixels);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -17,24 +19,34 @@ constexpr std::array<Choice, export_as_names.size()> formats{{
      "A figure for print, drawn by gnuplot: vectors, embedded fonts, white background, colours that are safe for colour-vision "
      "deficiencies."},
     {"SVG", "The same figure for web pages and for editing."},
-    {"PNG", "The same figure at 300 dots an inch, for slides."},
+    {"PNG", "The same figure at 300 dots an inch."},
+    {"TikZ", "The same figure as a .tex that a LaTeX document inputs, in its own fonts, with gnuplot's style files for it."},
 }};
-constexpr std::array<Choice, 2> widths{{
+constexpr std::array<Choice, 3> widths{{
     {"one column", "85 mm wide: one column of a two-column page."},
     {"two columns", "175 mm wide: across the page."},
+    {"slide", "254 mm wide, with letters of 18 points and heavier lines."},
 }};
+constexpr std::array<const char*, 5> fonts_of_print{"Inter", "Helvetica", "Times", "Latin Modern Roman", "CMU Serif"};
 constexpr std::array<Choice, 2> bundles{{
     {"folder", "A folder with the figure, its data (.csv), its gnuplot script (.gp) and the .json that makes it again."},
     {".zip", "One .zip with the figure, its data (.csv), its gnuplot script (.gp) and the .json that makes it again."},
 }};
 
-/// A row of the menu: name at the left, a segmented choice at the right. True if it changed.
-bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible) {
-  constexpr float name_width = 56, choice_width = 240;
+/// The name of a row of the menu; the cursor then stands where its choice begins, which is returned.
+ImVec2 row_name(const char* name, bool possible) {
+  constexpr float name_width = 56;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
             possible ? colours().secondary : colours().faint, name);
   ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
+  return ImGui::GetCursorScreenPos();
+}
+
+/// A row of the menu: name at the left, a segmented choice at the right. True if it changed.
+bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible) {
+  constexpr float choice_width = 240;
+  row_name(name, possible);
   ImGui::BeginDisabled(!possible);
   const bool changed = segmented(id, choices, chosen, px(choice_width));
   ImGui::EndDisabled();
@@ -45,8 +57,7 @@ bool choose(const char* name, const char* id, std::span<const Choice> choices, i
 std::string files_of(const FigureChoice& c) {
   if (c.as == ExportAs::screen) return "a .png of the screen and a .csv";
   const std::string_view name = export_as_names[static_cast<std::size_t>(c.as)];
-  return fmt::format("{:.{}}, .csv, .gp and .json in a {}", name.data(), static_cast<int>(name.size()),
-                     c.zip ? ".zip" : "folder");
+  return fmt::format("{}, .csv, .gp and .json in a {}", c.as == ExportAs::tex ? ".tex" : name, c.zip ? ".zip" : "folder");
 }
 
 constexpr std::array<Choice, 2> ranges{{
@@ -54,14 +65,40 @@ constexpr std::array<Choice, 2> ranges{{
     {"shown", "The tiles that the window shows."},
 }};
 
+/// Font and size of a figure's letters. TikZ has the document's.
+void choose_letters(FigureChoice& c, bool possible) {
+  const ImVec2 at = row_name("font", possible);
+  ImGui::BeginDisabled(!possible);
+  {
+    const WithField field(Face::label);
+    if (begin_combo("##font", c.font, px(148))) {
+      for (const char* const font : fonts_of_print)
+        if (ImGui::Selectable(font, c.font == font)) c.font = font;
+      ImGui::EndCombo();
+    } else {
+      explain("The letters of figures in PDF, SVG and PNG; kept for the next ones. A font that is not installed is replaced.");
+    }
+  }
+  ImGui::SetCursorScreenPos({at.x + px(148 + 8), at.y});
+  int size = c.font_size > 0 ? c.font_size : c.slide ? 18 : 8;
+  {
+    const WithField field(Face::mono);
+    ImGui::SetNextItemWidth(px(84));
+    if (ImGui::InputInt("##font size", &size, 1, 2)) c.font_size = std::clamp(size, 4, 72);
+  }
+  explain("Points of the letters: 8 are usual in print, 18 on a slide.");
+  ImGui::EndDisabled();
+}
+
 void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
-  int as = drawable ? static_cast<int>(c.as) : 0, columns = c.two_columns, bundle = c.zip;
+  int as = drawable ? static_cast<int>(c.as) : 0, columns = c.slide ? 2 : c.two_columns, bundle = c.zip;
   const bool drawn = as > 0;
   if (choose("as", "keep as", drawable ? std::span<const Choice>(formats) : std::span<const Choice>(formats).first(1), as,
              true) &&
       drawable)
     c.as = static_cast<ExportAs>(as);
-  if (choose("width", "columns", widths, columns, drawn)) c.two_columns = columns == 1;
+  if (choose("width", "columns", widths, columns, drawn)) c.two_columns = columns == 1, c.slide = columns == 2;
+  choose_letters(c, drawn && c.as != ExportAs::tex);
   if (choose("in a", "bundle", bundles, bundle, drawn)) c.zip = bundle == 1;
   int shown = c.shown_tiles;
   if (has_range && choose("tiles", "range", ranges, shown, drawn)) c.shown_tiles = shown == 1;
@@ -70,6 +107,7 @@ void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
 ExportRequest export_request_of(const Exportable& plot) {
   ExportRequest kept{plot.name, plot.min.x, plot.min.y, plot.max.x, plot.max.y, plot.csv ? plot.csv() : ""};
   kept.plot = plot.plot;
+  if (plot.of) kept.of = std::make_shared<const Session>(plot.of());
   return kept;
 }
 
@@ -84,7 +122,9 @@ void draw_menu(const Exportable& plot, View& view, Requests& requests) {
     requests.exports.plot = export_request_of(plot);
     ImGui::CloseCurrentPopup();
   }
-  explain("Saves it in the pictures folder; the line at the bottom of the window says where.");
+  explain(
+      "Saves it in the pictures folder, or where the program was started if there is none; a line at the bottom of the window "
+      "says where.");
   if (plot.has_field) {
     ImGui::SameLine(0, px(8));
     if (push_button("whole field as .npy###npy", false, {px(width - 104), px(control_height)})) {

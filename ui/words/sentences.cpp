@@ -114,7 +114,45 @@ Option difference_of(const Experiment& e) {
   return {};
 }
 
+/// "hw", "hw with 2 steps changed"; empty for a method that rounds as it likes.
+std::string policy_words(const Method& m) {
+  if (!is_emulated(m.algorithm)) return "";
+  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
+  return std::string(nearest.name) + (nearest.changed > 0 ? fmt::format(" with {} steps changed", nearest.changed) : "");
+}
+
+/// What `text` gives for one method of all experiments; empty where it differs.
+template <class F>
+std::string common_words(std::span<const Experiment> all, Method Experiment::* method, F text) {
+  const std::string first = text(all[0].*method, all[0]);
+  return std::ranges::all_of(all, [&](const Experiment& e) { return text(e.*method, e) == first; }) ? first : "";
+}
+
+std::string legend_name(std::span<const Experiment> all, Method Experiment::* method) {
+  const auto kernel = [](const Method& m, const Experiment& e) { return std::string(kernel_name(m, e.problem, e.format)); };
+  if (const std::string name = common_words(all, method, kernel); !name.empty()) return name;
+  const std::string algorithm = common_words(all, method, [](const Method& m, const auto&) { return short_name(m.algorithm); }),
+                    rounding = common_words(all, method, [](const Method& m, const auto&) { return policy_words(m); });
+  return algorithm + (algorithm.empty() || rounding.empty() ? "" : " ") + rounding;
+}
+
 }  // namespace
+
+std::string method_words(const Method& m) {
+  const std::string rounding = policy_words(m);
+  return short_name(m.algorithm) + (rounding.empty() ? "" : " ") + rounding;
+}
+
+std::array<std::string, 2> legend_names(std::span<const Experiment> all) {
+  std::array<std::string, 2> names{legend_name(all, &Experiment::a), legend_name(all, &Experiment::b)};
+  if (names[0] == names[1] && !names[0].empty()) {
+    const Option differs = difference_of(all[0]);
+    if (!differs.a.empty()) names[0] += ", " + differs.a, names[1] += ", " + differs.b;
+  }
+  if (names[0] == names[1] || names[0].empty()) names[0] = "method a" + (names[0].empty() ? "" : ", " + names[0]);
+  if (names[1].empty()) names[1] = "method b";
+  return names;
+}
 
 NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
   NearestPolicy best;

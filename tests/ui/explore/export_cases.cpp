@@ -87,11 +87,13 @@ CASE(export, menu_of_a_plot) {
   const auto as = [](ExportAs kind) { return [kind](Session& s) { s.view.figure.as = kind; }; };
   hand.each({{menu + "keep as/PDF", as(ExportAs::pdf)},
              {menu + "columns/two columns", [](Session& s) { s.view.figure.two_columns = true; }},
+             {menu + "columns/slide", [](Session& s) { s.view.figure.two_columns = false, s.view.figure.slide = true; }},
              {menu + "bundle/.zip", [](Session& s) { s.view.figure.zip = true; }},
+             {menu + "keep as/TikZ", as(ExportAs::tex)},
              {menu + "keep as/SVG", as(ExportAs::svg)},
              {menu + "keep as/PNG", as(ExportAs::png)},
              {menu + "bundle/folder", [](Session& s) { s.view.figure.zip = false; }},
-             {menu + "columns/one column", [](Session& s) { s.view.figure.two_columns = false; }},
+             {menu + "columns/one column", [](Session& s) { s.view.figure.slide = false; }},
              {menu + "keep as/screen", as(ExportAs::screen)}});
   hand.leaves("save", [&] { hand.pick("###keep"), hand.frames(3); });
   hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"),
@@ -264,6 +266,9 @@ CASE(export, figures_of_papers) {
     hand.changes(
         what, [&, what = what] { hand.type("//$FOCUSED/##" + std::string(what), "3"); },
         [number = number](Session& s) { s.view.named_figure.*number = 3; });
+  const auto left = [&](const char* name) { return hand.place("//$FOCUSED/##" + std::string(name), 0).x; };
+  hand.check(std::abs(left("N") - left("d")) < 1 && left("d") - hand.place("//$FOCUSED/##seeds", 1).x > 90,
+             "the sliders stand in two columns, and the value of seeds is not behind d");
   hand.view().named_figure = {.policy = "hw", .n = 48, .d = 8, .seeds = 2};
   hand.frames(2);
   hand.check(hand.stage.exporter.busy() == false, "nothing is drawn unasked");

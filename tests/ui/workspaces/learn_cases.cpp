@@ -338,6 +338,13 @@ CASE(learn, figure) {
   hand.leaves("figure", [&] { hand.click(learn + "###figure"); });
   hand.frames(3);
   hand.check(std::filesystem::exists(directory / "attoscope-lesson-1-step-1-1.png"), "the step is a picture");
+  hand.key(ImGuiKey_F5);
+  hand.leaves("figure while presenting", [&] { hand.click(learn + "###figure"); });
+  hand.frames(3);
+  const LearnState& told = *hand.stage.state->learn;
+  hand.check(told.told.find("attoscope-lesson-1-step-1-2.png") != std::string::npos && told.told_until > ImGui::GetTime(),
+             "it says where: " + told.told);
+  hand.key(ImGuiKey_F5);
 
   hand.stage.resize(1000, 500);
   hand.session().lesson.name = "03-three-passes";

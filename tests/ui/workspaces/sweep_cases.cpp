@@ -124,6 +124,13 @@ CASE(sweep, measures) {
              {plan_panel + "##log x", [](Session& s) { s.sweep.log_x = false; }},
              {plan_panel + "##log y", [](Session& s) { s.sweep.log_y = false; }}});
   hand.check(hand.disabled(plan_panel + "shape/heat map"), "a heat map needs two");
+  const VariedParameter numbers = hand.session().sweep.first;
+  hand.session().sweep.first = {"policy", "hw,eager"};
+  hand.frames(3);
+  hand.check(hand.disabled(plan_panel + "##log x"), "names have no logarithmic axis");
+  hand.session().sweep.first = numbers;
+  hand.frames(3);
+  hand.check(!hand.disabled(plan_panel + "##log x"), "numbers have one");
   hand.choose(plan_panel + "second/##parameter", "##d");
   hand.changes("heat map", [&] { hand.click(plan_panel + "shape/heat map"); }, [](Session& s) { s.sweep.heat_map = true; });
 }

@@ -5,14 +5,13 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "implot.h"
 #include "kernels/experiment/rules.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
-#include "ui/widgets/plot.h"
+#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -61,54 +60,43 @@ void refresh(BytesState& state, const Experiment& e, const SizeAxis& over, int M
   }
 }
 
-/// Positions and texts of an axis' ticks.
-struct Ticks {
-  std::vector<double> at;
-  std::vector<std::string> texts;
-
-  void add(double value, std::string text) { at.push_back(value), texts.push_back(std::move(text)); }
-  std::vector<const char*> labels() const {
-    std::vector<const char*> list;
-    for (const std::string& text : texts) list.push_back(text.c_str());
-    return list;
-  }
-};
-
-/// Returns the names of the curves.
-std::vector<EndLabel> draw_curves(const BytesState& state, const TrafficOfAll& now, double value) {
+/// The curves over the axis.
+FigurePanel bytes_panel_over(const BytesState& state, const SizeAxis& over, const TrafficOfAll& now) {
+  FigurePanel p;
+  p.x = number_axis(over.title, true), p.y = number_axis("bytes between HBM and chip", true);
+  p.x.base = 2;
+  p.y.unit = "B";
+  constexpr std::array shapes{Ink::four, Ink::two, Ink::one};
   for (std::size_t i = 0; i < now.size(); ++i)
-    ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
-                     stroke(traffic_colour(now[i]), 2));
-  const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  ImDrawList* list = ImPlot::GetPlotDrawList();
-  const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
-  if (x >= from.x && x <= from.x + size.x)
-    list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours().accent, 0.6f), px(1.4f));
-  std::vector<EndLabel> names;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (x >= from.x && x <= from.x + size.x)
-      list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), traffic_colour(now[i]));
-    names.push_back({ImPlot::PlotToPixels(state.x.back(), state.bytes[i].back()).y, now[i].name, traffic_colour(now[i])});
-  }
-  return names;
+    p.series.push_back(
+        series_of(now[i].name, now[i].ink == Ink::golden ? shapes[i] : now[i].ink, Shape::line, state.x, state.bytes[i]));
+  return p;
 }
 
-void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficOfAll& now, double value, float height) {
-  Ticks across, up;
-  for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], fmt::format("{:.0f}", state.x[i]));
-  double low = state.bytes[0][0], high = low;
-  for (const auto& curve : state.bytes)
-    for (const double b : curve) low = std::min(low, b), high = std::max(high, b);
-  for (double decade = std::pow(10.0, std::ceil(std::log10(low / 1.5))); decade <= high * 1.5; decade *= 10)
-    up.add(decade, bytes_text(decade));
-  const auto across_labels = across.labels(), up_labels = up.labels();
-  const PlotFrame frame{"##bytes", state.x.front(), state.x.back(), low / 1.5, high * 1.5, true,
-                        across.at, up.at,           across_labels,  up_labels, true};
-  if (!begin_plot(frame, {scene.width - px(96), height})) return;
-  const std::vector<EndLabel> names = draw_curves(state, now, value);
-  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  end_plot();
-  draw_end_labels(names, at.x + size.x + px(8), px(88), at.y, at.y + size.y);
+/// The axis and M of a scene.
+struct AskedBytes {
+  const SizeAxis* over = nullptr;
+  int M = 0;
+};
+AskedBytes asked_bytes(const LessonScene& scene, std::string& problem) {
+  const std::string wanted = value_of(scene, "over", "n");
+  problem = unknown_word("over", {wanted}, std::array{overs[0].name, overs[1].name});
+  const int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
+  return {std::ranges::find(overs, wanted, &SizeAxis::name), M};
+}
+
+void draw_plot(const LessonScene& scene, const BytesState& state, const SizeAxis& over, const TrafficOfAll& now, double value,
+               float height) {
+  const FigurePanel panel = bytes_panel_over(state, over, now);
+  PanelLook look{.id = "##bytes", .label_width = px(96)};
+  look.label = [](const Series& s) { return s.label; };
+  look.above = [&] {
+    draw_vertical(value, faded(colours().accent, 0.6f), 1.4f);
+    for (std::size_t i = 0; i < now.size(); ++i)
+      ImPlot::GetPlotDrawList()->AddCircleFilled(ImPlot::PlotToPixels(value, now[i].bytes), px(4),
+                                                 ink_colour(panel.series[i].ink));
+  };
+  draw_panel(panel, look, {scene.width, height});
 }
 
 std::string summary(const SizeAxis& over, int value, const TrafficOfAll& all) {
@@ -121,25 +109,35 @@ constexpr int farthest = 1 << 20;  ///< step that a session may name; beyond the
 
 }  // namespace
 
+std::vector<FigurePanel> bytes_panels(const LessonScene& scene, std::string& problem) {
+  const AskedBytes asked = asked_bytes(scene, problem);
+  if (!problem.empty()) return {};
+  BytesState state;
+  refresh(state, scene.experiment, *asked.over, asked.M);
+  const int value = asked.over->name == "M" ? asked.M : scene.experiment.problem.n;
+  return {bytes_panel_over(state, *asked.over, traffic_of_all(at(scene.experiment, *asked.over, value, asked.M)))};
+}
+
 std::string draw_bytes_plot(LessonScene& scene, float height) {
   auto& state = own_state<BytesState>(scene);
-  const std::string wanted = value_of(scene, "over", "n");
-  std::string problem = unknown_word("over", {wanted}, std::array{overs[0].name, overs[1].name});
-  int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
+  std::string problem;
+  auto [axis, M] = asked_bytes(scene, problem);
   if (!problem.empty()) return problem;
-  const SizeAxis& over = *std::ranges::find(overs, wanted, &SizeAxis::name);
-  if (!is_on_page(scene) && (wanted == "M" || M > 0)) {
+  const SizeAxis& over = *axis;
+  if (!is_on_page(scene) && (over.name == "M" || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
     if (slider({"M", 1 << overs[1].first, 1 << overs[1].last, 1, 1 << 30, true}, M)) change(scene, "memory", std::to_string(M));
     explain("The number of elements that fit on chip: FlashAttention's rule then makes the tiles as large as possible.",
             "Bc = ceil(M / 4d), Br = min(Bc, d)");
   }
-  const int value = wanted == "M" ? M : scene.experiment.problem.n;
+  const int value = over.name == "M" ? M : scene.experiment.problem.n;
   refresh(state, scene.experiment, over, M);
   const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M));
   draw_view_summary(scene, colours().secondary, summary(over, value, now));
+  const ImVec2 from = ImGui::GetCursorScreenPos();
   draw_plot_head(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
-  draw_plot(scene, state, now, value, height);
+  draw_plot(scene, state, over, now, value, height);
+  offer_own_figure(scene, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});
   ImGui::Dummy({0, px(4)});
   const WithWidth all(scene.width);
   draw_traffic_lines(now);
@@ -158,6 +156,7 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   draw_loop_picture(state.picture, at, from, {scene.width, height});
   take_room(from, {scene.width, height});
   if (is_on_page(scene)) return "";
+  offer_figure(scene, Plot::window, "loop", from, {from.x + scene.width, from.y + height}, {});
   if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width)) change(scene, "at", std::to_string(at));
   if (state.playing) scene.requests.animate = true;
   return "";

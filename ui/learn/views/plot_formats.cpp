@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "implot.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/plot.h"
+#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -14,25 +15,17 @@ namespace attoscope {
 
 namespace {
 
-struct Points {
-  std::vector<double> x, y;
-};
+constexpr int samples = 2000;
 
-/// Two samples a pixel of y(x) over [from, to].
+/// y(x) at equal steps over [from, to].
 template <class Y>
-Points sampled_curve(double from, double to, float pixels, Y y) {
-  const int count = std::clamp(static_cast<int>(2 * pixels), 2, 8192);
-  Points p;
-  for (int i = 0; i <= count; ++i) {
-    const double x = from + (to - from) * (i + 0.5) / (count + 1);
-    p.x.push_back(x);
-    p.y.push_back(y(x));
+Series sampled_series(std::string label, Ink ink, double from, double to, Y y) {
+  Series s = series_of(std::move(label), ink, Shape::line);
+  for (int i = 0; i <= samples; ++i) {
+    s.x.push_back(from + (to - from) * (i + 0.5) / (samples + 1));
+    s.y.push_back(y(s.x.back()));
   }
-  return p;
-}
-
-void draw_line(const char* id, const Points& p, const ImPlotSpec& spec) {
-  ImPlot::PlotLine(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
+  return s;
 }
 
 // --- the staircase ----------------------------------------------------------------------------------------------------
@@ -43,29 +36,46 @@ struct Staircase {
   double from, to;
 };
 
-void draw_steps_of(const Staircase& s, ImVec2 size) {
-  const double low = std::min(s.from, round(s.format, s.from)), high = std::max(s.to, round(s.format, s.to));
-  if (!begin_plot({"##staircase", s.from, s.to, low, high, false, {}, {}, {}, {}}, size)) return;
-  draw_line("##x", {{s.from, s.to}, {s.from, s.to}}, stroke(colours().golden, 1.2f));
-  draw_line("##round", sampled_curve(s.from, s.to, size.x, [&](double x) { return round(s.format, x); }),
-            stroke(colours().a, 1.8f));
-  end_plot();
+Staircase staircase_of(const LessonScene& scene, std::string& problem) {
+  const Format& f = scene.experiment.format;
+  const double eps = epsilon(f);
+  const Staircase s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
+  if (problem.empty() && (!(s.from < s.to) || !std::isfinite(s.to - s.from)))
+    problem = refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
+  return s;
 }
 
-void draw_error_of(const Staircase& s, ImVec2 size) {
+/// A panel over x, between two values of y.
+FigurePanel panel_over_x(const Staircase& s, const std::string& y, double low, double high) {
+  FigurePanel p;
+  p.x = number_axis("x"), p.y = number_axis(y);
+  p.x.min = s.from, p.x.max = s.to, p.y.min = low, p.y.max = high;
+  return p;
+}
+
+FigurePanel rounded_panel(const Staircase& s) {
+  FigurePanel p = panel_over_x(s, "round(" + name(s.format) + ", x)", std::min(s.from, round(s.format, s.from)),
+                               std::max(s.to, round(s.format, s.to)));
+  p.series = {
+      series_of("x", Ink::golden, Shape::line, {s.from, s.to}, {s.from, s.to}),
+      sampled_series("round(" + name(s.format) + ", x)", Ink::a, s.from, s.to, [&](double x) { return round(s.format, x); })};
+  return p;
+}
+
+FigurePanel rounding_error_panel(const Staircase& s) {
   const double half = std::max(ulp(s.format, s.from), ulp(s.format, s.to)) / 2 * 1.15;
-  if (!begin_plot({"##rounding error", s.from, s.to, -half, half, false, {}, {}, {}, {}}, size)) return;
-  draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(colours().golden, 1.2f));
-  for (const double sign : {-1.0, 1.0})
-    draw_line(
-        sign < 0 ? "##low" : "##high",
-        sampled_curve(s.from, s.to, size.x, [&](double x) { return sign * ulp(s.format, x) / 2; }), stroke(colours().faint, 1));
-  const auto error = [&](double x) {
+  FigurePanel p = panel_over_x(s, "round(" + name(s.format) + ", x) − x", -half, half);
+  p.series = {series_of("", Ink::golden, Shape::line, {s.from, s.to}, {0, 0})};
+  for (const double sign : {-1.0, 1.0}) {
+    p.series.push_back(sampled_series(sign > 0 ? "half an ulp" : "", Ink::text, s.from, s.to,
+                                      [&](double x) { return sign * ulp(s.format, x) / 2; }));
+    p.series.back().dashed = true;
+  }
+  p.series.push_back(sampled_series("error", Ink::a, s.from, s.to, [&](double x) {
     const double e = round(s.format, x) - x;
     return std::isfinite(e) ? e : std::copysign(2 * half, e);
-  };
-  draw_line("##error", sampled_curve(s.from, s.to, size.x, error), stroke(colours().a, 1.4f));
-  end_plot();
+  }));
+  return p;
 }
 
 std::string summary(const Staircase& s) {
@@ -79,22 +89,6 @@ std::string summary(const Staircase& s) {
 
 /// The scores over which exp is shown.
 constexpr int least_score = -110, most_score = 110;
-
-/// The limits of the formats as dashed lines, those that the score passes in the colour of what is bad. Returns their names.
-std::vector<EndLabel> draw_limits(const std::vector<Format>& formats, double score) {
-  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  std::vector<EndLabel> names;
-  for (const Format& f : formats)
-    for (const auto& [limit, passed] : {std::pair{largest(f), score > std::log(largest(f))},
-                                        std::pair{smallest_subnormal(f), score < std::log(smallest_subnormal(f) / 2)}}) {
-      const float y = ImPlot::PlotToPixels(1, limit).y;
-      if (y < at.y || y > at.y + size.y) continue;
-      const Colour ink = passed ? colours().bad : colours().secondary;
-      draw_dashed(ImPlot::GetPlotDrawList(), {at.x, y}, {at.x + size.x, y}, ink, px(5), px(4));
-      names.push_back({y, name(f) + " " + compact(limit), ink});
-    }
-  return names;
-}
 
 std::string summary(const std::vector<Format>& formats, int score) {
   const double y = std::exp(static_cast<double>(score));
@@ -116,53 +110,83 @@ std::pair<double, double> decades(const std::vector<Format>& formats) {
   return {std::max(low * 1.1 - 1, -46.0), std::min(high * 1.1 + 1, 46.0)};
 }
 
+/// exp over scores, and the limits of formats as dashed lines, those that the score passes in the colour of what is bad.
+FigurePanel exp_panel(const std::vector<Format>& formats, int score) {
+  const auto [low, high] = decades(formats);
+  const double x0 = low * std::log(10.0), x1 = high * std::log(10.0);
+  FigurePanel p;
+  p.x = number_axis("score x"), p.y = number_axis("exp(x)", true);
+  p.x.min = x0, p.x.max = x1, p.y.min = std::pow(10.0, low), p.y.max = std::pow(10.0, high);
+  p.series = {series_of("exp(x)", Ink::golden, Shape::line, {x0, x1}, {std::exp(x0), std::exp(x1)})};
+  for (const Format& f : formats)
+    for (const auto& [limit, passed] : {std::pair{largest(f), score > std::log(largest(f))},
+                                        std::pair{smallest_subnormal(f), score < std::log(smallest_subnormal(f) / 2)}}) {
+      if (limit < *p.y.min || limit > *p.y.max) continue;
+      p.series.push_back(
+          series_of(name(f) + " " + compact(limit), passed ? Ink::bad : Ink::text, Shape::line, {x0, x1}, {limit, limit}));
+      p.series.back().dashed = true;
+    }
+  return p;
+}
+
+constexpr const char* usual_formats = "fp16, bf16, e4m3";
+constexpr int usual_score = 12;
+
 }  // namespace
+
+std::vector<FigurePanel> staircase_panels(const LessonScene& scene, std::string& problem) {
+  const Staircase s = staircase_of(scene, problem);
+  if (!problem.empty()) return {};
+  return {rounded_panel(s), rounding_error_panel(s)};
+}
+
+std::vector<FigurePanel> exp_panels(const LessonScene& scene, std::string& problem) {
+  const std::vector<Format> formats = formats_of(scene, usual_formats, problem);
+  const int score = whole_of(scene, "value", usual_score, least_score, most_score, problem);
+  if (!problem.empty()) return {};
+  return {exp_panel(formats, score)};
+}
 
 std::string draw_staircase(LessonScene& scene, float height) {
   std::string problem;
-  const Format& f = scene.experiment.format;
-  const double eps = epsilon(f);
-  const Staircase s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
+  const Staircase s = staircase_of(scene, problem);
   if (!problem.empty()) return problem;
-  if (!(s.from < s.to) || !std::isfinite(s.to - s.from))
-    return refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
   draw_view_summary(scene, colours().secondary, summary(s));
-  draw_plot_head(scene, "round(" + name(f) + ", x) and x", "over x");
-  draw_steps_of(s, {scene.width, std::floor(height * 0.62f)});
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_plot_head(scene, "round(" + name(s.format) + ", x) and x", "over x");
+  draw_panel(rounded_panel(s), {.id = "##staircase"}, {scene.width, std::floor(height * 0.62f)});
   draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
-  draw_error_of(s, {scene.width, std::floor(height * 0.38f)});
+  draw_panel(rounding_error_panel(s), {.id = "##rounding error"}, {scene.width, std::floor(height * 0.38f)});
+  offer_own_figure(scene, at, {at.x + scene.width, ImGui::GetCursorScreenPos().y});
   return "";
 }
 
 std::string draw_exp_plot(LessonScene& scene, float height) {
   std::string problem;
-  const std::vector<Format> formats = formats_of(scene, "fp16, bf16, e4m3", problem);
-  int score = whole_of(scene, "value", 12, least_score, most_score, problem);
+  const std::vector<Format> formats = formats_of(scene, usual_formats, problem);
+  int score = whole_of(scene, "value", usual_score, least_score, most_score, problem);
   if (!problem.empty()) return problem;
-  const auto [low, high] = decades(formats);
-  const double x0 = low * std::log(10.0), x1 = high * std::log(10.0);
+  const FigurePanel panel = exp_panel(formats, score);
   if (!is_on_page(scene)) {
     const WithWidth half(std::min(scene.width, px(480)));
-    const int first = std::max(least_score, static_cast<int>(std::ceil(x0))), last = std::min(most_score, static_cast<int>(x1));
+    const int first = std::max(least_score, static_cast<int>(std::ceil(*panel.x.min))),
+              last = std::min(most_score, static_cast<int>(*panel.x.max));
     if (slider({"score x", first, last, least_score, most_score}, score)) change(scene, "value", std::to_string(score));
     explain("A score, and its exponential in each format. With the maximum subtracted no score is above 0.",
             "round(format, exp(x))");
   }
   draw_view_summary(scene, colours().secondary, summary(formats, score));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
-  const float names = px(96);
-  if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}},
-                  {scene.width - names, height}))
-    return "";
-  const std::vector<EndLabel> limits = draw_limits(formats, score);
-  draw_line("##e", {{x0, x1}, {std::exp(x0), std::exp(x1)}}, stroke(colours().golden, 2));
-  const ImVec2 at = ImPlot::PlotToPixels(score, std::exp(static_cast<double>(score)));
-  const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  ImDrawList* list = ImPlot::GetPlotDrawList();
-  list->AddLine({at.x, from.y}, {at.x, from.y + size.y}, faded(colours().accent, 0.6f), px(1.4f));
-  list->AddCircleFilled(at, px(5), colours().text);
-  end_plot();
-  draw_end_labels(limits, from.x + size.x + px(8), names - px(8), from.y, from.y + size.y);
+  PanelLook look{.id = "##exp", .label_width = px(96)};
+  look.label = [](const Series& s) { return s.dashed ? s.label : ""; };
+  look.above = [&] {
+    draw_vertical(score, faded(colours().accent, 0.6f), 1.4f);
+    ImPlot::GetPlotDrawList()->AddCircleFilled(ImPlot::PlotToPixels(score, std::exp(static_cast<double>(score))), px(5),
+                                               colours().text);
+  };
+  draw_panel(panel, look, {scene.width, height});
+  offer_own_figure(scene, at, {at.x + scene.width, ImGui::GetCursorScreenPos().y});
   return "";
 }
 

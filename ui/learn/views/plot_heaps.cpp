@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "kernels/train/measures.h"
 #include "kernels/train/plan/parameters.h"
@@ -48,11 +49,17 @@ struct HeapsRoom {
   float at(double value) const { return x0 + static_cast<float>((value - low) / (high - low)) * (x1 - x0); }
 };
 
-/// A heap as a histogram that stands on `base` and is at most `height` high: above it, or below where `height` is negative.
-void draw_heap(const HeapsRoom& room, std::span<const float> values, float base, float height, Colour colour) {
+/// How many of the values lie in each part of [low, high].
+std::array<int, heap_bins> counts_of(std::span<const float> values, double low, double high) {
   std::array<int, heap_bins> counts{};
   for (const float v : values)
-    ++counts[static_cast<std::size_t>(std::clamp((v - room.low) / (room.high - room.low) * heap_bins, 0.0, heap_bins - 1.0))];
+    ++counts[static_cast<std::size_t>(std::clamp((v - low) / (high - low) * heap_bins, 0.0, heap_bins - 1.0))];
+  return counts;
+}
+
+/// A heap as a histogram that stands on `base` and is at most `height` high: above it, or below where `height` is negative.
+void draw_heap(const HeapsRoom& room, std::span<const float> values, float base, float height, Colour colour) {
+  const std::array<int, heap_bins> counts = counts_of(values, room.low, room.high);
   const float most = static_cast<float>(*std::ranges::max_element(counts)), wide = (room.x1 - room.x0) / heap_bins;
   for (int i = 0; i < heap_bins; ++i) {
     const float x = room.x0 + static_cast<float>(i) * wide,
@@ -71,7 +78,38 @@ void draw_heaps(const HeapsState& state, const HeapsRoom& room) {
                                         faded(colours().text, alpha), px(1));
 }
 
+/// A heap as steps that stand on 0, or hang from it where `sign` is negative.
+Series heap_series(std::string label, Ink ink, std::span<const float> values, double low, double high, double sign) {
+  Series s = series_of(std::move(label), ink, Shape::steps);
+  const std::array<int, heap_bins> counts = counts_of(values, low, high);
+  for (int i = 0; i < heap_bins; ++i) {
+    s.x.push_back(low + (i + 0.5) / heap_bins * (high - low));
+    s.y.push_back(sign * counts[static_cast<std::size_t>(i)]);
+  }
+  return s;
+}
+
 }  // namespace
+
+std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string&) {
+  constexpr double gap = std::numeric_limits<double>::quiet_NaN();
+  HeapsState state;
+  refresh_heaps(state, scene.experiment.problem);
+  const double low = std::min(state.x.front(), state.y.front()),
+               high = std::max({static_cast<double>(std::max(state.x.back(), state.y.back())), low + 1e-9});
+  FigurePanel p;
+  p.x = number_axis("weight"), p.y = number_axis("weights of the first model up, of the second down");
+  p.series = {heap_series(fmt::format("seed {}", state.seed), Ink::a, state.x, low, high, 1),
+              heap_series(fmt::format("seed {}", state.seed + 1), Ink::b, state.y, low, high, -1)};
+  const double height = 0.3 * std::ranges::max(p.series[0].y);
+  Series lines = series_of("sorted values, joined", Ink::golden, Shape::line);
+  for (std::size_t k = 0; k < state.x.size(); ++k) {
+    for (const double x : {double{state.x[k]}, double{state.y[k]}, double{state.y[k]}}) lines.x.push_back(x);
+    for (const double y : {height, -height, gap}) lines.y.push_back(y);
+  }
+  p.series.push_back(std::move(lines));
+  return {std::move(p)};
+}
 
 std::string draw_heaps_plot(LessonScene& scene, float height) {
   auto& state = own_state<HeapsState>(scene);
@@ -87,6 +125,7 @@ std::string draw_heaps_plot(LessonScene& scene, float height) {
   const HeapsRoom room{from.x + margin,           from.x + scene.width - margin, from.y, from.y + height - text - px(4), low,
                        std::max(high, low + 1e-9)};
   draw_heaps(state, room);
+  offer_own_figure(scene, from, {from.x + scene.width, from.y + height});
   for (const auto& [value, align] : {std::pair{low, 0.0f}, {high, 1.0f}})
     draw_text({room.at(value), room.bottom + px(4)}, Face::small, colours().faint, scientific(value, 2), align);
   ImGui::Dummy({scene.width, height});

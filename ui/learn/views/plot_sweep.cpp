@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/train/plan/named_plans.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
@@ -56,6 +57,34 @@ float bars_height(const SweepTable& t) {
   return line * static_cast<float>(t.axes[0].names.size()) + px(36) + (t.axes.size() > 1 ? px(20) : 0);
 }
 
+/// The sweep, or the training of the plan `spike`, as a session of its own has it.
+Session session_of(const LessonScene& scene, const LessonQuestion& question, const SweepTable& table) {
+  Session s;
+  s.experiment = scene.experiment;
+  s.sweep = axes_of(table);
+  s.sweep.seeds = question.seeds;
+  s.sweep.measure = question.measure;
+  for (const auto& [varied, place] : {std::pair{&s.sweep.first, 0u}, {&s.sweep.second, 1u}}) {
+    *varied = {};
+    if (place >= question.vary.size()) continue;
+    const std::string& text = question.vary[place];
+    const std::size_t equals = std::min(text.find('='), text.size() - 1);
+    *varied = {text.substr(0, equals), text.substr(equals + 1)};
+  }
+  if (question.vary.empty()) {
+    s.train = named_plan("spike");
+    s.train.recipe.seed = s.train.recipe.data_seed = scene.experiment.problem.seed;
+  }
+  return s;
+}
+
+/// The plot that draws it; `window`, its pixels alone, where the measure is one of lessons.
+Plot plot_of(const LessonQuestion& question) {
+  if (question.vary.empty()) return Plot::train_runs;
+  const bool own = question.measure.starts_with("train.") || question.measure.starts_with("sum.");
+  return own ? Plot::window : Plot::sweep;
+}
+
 void draw_picture(const LessonScene& scene, SweepPlotState& state, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const SweepScene sweep{state.session, scene.input, state.sweep, scene.requests, false};
@@ -82,7 +111,10 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
   draw_plot_head(scene, answer->table.measure, "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);
+  offer_figure(scene, plot_of(question), "sweep", at, {at.x + scene.width, at.y + height},
+               [&] { return session_of(scene, question, answer->table); });
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
                                               faded(colours().panel, 0.35f));

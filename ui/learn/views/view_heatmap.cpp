@@ -120,7 +120,14 @@ std::string draw_heatmap_view(LessonScene& scene) {
   scene.state.summary = v.headline + ": " + numbers;
   draw_verdict(v, scene.width);
   label(Face::mono, colours().secondary, numbers);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_picture(scene, picture, height);
+  offer_figure(scene, Plot::heat_map, "heat map", at, {at.x + scene.width, at.y + height}, [&] {
+    Session s;
+    s.experiment = scene.experiment;
+    s.view.field = field, s.view.tensor = view.tensor;
+    return s;
+  });
   return "";
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/questions/expression.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/session/settings.h"
+#include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -177,6 +178,29 @@ std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size) {
 void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, ImVec2 to) {
   if (!(shown.experiment == scene.experiment))
     ImGui::GetWindowDrawList()->AddRectFilled(from, to, faded(colours().panel, 0.35f));
+}
+
+void offer_figure(LessonScene& scene, Plot plot, const std::string& name, ImVec2 from, ImVec2 to,
+                  std::function<Session()> session) {
+  if (is_on_page(scene) || scene.input.exporting) return;
+  Exportable picture{plot, name, from, to, {}};
+  picture.of = std::move(session);
+  offer_export(picture, scene.window, scene.requests);
+}
+
+void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to) {
+  const std::string kind(written(scene.view, "kind"));
+  offer_figure(scene, Plot::lesson, kind, from, to, [&] {
+    Session s;
+    s.experiment = scene.experiment;
+    LessonViewEdits keys{.lesson = kind, .view = 0, .changes = scene.edits.changes};
+    for (const LessonParameter& p : scene.view.parameters)
+      if (is_own_key(scene.view.kind, p.key) &&
+          std::ranges::find(keys.changes, p.key, &LessonParameter::key) == keys.changes.end())
+        keys.changes.push_back(p);
+    s.lesson.views.push_back(std::move(keys));
+    return s;
+  });
 }
 
 }  // namespace attoscope

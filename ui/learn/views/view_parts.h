@@ -112,6 +112,18 @@ std::string draw_exp_plot(LessonScene& scene, float height);
 /// The first weights of two models that differ in their seed, as two heaps whose sorted values are joined; N is how many.
 std::string draw_heaps_plot(LessonScene& scene, float height);
 
+/// A save button on the picture in [from, to]: as a figure it is this plot of a session of its own.
+void offer_figure(LessonScene& scene, Plot plot, const std::string& name, ImVec2 from, ImVec2 to,
+                  std::function<Session()> session);
+/// The same of a plot that only lessons have.
+void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to);
+
+/// The panels of plots that only lessons have; `problem` says which key is impossible.
+std::vector<FigurePanel> bytes_panels(const LessonScene& scene, std::string& problem);
+std::vector<FigurePanel> staircase_panels(const LessonScene& scene, std::string& problem);
+std::vector<FigurePanel> exp_panels(const LessonScene& scene, std::string& problem);
+std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string& problem);
+
 /// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <string>
 
 #include "ui/learn/views/view_parts.h"
@@ -84,6 +85,14 @@ constexpr std::array<PlotKind, 10> kinds{{
     {"heaps", draw_heaps_plot},
 }};
 
+/// Panels of a plot that only lessons have.
+struct OwnPanels {
+  std::string_view kind;
+  std::vector<FigurePanel> (*panels)(const LessonScene&, std::string& problem);
+};
+constexpr std::array<OwnPanels, 4> own_kinds{
+    {{"bytes", bytes_panels}, {"staircase", staircase_panels}, {"exp", exp_panels}, {"heaps", heaps_panels}}};
+
 constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
 
 /// Lines of the worked step on a page.
@@ -98,13 +107,31 @@ void draw_shaded(const View& view, const Result& r, ImVec2 at, float width) {
   draw_worked(r, index, {at.x, at.y + px(22)}, width, worked_lines);
 }
 
+/// Save buttons of the plots, which stand beside each other.
+void offer_row_figures(LessonScene& scene, const View& view, std::span<const StripPlot> plots, ImVec2 at, ImVec2 size) {
+  constexpr std::array<Plot, 5> names{Plot::running_max, Plot::rescales, Plot::row_sum, Plot::largest_P, Plot::error};
+  const float gap = px(16), step = (size.x + gap) / static_cast<float>(plots.size());
+  for (std::size_t i = 0; i < plots.size(); ++i) {
+    const Plot plot = names[static_cast<std::size_t>(plots[i])];
+    const float left = at.x + static_cast<float>(i) * step;
+    offer_figure(scene, plot, std::string(plot_names[static_cast<std::size_t>(plot)]), {left, at.y},
+                 {left + step - gap, at.y + size.y}, [&] {
+                   Session s;
+                   s.experiment = scene.experiment;
+                   s.view.hidden_curves = view.hidden_curves;
+                   return s;
+                 });
+  }
+}
+
 /// The plots, the scrubber, the worked step of its tile.
-void draw_strip(const LessonScene& scene, View& view, RowPlots& state, std::span<const StripPlot> plots, ImVec2 size) {
+void draw_strip(LessonScene& scene, View& view, RowPlots& state, std::span<const StripPlot> plots, ImVec2 size) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const Result& r = *state.strip.result;
   const bool on_page = is_on_page(scene);
   const float foot = on_page ? px(22 + 18 * worked_lines) : scrubber_height(size.x), plots_height = size.y - foot - px(8);
   draw_recurrence_plots(view, state.strip, plots, {size.x, plots_height});
+  offer_row_figures(scene, view, plots, at, {size.x, plots_height});
   const ImVec2 below{at.x, at.y + size.y - foot};
   if (on_page)
     draw_shaded(view, r, below, size.x);
@@ -123,6 +150,24 @@ std::string draw_plot_view(LessonScene& scene) {
   const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
   if (problem.empty()) problem = draw_lesson_controls(scene);
   return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
+}
+
+std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys) {
+  LessonView view{
+      .kind = LessonViewKind::plot, .parameters = keys, .line = 0, .index = 0, .experiment = experiment, .problem = {}};
+  LessonViewEdits edits;
+  LessonViewState state;
+  const PanelInput input;
+  Requests requests;
+  View window;
+  const LessonScene scene{view, edits, state, experiment, input, requests, 0, window};
+  const std::string kind = value_of(scene, "kind");
+  const auto* const own = std::ranges::find(own_kinds, kind, &OwnPanels::kind);
+  std::string problem = own == own_kinds.end() ? refusal("kind", kind, "bytes, staircase, exp or heaps") : "";
+  std::vector<FigurePanel> panels;
+  if (problem.empty()) panels = own->panels(scene, problem);
+  if (!problem.empty()) throw std::invalid_argument("The plot of a lesson cannot be drawn: " + problem + ".");
+  return panels;
 }
 
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,

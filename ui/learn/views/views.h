@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ui/frame/figure_panel.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/lesson.h"
 
@@ -34,7 +35,8 @@ struct LessonScene {
   const Experiment& experiment;  ///< of the view, with the reader's changes
   const PanelInput& input;
   Requests& requests;
-  float width;  ///< that it may fill, in pixels
+  float width;   ///< that it may fill, in pixels
+  View& window;  ///< of the window, whose menu of figures it shares
 };
 
 /// The state of a view's kind, a type that the kind's file defines.
@@ -66,6 +68,10 @@ std::string refusal(std::string_view key, std::string_view value, std::string_vi
 /// Asks in this frame, and returns the newest answer: to this question, or, until it is there, to what the view asked before as
 /// its question number `slot`. Null: none yet.
 LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot = 0);
+
+/// The panels of a plot that only lessons have, of these keys: `kind` is bytes, staircase, exp or heaps. Throws
+/// std::invalid_argument in a sentence.
+std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys);
 
 /// Sliders and menus for the experiment keys that `controls: format, policy, n, block_k` lists.
 std::string draw_lesson_controls(LessonScene& scene);
