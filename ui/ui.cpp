@@ -65,6 +65,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   draw_panel_focus();
   draw_palette(frame);
   draw_gallery(frame);
+  draw_questions(frame);
   draw_help(state.popups.help);
   draw_remarks(input, requests);
   return requests;
