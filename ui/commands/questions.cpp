@@ -80,7 +80,7 @@ void do_bits_repeat(const Frame& t) {
   show_detail(t, Detail::same_bits);
 }
 
-constexpr std::array table{
+constexpr std::array all_questions{
     Question{
         "worst head", "Which head is worst?",
         "Every head of the input's file by layer and head, coloured by a number, with a table and the heads that stand apart.",
@@ -115,7 +115,7 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const Question> questions() { return table; }
+std::span<const Question> questions() { return all_questions; }
 
 void draw_questions(const Frame& frame) {
   if (std::exchange(frame.state.popups.questions_asked, false)) ImGui::OpenPopup("questions");
@@ -125,7 +125,7 @@ void draw_questions(const Frame& frame) {
   ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(44 + 34)});
   if (!begin_panel_popup("questions", ImGuiWindowFlags_NoMove)) return;
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  for (const Question& q : table)
+  for (const Question& q : all_questions)
     if (titled_entry(q.name, q.words, q.answer, false, width)) q.act(frame);
   ImGui::EndPopup();
 }
