@@ -116,7 +116,7 @@ bool edit_limits(Format& f) {
              "The spacing of numbers just above 1: half of it is the largest relative error of one rounding.", "2^-M");
   draw_limit("min", smallest_normal(f), {at.x, below}, cell,
              "The smallest normal number: down to it every number has all its significant bits.", "2^(2 - 2^(E-1))");
-  draw_limit("subn.", smallest_subnormal(f), {second, below}, cell,
+  draw_limit("sub.", smallest_subnormal(f), {second, below}, cell,
              "The smallest subnormal number, and the spacing of all below the smallest normal. Half of it and less become 0.",
              "2^(2 - 2^(E-1) - M)");
   const float right = at.x + room - button;

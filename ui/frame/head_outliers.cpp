@@ -92,7 +92,9 @@ std::string brief_words(const HeadMeasure& measure) {
 }  // namespace
 
 std::string outlier_words(const HeadOutlier& outlier, std::string_view name) {
-  return fmt::format("{}: {} {:.3g}, the next has {:.3g}", name, brief_words(*outlier.measure), outlier.value, outlier.next);
+  const auto number = [](double x) { return x >= 999.5 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x); };
+  return fmt::format("{}: {} {}, the next has {}", name, brief_words(*outlier.measure), number(outlier.value),
+                     number(outlier.next));
 }
 
 }  // namespace attoscope

@@ -290,7 +290,8 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
 void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsState& m, bool all) {
   constexpr std::size_t most = 3;
   const float width = ImGui::GetContentRegionAvail().x;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  const WithFace f(Face::label);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
   if (m.outliers.empty() && all && m.outputs.shown.size() > 1)
     label(Face::small, colours().secondary,
           fitted(Face::small, "No head stands apart: no number is 3 times the largest of the other heads'.", width));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -10,7 +11,6 @@
 #include "ui/widgets/colours.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -62,8 +62,8 @@ void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, c
                                               {at.x + std::floor(bar * static_cast<float>(i + 1) / steps), at.y + high},
                                               MeasureColours::at((i + 0.5) / steps));
   const float under = at.y + high + px(2);
-  draw_text({at.x, under}, Face::mono_small, colours().secondary, compact(shades.least()));
-  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, compact(shades.most()), 1);
+  draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.least()));
+  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.most()), 1);
   draw_text({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary,
             fitted(Face::small, measure.title, width - bar - px(12)));
 }
@@ -121,11 +121,15 @@ Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info) {
         m.value));
   };
   add(heads.outputs.sort, false);
+  constexpr std::array causes{&HeadRow::largest_score, &HeadRow::largest_V};
+  const auto is_cause = [&](std::size_t i) { return std::ranges::find(causes, head_measures[i].value) != causes.end(); };
+  for (std::size_t i = 0; i < head_measures.size(); ++i)
+    if (i != heads.outputs.sort && is_cause(i)) add(i, false);
   for (std::size_t i = 0; i < head_measures.size(); ++i) {
     const double HeadRow::* const value = head_measures[i].value;
     const bool minor = value == &HeadRow::a_rms || value == &HeadRow::b_rms || value == &HeadRow::rescales ||
                        value == &HeadRow::nonfinite || value == &HeadRow::tolerance;
-    if (i != heads.outputs.sort) add(i, minor);
+    if (i != heads.outputs.sort && !is_cause(i)) add(i, minor);
   }
   return table_of(columns, std::span<const Row>(heads.outputs.shown));
 }

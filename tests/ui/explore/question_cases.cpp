@@ -32,8 +32,9 @@ CASE(questions, lead_to_their_answers) {
       "worst head", [&] { ask(hand, "worst head"); },
       [](Session& s) { s.view.picture = PictureKind::heads, s.view.heads_show = HeadsShow::grid; });
   hand.changes("KV cache", [&] { ask(hand, "kv"); }, [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
-  hand.changes("order", [&] { ask(hand, "order"); },
-               [](Session& s) { s.view.detail = Detail::same_bits, s.view.bits_show = BitsShow::schedules; });
+  hand.changes(
+      "order", [&] { ask(hand, "order"); },
+      [](Session& s) { s.view.detail = Detail::same_bits, s.view.bits_show = BitsShow::schedules; });
   hand.changes("same bits", [&] { ask(hand, "same bits"); }, [](Session& s) { s.view.bits_show = BitsShow::runs; });
   hand.changes("step", [&] { ask(hand, "step"); }, [](Session& s) { s.view.detail = Detail::why; });
   ask(hand, "gradient");
@@ -58,7 +59,8 @@ CASE(questions, bring_the_numbers_to_the_front) {
   hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
   hand.enter("does order matter");
   hand.frames(6);
-  hand.check(hand.view().workspace == Workspace::explore && hand.view().bits_show == BitsShow::schedules, "the palette leads there");
+  hand.check(hand.view().workspace == Workspace::explore && hand.view().bits_show == BitsShow::schedules,
+             "the palette leads there");
   hand.check(hand.exists("//Statistics/**/bits"), "the tab of the numbers is in front");
 }
 
