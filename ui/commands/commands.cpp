@@ -239,7 +239,7 @@ std::vector<Command> assignments(std::string_view query, const Frame& target) {
 }
 
 void add_questions(std::vector<Command>& all) {
-  for (const Question& q : questions())
+  for (const UserQuestion& q : questions())
     all.push_back(
         {fmt::format("ask: {}", q.words), std::string(q.answer), "", [act = q.act](const Frame& t) { act(t); }, "", 0});
 }

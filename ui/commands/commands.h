@@ -40,14 +40,14 @@ void focus_panel(int by);
 void draw_panel_focus();
 
 /// A question that a part of the window answers.
-struct Question {
+struct UserQuestion {
   std::string_view name;      ///< its test label
   std::string_view words;     ///< "Which head is worst?"
   std::string_view answer;    ///< a sentence: where a click leads
   void (*act)(const Frame&);  ///< goes there
 };
 /// All of them, the most asked first; the palette finds them as "ask: ...".
-std::span<const Question> questions();
+std::span<const UserQuestion> questions();
 
 /// The list of questions while it is open.
 void draw_questions(const Frame& frame);

@@ -81,41 +81,42 @@ void do_bits_repeat(const Frame& t) {
 }
 
 constexpr std::array all_questions{
-    Question{
+    UserQuestion{
         "worst head", "Which head is worst?",
         "Every head of the input's file by layer and head, coloured by a number, with a table and the heads that stand apart.",
         worst_head},
-    Question{
+    UserQuestion{
         "my kernel", "Is my kernel right?",
         "Opens the output of your kernel and says for every head if it is rounded or wrong, and which mistake explains it.",
         is_my_kernel_right},
-    Question{"format", "Which format is enough?", "A sweep over formats, from e4m3 to fp32: the error relative to the output.",
-             which_format},
-    Question{"step", "Which rounding costs most?",
-             "Each rounding step of a made exact by itself: how much smaller the error would be.", which_step},
-    Question{"order", "Does order matter?",
-             "The traced row under other splits, tiles and orders of keys: the bits that change, and by how much.",
-             does_order_matter},
-    Question{"gradient", "What does the gradient lose?",
-             "Turns the backward pass on: errors of dQ, dK and dV, and the step that costs each of them most.",
-             what_the_gradient_loses},
-    Question{"kv", "Which heads can keep K and V in fewer bits?",
-             "The error of every head with K and V in e4m3, int8, int4 and NVFP4, as a KV cache keeps them.",
-             [](const Frame& t) { show_heads(t, HeadsShow::kv_cache); }},
-    Question{"same bits", "Do I get the same bits everywhere?",
-             "The experiment again with every instruction set, other numbers of threads, and the GPU where there is one.",
-             do_bits_repeat},
-    Question{"training", "Does training survive it?",
-             "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart.",
-             [](const Frame& t) { t.session.view.workspace = Workspace::train; }},
-    Question{"lesson", "Where do the errors come from?",
-             "Lessons with live numbers, from the bits of a float to the backward pass.",
-             [](const Frame& t) { open_first_lesson(t.session); }},
+    UserQuestion{"format", "Which format is enough?",
+                 "A sweep over formats, from e4m3 to fp32: the error relative to the output.", which_format},
+    UserQuestion{"step", "Which rounding costs most?",
+                 "Each rounding step of a made exact by itself: how much smaller the error would be.", which_step},
+    UserQuestion{"order", "Does order matter?",
+                 "The traced row under other splits, tiles and orders of keys: the bits that change, and by how much.",
+                 does_order_matter},
+    UserQuestion{"gradient", "What does the gradient lose?",
+                 "Turns the backward pass on: errors of dQ, dK and dV, and the step that costs each of them most.",
+                 what_the_gradient_loses},
+    UserQuestion{"kv", "Which heads can keep K and V in fewer bits?",
+                 "The error of every head with K and V in e4m3, int8, int4 and NVFP4, as a KV cache keeps them.",
+                 [](const Frame& t) { show_heads(t, HeadsShow::kv_cache); }},
+    UserQuestion{"same bits", "Do I get the same bits everywhere?",
+                 "The experiment again with every instruction set, other numbers of threads, and the GPU where there is one.",
+                 do_bits_repeat},
+    UserQuestion{
+        "training", "Does training survive it?",
+        "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart.",
+        [](const Frame& t) { t.session.view.workspace = Workspace::train; }},
+    UserQuestion{"lesson", "Where do the errors come from?",
+                 "Lessons with live numbers, from the bits of a float to the backward pass.",
+                 [](const Frame& t) { open_first_lesson(t.session); }},
 };
 
 }  // namespace
 
-std::span<const Question> questions() { return all_questions; }
+std::span<const UserQuestion> questions() { return all_questions; }
 
 void draw_questions(const Frame& frame) {
   if (std::exchange(frame.state.popups.questions_asked, false)) ImGui::OpenPopup("questions");
@@ -125,7 +126,7 @@ void draw_questions(const Frame& frame) {
   ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(44 + 34)});
   if (!begin_panel_popup("questions", ImGuiWindowFlags_NoMove)) return;
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  for (const Question& q : all_questions)
+  for (const UserQuestion& q : all_questions)
     if (titled_entry(q.name, q.words, q.answer, false, width)) q.act(frame);
   ImGui::EndPopup();
 }

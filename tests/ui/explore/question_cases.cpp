@@ -15,7 +15,7 @@ namespace attoscope::testing {
 namespace {
 
 /// Clicks a question in the list of the top bar.
-void ask(Hand& hand, const std::string& name) {
+void ask_window(Hand& hand, const std::string& name) {
   hand.click(top_bar + "###questions");
   hand.frames(2);
   hand.pick("##" + name);
@@ -29,24 +29,24 @@ CASE(questions, lead_to_their_answers) {
   hand.view().picture = PictureKind::output;
   hand.frames(3);
   hand.changes(
-      "worst head", [&] { ask(hand, "worst head"); },
+      "worst head", [&] { ask_window(hand, "worst head"); },
       [](Session& s) { s.view.picture = PictureKind::heads, s.view.heads_show = HeadsShow::grid; });
-  hand.changes("KV cache", [&] { ask(hand, "kv"); }, [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
+  hand.changes("KV cache", [&] { ask_window(hand, "kv"); }, [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
   hand.changes(
-      "order", [&] { ask(hand, "order"); },
+      "order", [&] { ask_window(hand, "order"); },
       [](Session& s) { s.view.detail = Detail::same_bits, s.view.bits_show = BitsShow::schedules; });
-  hand.changes("same bits", [&] { ask(hand, "same bits"); }, [](Session& s) { s.view.bits_show = BitsShow::runs; });
-  hand.changes("step", [&] { ask(hand, "step"); }, [](Session& s) { s.view.detail = Detail::why; });
-  ask(hand, "gradient");
+  hand.changes("same bits", [&] { ask_window(hand, "same bits"); }, [](Session& s) { s.view.bits_show = BitsShow::runs; });
+  hand.changes("step", [&] { ask_window(hand, "step"); }, [](Session& s) { s.view.detail = Detail::why; });
+  ask_window(hand, "gradient");
   hand.settle();
   hand.check(hand.experiment().backward.on && hand.view().tensor == AnswerTensor::dQ && hand.view().detail == Detail::why &&
                  hand.view().picture == PictureKind::output,
              "the gradient's errors are shown");
-  ask(hand, "format");
+  ask_window(hand, "format");
   hand.check(hand.view().workspace == Workspace::sweep && hand.session().sweep.first.key == "format", "a sweep over formats");
-  ask(hand, "training");
+  ask_window(hand, "training");
   hand.check(hand.view().workspace == Workspace::train, "Train");
-  ask(hand, "lesson");
+  ask_window(hand, "lesson");
   hand.check(hand.view().workspace == Workspace::learn && hand.session().lesson.step == 0, "the first lesson");
 }
 
@@ -80,7 +80,7 @@ CASE(questions, is_my_kernel_right) {
   hand.settle();
   hand.check(has_loaded(hand.experiment()), "the output is loaded");
   hand.view().picture = PictureKind::scores;
-  ask(hand, "my kernel");
+  ask_window(hand, "my kernel");
   hand.check(hand.view().picture == PictureKind::output && hand.view().detail == Detail::why, "its mistakes are shown");
 }
 
