@@ -83,7 +83,8 @@ void draw_welcome(Session& session, UiState& state) {
   ImGui::Dummy({room, height});
   explain(whole(parts));
   const float last = at.y + height - px(control_height + 4), text = last + (px(control_height) - line_height(Face::label)) / 2;
-  const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)}, at.x + room);
+  const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)},
+                                    two_lines ? at.x + width - close - 2 * pad : at.x + room);
   const float end = draw_part(parts[1], {two_lines ? at.x + pad : first_end, text}, at.x + room);
   ImGui::SetCursorScreenPos({end + pad, last});
   if (push_button("lesson 1###first lesson", true, {lesson, 0})) open_first_lesson(session);
