@@ -70,7 +70,7 @@ void ask_for_verdicts(const Session& session, const PanelInput& input, const UiS
     requests.side.judged = heads_of_file(question);
 }
 
-/// A save button for the verdicts on all heads, or for the KV cache table.
+/// A save button for the verdicts on all heads, for the KV cache table, or for the table of measures.
 void offer_heads_export(Session& session, const PanelInput& input, const HeadsState& heads, const Box& all,
                         Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
@@ -79,6 +79,10 @@ void offer_heads_export(Session& session, const PanelInput& input, const HeadsSt
         {Plot::window, "verdicts", all.min, all.max,
          [&] { return verdict_grid_csv(found_of(input.side.judged, verdict_question(session.experiment)), info); }},
         session.view, requests);
+  const bool measured = session.view.heads_show != HeadsShow::kv_cache && !heads.outputs.shown.empty();
+  if (measured)
+    return offer_export({Plot::window, "heads", all.min, all.max, [&] { return csv_text(shown_heads_table(heads, info)); }},
+                        session.view, requests);
   const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
                        input.side.kv && heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
   if (!on_show) return;
@@ -121,8 +125,9 @@ void draw_heatmap(const Frame& frame) {
   frame.state.ranges.held = moves_control();
   if (frame.state.docked.count(Dock::right) == 0 && draw_headline(frame)) ImGui::SetWindowFocus(statistics_window);
   draw_toolbar(frame.session, frame.input, frame.state);
-  draw_welcome(frame.session);
+  draw_welcome(frame.session, frame.state);
   draw_probe_sentence(frame.session, frame.input, frame.state);
+  draw_picture_title(frame);
   draw_picture(frame, rest_of_panel());
   note_ranges(frame.state, view);
   if (view.picture == PictureKind::heads)
@@ -163,6 +168,12 @@ bool controls_are_wanted(const Frame& frame) {
   return frame.state.popups.kernel.wanted_for + frame.state.popups.file.wanted_for > 0;
 }
 
+/// True while a question leads to the numbers.
+bool numbers_are_wanted(const Frame& frame) {
+  int& frames = frame.state.popups.numbers_wanted_for;
+  return frames > 0 && frames-- > 0;
+}
+
 /// True as the pins appear over the controls.
 bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.state.docked.count(Dock::pins) == 0; }
 
@@ -178,7 +189,11 @@ constexpr std::array table{
           .draw = draw_pins,
           .shown = &View::show_pins,
           .comes_to_front = pins_appear},
-    Panel{.name = statistics_window, .dock = Dock::right, .least = 1280, .draw = draw_numbers},
+    Panel{.name = statistics_window,
+          .dock = Dock::right,
+          .least = 1280,
+          .draw = draw_numbers,
+          .comes_to_front = numbers_are_wanted},
     Panel{.name = heatmap_window, .dock = Dock::middle, .draw = draw_heatmap},
     Panel{.name = "Tensors",
           .dock = Dock::middle,

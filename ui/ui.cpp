@@ -66,6 +66,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   draw_panel_focus();
   draw_palette(frame);
   draw_gallery(frame);
+  draw_questions(frame);
   draw_help(state.popups.help, session.view);
   draw_error(input, state.error);
   draw_drop_target(input);

@@ -89,6 +89,7 @@ void tell_heads(const HeadsArguments& x, const Streams& streams) {
   const HeadMeasure& by = head_measure(x.sort);
   HeadsJob job(x);
   std::vector<HeadRow> rows = rows_of<HeadRow>(job, streams, compute_heads);
+  mark_unusual(rows);
   sort_worst_first(rows, by);
   write_outputs(
       {{x.csv, [&] { return csv_text(heads_table(rows, *job.files)); }},

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <mutex>
 #include <set>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "app/heads/heads.h"
 #include "app/heads/kept_heads.h"
 #include "app/heads/kv_heads.h"
+#include "ui/frame/head_outliers.h"
 
 namespace attoscope {
 namespace {
@@ -55,6 +57,7 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
               {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
                 const std::lock_guard lock(mutex);
                 rows.push_back(row);
+                if constexpr (std::is_same_v<Row, HeadRow>) mark_unusual(rows);
                 found.rows = std::make_shared<const std::vector<Row>>(rows);
                 run.publish(found);
               });

@@ -42,6 +42,13 @@ double largest_score(const RescaleMap& map) {
   return std::isinf(largest) ? std::numeric_limits<double>::quiet_NaN() : largest;
 }
 
+/// The largest |V| as a takes it.
+double largest_value(const Result& r) {
+  double largest = 0;
+  for (const double x : r.inputs->v) largest = std::fmax(largest, std::abs(x));
+  return largest;
+}
+
 HeadRow row_of(const Result& r, int head, int layer) {
   HeadRow row{.head = head, .layer = layer, .shape = shape_of(r.experiment.problem)};
   row.a_max = r.a_error.max_abs, row.a_rms = r.a_error.rms, row.a_rel = r.a_error.rel_rms;
@@ -49,6 +56,7 @@ HeadRow row_of(const Result& r, int head, int layer) {
   row.ratio = row.a_rms / row.b_rms;
   row.rescales = r.rescales.effective_mean;
   row.largest_score = largest_score(r.rescale_map);
+  row.largest_V = largest_value(r);
   row.nonfinite = static_cast<double>(r.a_error.nonfinite);
   paint(row, r.a, *r.golden);
   return row;

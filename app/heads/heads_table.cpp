@@ -34,6 +34,17 @@ Json verdict_json(const HeadRow& row) {
           {"worst_column", row.worst_column}};
 }
 
+/// A line for each head that stands apart, at most five.
+std::string outlier_lines(const std::vector<HeadRow>& rows, const CallFiles& files) {
+  constexpr std::size_t most = 5;
+  const std::vector<std::string> names = files.head_names();
+  const std::vector<HeadOutlier> found = head_outliers(rows);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, found.size()); ++i)
+    text += "stands apart: " + outlier_words(found[i], names[static_cast<std::size_t>(found[i].head)]) + ".\n";
+  return text + (found.size() > most ? fmt::format("{} more stand apart.\n", found.size() - most) : "");
+}
+
 }  // namespace
 
 const HeadMeasure& head_measure(std::string_view key) {
@@ -55,7 +66,7 @@ std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& file
   Table table = heads_table(rows, files);
   if (most > 0 && most < table.rows.size()) table.rows.resize(most);
   return plain_text(table) + fmt::format("{} of {} heads, worst first by {}.\n", table.rows.size(), rows.size(), by.key) +
-         notes_on_files(files);
+         outlier_lines(rows, files) + notes_on_files(files);
 }
 
 Table heads_table(const std::vector<HeadRow>& rows, const CallFiles& files) {

@@ -37,7 +37,7 @@ KeptHeads::KeptHeads(const std::string& directory)
 
 std::optional<HeadRow> KeptHeads::find(const Experiment& e) const {
   if (!rows_.keeps() || !is_kept(e)) return std::nullopt;
-  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/2", e));
+  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/3", e));
   if (!bytes) return std::nullopt;
   HeadRow row;
   std::memcpy(static_cast<void*>(&row), bytes->data(), sizeof row);
@@ -48,7 +48,7 @@ void KeptHeads::keep(const Experiment& e, const HeadRow& row) {
   if (!rows_.keeps() || !is_kept(e)) return;
   std::string bytes(sizeof row, '\0');
   std::memcpy(bytes.data(), static_cast<const void*>(&row), sizeof row);
-  rows_.keep(question_of("attoscope.kept_head/2", e), bytes);
+  rows_.keep(question_of("attoscope.kept_head/3", e), bytes);
 }
 
 std::optional<std::vector<double>> KeptHeads::find(const Experiment& e, const KvRange& layer) const {

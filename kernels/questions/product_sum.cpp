@@ -29,7 +29,7 @@ struct Factors {
 /// The sum of P.V of one column, followed from tile to tile as the kernel does.
 class ColumnSum {
  public:
-  ColumnSum(const Job<float>& job, const TensorCoreRule& rule, int row, int column)
+  ColumnSum(const Job<float>& job, const std::optional<TensorCoreRule>& rule, int row, int column)
       : job_(job), rule_(rule), steps_(job, row), column_(column) {}
 
   /// The state before the tile's products: the sum starts anew, or was rescaled.
@@ -54,7 +54,13 @@ class ColumnSum {
   /// Adds the tile's products.
   void add(const RowTile<float>& tile) {
     const Factors f = factors(tile);
-    sum_ = plain_tensor_core_dot(rule_, f.a, f.b, sum_);
+    sum_ = rule_ ? plain_tensor_core_dot(*rule_, f.a, f.b, sum_) : fma_chain_sum(f.a, f.b, sum_, rounding(tile));
+  }
+  /// The rounding of the sum after each of the tile's products, in a chain of fma.
+  StepRounding rounding(const RowTile<float>& tile) const {
+    return [this, first = tile.first_key](float sum, int step) {
+      return steps_.rounded(Step::pv_step, sum, column_, first + step);
+    };
   }
   /// Takes the kernel's state after the tile.
   void leave(const RowTile<float>& tile) {
@@ -71,7 +77,7 @@ class ColumnSum {
   /// The tile's P and V, from the beginning of the block in which its first key is.
   Factors factors(const RowTile<float>& tile) const {
     const int first = job_.method.algorithm == Algorithm::three_pass ? 0 : tile.tile * job_.method.block_k;
-    Factors f{.a = {}, .b = {}, .lead = (tile.first_key - first) % rule_.block};
+    Factors f{.a = {}, .b = {}, .lead = rule_ ? (tile.first_key - first) % rule_->block : 0};
     for (int i = 0; i < f.lead; ++i) f.add(0, 0);
     for (std::size_t i = 0; i < tile.P.size(); ++i)
       f.add(job_.v[(static_cast<std::ptrdiff_t>(tile.first_key) + static_cast<std::ptrdiff_t>(i)) * job_.d_v + column_],
@@ -91,11 +97,21 @@ class ColumnSum {
   int runs() const { return std::max(1, tiles_of_a_run(job_.method, job_.n)); }
 
   const Job<float>& job_;
-  const TensorCoreRule& rule_;
+  const std::optional<TensorCoreRule>& rule_;
   RowSteps<float> steps_;
   int column_, run_first_ = 0, tiles_ = 0;
   float sum_ = 0, O_ = 0;
 };
+
+/// The format that a step's result has: fp32 where nothing rounds it.
+Format format_of_step(const RounderPlan<float>& plan) { return plan.rounds() ? plan.format : fp32; }
+
+/// Sets the steps of a product by fma; `place` is that of its first factor.
+void set_chain(ProductSum& s, const Factors& f, int place, const RounderPlan<float>& plan, const StepRounding& rounded) {
+  s.chain = fma_chain(f.a, f.b, s.start, format_of_step(plan), rounded);
+  s.first_places = {place};
+  s.result = s.chain.parts.empty() ? s.start : s.chain.parts.back().after;
+}
 
 /// Sets the blocks of a product; `place` is that of its first factor.
 void set_blocks(ProductSum& s, const Factors& f, int place) {
@@ -110,8 +126,11 @@ void set_blocks(ProductSum& s, const Factors& f, int place) {
   for (int i = s.earlier_blocks; i < count * parts; ++i)
     s.first_places.push_back(place + s.step * (i / parts * rule.block - f.lead));
   s.result = s.blocks.empty() ? before : s.blocks.back().result;
+}
+
+void set_exact(ProductSum& s, const Factors& f) {
   s.exact = s.start;
-  for (std::size_t i = 0; i < a.size(); ++i) s.exact += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (std::size_t i = 0; i < f.a.size(); ++i) s.exact += static_cast<double>(f.a[i]) * static_cast<double>(f.b[i]);
 }
 
 /// A key's place as the file has it.
@@ -119,7 +138,7 @@ int place_of(const Job<float>& job, int stored) { return job.reversed ? job.n - 
 
 void set_pv(ProductSum& s, const Job<float>& job, const std::vector<RowTile<float>>& tiles) {
   const RowTile<float>& last = tiles.back();
-  ColumnSum sum(job, *s.rule, s.question.row, s.question.column);
+  ColumnSum sum(job, s.rule, s.question.row, s.question.column);
   for (const RowTile<float>& tile : tiles) {
     sum.enter(tile);
     if (&tile == &last) break;
@@ -133,7 +152,10 @@ void set_pv(ProductSum& s, const Job<float>& job, const std::vector<RowTile<floa
   s.O_after = last.O[at(s.question.column)];
   s.continues_O = normalises_P(job.method.algorithm) || job.flush == 0;
   s.step = job.reversed ? -1 : 1;
-  set_blocks(s, sum.factors(last), place_of(job, last.first_key));
+  const Factors f = sum.factors(last);
+  const int place = place_of(job, last.first_key);
+  s.rule ? set_blocks(s, f, place) : set_chain(s, f, place, job[Step::pv_step], sum.rounding(last));
+  set_exact(s, f);
 }
 
 void set_qk(ProductSum& s, const Job<float>& job, const std::vector<RowTile<float>>& tiles) {
@@ -145,7 +167,10 @@ void set_qk(ProductSum& s, const Job<float>& job, const std::vector<RowTile<floa
           job.q[static_cast<std::ptrdiff_t>(s.question.row) * job.d + c]);
   s.key = place_of(job, stored);
   s.S = last.S.back();
-  set_blocks(s, f, 0);
+  const RowSteps<float> steps(job, s.question.row);
+  const auto rounded = [&](float sum, int step) { return steps.rounded(Step::qk_step, sum, stored, step); };
+  s.rule ? set_blocks(s, f, 0) : set_chain(s, f, 0, job[Step::qk_step], rounded);
+  set_exact(s, f);
 }
 
 /// One sentence that says why there is nothing to show of a method that is emulated; "": there is.
@@ -154,10 +179,16 @@ std::string why_none(const ProductSumQuestion& q) {
   const std::string method = q.of_b ? "b" : "a", product = q.product == AttentionProduct::qk ? "q.k" : "P.V";
   if (!is_emulated(m.algorithm)) return method + " is not emulated: how it adds up is not known.";
   const Accumulator accumulator = accumulator_of(m, q.product);
+  const std::string sums = method + " adds up " + product;
   if (is_tensor_core(accumulator)) return "";
-  return method + " adds up " + product + " one term after the other, by " +
-         (accumulator == Accumulator::f64 ? "fma in fp64" : "fma") +
-         ", in which there are no blocks: choose a GPU for its sums.";
+  if (accumulator == Accumulator::f64)
+    return sums + " by fma in fp64, and only sums of fp32 are shown step by step: choose fma, or a GPU, for its sums.";
+  if (m.order != SumOrder::sequential)
+    return sums + (m.order == SumOrder::pairwise ? " in pairs" : " in interleaved chains") +
+           ", and only one chain is shown step by step: choose the order sequential.";
+  if (works_in_double(q.experiment))
+    return sums + " in fp64, and only sums of fp32 are shown step by step: choose a narrower format.";
+  return "";
 }
 
 void check(const ProductSumQuestion& q) {

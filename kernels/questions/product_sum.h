@@ -1,11 +1,12 @@
-/// One number of a method, added up by tensor cores: the blocks of q.k of a row and its last key, or of P.V of the last tile in
-/// which a row sees a key.
+/// One number of a method, as it is added up by tensor cores or by fma: the blocks or the steps of q.k of a row and its last
+/// key, or of P.V of the last tile in which a row sees a key.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/arithmetic/fma_chain.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/accumulators.h"
@@ -27,17 +28,18 @@ struct ProductSumQuestion {
 /// The sum. A factor's place is a key as the file has it, or a column of Q and K.
 struct ProductSum {
   ProductSumQuestion question;
-  std::string why_none;  ///< one sentence that says why there is no sum to show; else empty
-  std::optional<TensorCoreRule> rule{};
+  std::string why_none;                   ///< one sentence that says why there is no sum to show; else empty
+  std::optional<TensorCoreRule> rule{};   ///< of tensor cores; none: by fma
   std::vector<TensorCoreBlock> blocks{};  ///< the last ones, at most `most_shown_blocks`; of a rule with halves these
   int earlier_blocks = 0;                 ///< those before them
-  std::vector<int> first_places{};        ///< of each block's first factor
+  std::vector<int> first_places{};        ///< of each block's first factor, or of the chain's first
+  FmaChain chain{};                       ///< without a rule: the steps in place of blocks
   int step = 1;                           ///< from one factor's place to the next: -1 where keys are taken in reverse
   int key = -1;                           ///< the last key that the row sees, for q.k
   int tile = -1;                          ///< the last tile in which the row sees a key, for P.V
   int tiles_in_sum = 0;                   ///< of P.V: tiles that this sum has in it, this one included
-  float start = 0;                        ///< start of the product's first block
-  float result = 0;                       ///< of the last block
+  float start = 0;                        ///< start of the product's first block or step
+  float result = 0;                       ///< of the last one
   double exact = 0;                       ///< start and all products in double
   bool continues_O = false;               ///< of P.V: the sum is O itself
   float O_before = 0;                     ///< of P.V: the rescaled O that the sum is added to; 0 if the sum is O
@@ -46,8 +48,8 @@ struct ProductSum {
 };
 inline constexpr int most_shown_blocks = 256;
 
-/// The blocks; with `why_none` if the method's product is not added up by tensor cores. Throws as `compute` does, and
-/// std::invalid_argument if there is no such row or column.
+/// The blocks or the steps; with `why_none` if the order of the method's sums is not one of these. Throws as `compute` does,
+/// and std::invalid_argument if there is no such row or column.
 ProductSum product_sum(const ProductSumQuestion& question, const Options& options = {});
 
 }  // namespace attoscope

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
@@ -72,6 +73,96 @@ TEST(ProductSum, OfPVEndsInTheKernelsO) {
         EXPECT_EQ(bits(s.O_after), bits(s.continues_O ? s.result : s.O_before + s.result))
             << testing::describe(e) << " row " << s.question.row << " column " << s.question.column;
       }
+}
+
+/// Rounds the sum after every fma, exactly or not.
+void round_steps(Experiment& e, Dice& dice) {
+  Rounding stochastic = to_main;
+  stochastic.stochastic = true;
+  for (const Step step : {Step::qk_step, Step::pv_step})
+    e.a.precision[step] = e.b.precision[step] = dice.any(std::array{exact, to_main, to_format(fp16), stochastic});
+}
+
+/// The steps follow each other from the start to the result, and their losses add up to its error.
+void expect_steps(const ProductSum& s) {
+  ASSERT_FALSE(s.chain.parts.empty());
+  EXPECT_TRUE(s.blocks.empty());
+  EXPECT_EQ(bits(s.chain.parts.front().before), bits(s.start));
+  EXPECT_EQ(bits(s.chain.parts.back().after), bits(s.result));
+  double lost = 0;
+  int steps = 0, losing = 0;
+  for (std::size_t i = 0; i < s.chain.parts.size(); ++i) {
+    const ChainPart& part = s.chain.parts[i];
+    EXPECT_EQ(part.first, steps);
+    EXPECT_TRUE(part.is_exact() || part.steps == 1) << "a step that loses bits stands alone";
+    if (i > 0) {
+      EXPECT_EQ(bits(part.before), bits(s.chain.parts[i - 1].after));
+      EXPECT_FALSE(part.is_exact() && s.chain.parts[i - 1].is_exact()) << "exact steps are one run";
+    }
+    steps += part.steps, losing += !part.is_exact(), lost += part.lost;
+  }
+  EXPECT_EQ(steps, s.chain.steps);
+  EXPECT_EQ(losing, s.chain.losing);
+  EXPECT_NEAR(lost, s.exact - static_cast<double>(s.result), 1e-9 * (std::abs(s.exact) + std::abs(lost)));
+}
+
+TEST(ProductSum, OfFmaEndsInTheKernelsO) {
+  Dice dice(6);
+  for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash4, Algorithm::split_kv, Algorithm::three_pass})
+    for (const int flush : {0, 1, 2, 3})
+      for (int i = 0; i < 6; ++i) {
+        Experiment e = experiment(dice, algorithm, flush);
+        e.a.accumulator = e.b.accumulator = {};
+        round_steps(e, dice);
+        const ProductSum s = product_sum(question_of(e, AttentionProduct::pv, dice));
+        ASSERT_EQ(s.why_none, "");
+        expect_steps(s);
+        const bool normalised = algorithm == Algorithm::three_pass;
+        EXPECT_EQ(bits(s.O_after), bits(normalised || s.continues_O ? s.result : s.O_before + s.result))
+            << testing::describe(e) << " row " << s.question.row << " column " << s.question.column;
+      }
+}
+
+TEST(ProductSum, OfFmaIsTheKernelsScore) {
+  Dice dice(7);
+  for (int i = 0; i < 60; ++i) {
+    Experiment e = experiment(dice, Algorithm::flash2, flush_of_policy);
+    e.a.accumulator = e.b.accumulator = {};
+    e.a.exponential = e.b.exponential = ExponentialKind::exp2;  // its scores are q.k itself
+    round_steps(e, dice);
+    const ProductSum s = product_sum(question_of(e, AttentionProduct::qk, dice));
+    expect_steps(s);
+    EXPECT_EQ(bits(s.result), bits(s.S)) << testing::describe(e);
+    EXPECT_EQ(s.chain.steps, e.problem.d);
+  }
+}
+
+/// Losses by hand: 2^24 has no room for 1, but for 2.
+TEST(FmaChain, SaysWhatEachStepLoses) {
+  const auto unrounded = [](float sum, int) { return sum; };
+  const std::vector<float> a{1, 2, 4, 5}, b(4, 1);
+  const FmaChain chain = fma_chain(a, b, 0x1p24F, fp32, unrounded);
+  ASSERT_EQ(chain.parts.size(), 3U);
+  EXPECT_EQ(chain.parts[0].lost, 1);
+  EXPECT_EQ(chain.parts[1].steps, 2);
+  EXPECT_EQ(chain.parts[1].after, 0x1p24F + 6);
+  EXPECT_EQ(chain.parts[2].lost, -1) << "11 more is rounded up to 12, an even multiple of 2";
+  EXPECT_EQ(chain.losing, 2);
+  const auto to_bf16 = [](float sum, int) { return round(bf16, sum); };
+  const FmaChain short_chain = fma_chain(std::vector<float>{255, 2}, std::vector<float>{1, 1}, 0, bf16, to_bf16);
+  ASSERT_EQ(short_chain.parts.size(), 2U);
+  EXPECT_EQ(short_chain.parts[1].after, 256) << "257 needs nine bits";
+  EXPECT_EQ(short_chain.parts[1].lost, 1);
+  const FmaChain beyond = fma_chain(std::vector<float>{0x1p127F, 1}, std::vector<float>{2, 1}, 0, fp32, unrounded);
+  EXPECT_TRUE(std::isnan(beyond.parts[0].lost)) << "infinity is no run of exact steps";
+}
+
+/// A product far below the sum is lost whole, though neither a sum of doubles nor a product of floats holds both.
+TEST(FmaChain, SeesWhatADoubleCannot) {
+  const auto unrounded = [](float sum, int) { return sum; };
+  const FmaChain chain = fma_chain(std::vector<float>{0x1p-60F}, std::vector<float>{0x1p-60F}, 1, fp32, unrounded);
+  ASSERT_EQ(chain.parts.size(), 1U);
+  EXPECT_EQ(chain.parts[0].lost, 0x1p-120);
 }
 
 TEST(ProductSum, OfNormalisedPIsTheOutput) {
@@ -161,10 +252,17 @@ TEST(ProductSum, SaysWhyThereIsNone) {
   Experiment e;
   e.problem.n = e.problem.d = 16;
   e.a.precision = policy("hw").precision;
-  const ProductSumQuestion q{e, false, AttentionProduct::pv, 3, 3};
-  EXPECT_EQ(product_sum(q).why_none,
-            "a adds up P.V one term after the other, by fma, in which there are no blocks: choose a GPU for its sums.");
-  EXPECT_TRUE(product_sum(q).blocks.empty());
+  const auto why = [&] { return product_sum({e, false, AttentionProduct::pv, 3, 3}).why_none; };
+  EXPECT_EQ(why(), "");
+  e.a.order = SumOrder::pairwise;
+  EXPECT_EQ(why(), "a adds up P.V in pairs, and only one chain is shown step by step: choose the order sequential.");
+  e.a.order = SumOrder::sequential;
+  e.a.accumulator = {Accumulator::f64, Accumulator::f64};
+  EXPECT_EQ(why(),
+            "a adds up P.V by fma in fp64, and only sums of fp32 are shown step by step: choose fma, or a GPU, for its sums.");
+  e.a.accumulator = {};
+  e.format = fp64;
+  EXPECT_EQ(why(), "a adds up P.V in fp64, and only sums of fp32 are shown step by step: choose a narrower format.");
   EXPECT_THROW(product_sum({e, false, AttentionProduct::pv, 16, 0}), std::invalid_argument);
   EXPECT_THROW(product_sum({e, false, AttentionProduct::pv, 0, -1}), std::invalid_argument);
 }

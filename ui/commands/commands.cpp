@@ -240,6 +240,12 @@ std::vector<Command> assignments(std::string_view query, const Frame& target) {
   return best;
 }
 
+void add_questions(std::vector<Command>& all) {
+  for (const UserQuestion& q : questions())
+    all.push_back(
+        {fmt::format("ask: {}", q.words), std::string(q.answer), "", [act = q.act](const Frame& t) { act(t); }, "", 0});
+}
+
 void add_workspaces(std::vector<Command>& all) {
   for (std::size_t i = 0; i < workspaces.size(); ++i)
     all.push_back({"workspace: " + std::string(workspaces[i].label), "go to tab: " + std::string(workspaces[i].what), "",
@@ -417,6 +423,7 @@ std::vector<Command> found(std::string_view query, const std::vector<Command>& a
 }
 
 void add_offers(const Frame& target, std::vector<Command>& all) {
+  add_questions(all);
   add_workspaces(all);
   add_your_kernel(target.session, all);
   add_backward(target.session.experiment, all);

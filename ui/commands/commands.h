@@ -39,6 +39,19 @@ void focus_panel(int by);
 /// Frame around the panel with the keyboard focus, while keys move the focus.
 void draw_panel_focus();
 
+/// A question that a part of the window answers.
+struct UserQuestion {
+  std::string_view name;      ///< its test label
+  std::string_view words;     ///< "Which head is worst?"
+  std::string_view answer;    ///< a sentence: where a click leads
+  void (*act)(const Frame&);  ///< goes there
+};
+/// All of them, the most asked first; the palette finds them as "ask: ...".
+std::span<const UserQuestion> questions();
+
+/// The list of questions while it is open.
+void draw_questions(const Frame& frame);
+
 struct Command {
   std::string name;  ///< "theme: light"
   std::string what;  ///< synonyms and an explanation, searched too

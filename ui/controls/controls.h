@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "kernels/experiment/table.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/theme.h"
 
@@ -86,8 +87,11 @@ void presets_button(Session& session, const PanelInput& input, UiState& state);
 /// Sentence of the shipped experiment, until it is dismissed or another experiment is asked.
 void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state);
 
+/// Opens the first lesson.
+void open_first_lesson(Session& session);
+
 /// A line above the picture until it is dismissed.
-void draw_welcome(Session& session);
+void draw_welcome(Session& session, UiState& state);
 
 /// A button that shows the first wrong row of a loaded output: its tile in the picture, its worst cell pinned. If a slip is
 /// named, a second one swipes between the output and the slip's. Nothing without an output, a verdict or a wrong row. Returns
@@ -105,6 +109,9 @@ void restore_pin(Session& session, int index);
 
 /// Makes method a of the pin method b of the session. Returns one sentence if their questions differ.
 std::string compare_with_pin(Session& session, int index);
+
+/// The pins as a table: errors against golden, and a column for every setting in which they differ.
+Table pins_table(const std::vector<Pin>& pins);
 
 /// The list of pins.
 void draw_pins(const Frame& frame);

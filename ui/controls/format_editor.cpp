@@ -69,7 +69,7 @@ bool edit_bits(Format& f) {
 
 /// Result of an overflow; a click takes the next choice.
 bool edit_overflow(Format& f, ImVec2 size) {
-  static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
+  static constexpr const char* texts[] = {"overflow ∞###overflow", "overflow max###overflow", "overflow NaN###overflow"};
   const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], false, size);
   explain(
       "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next "
@@ -83,7 +83,7 @@ bool edit_overflow(Format& f, ImVec2 size) {
 
 /// Meaning of the largest exponent: infinity and NaN (ieee), or numbers (fn).
 bool edit_top_code(Format& f, ImVec2 size) {
-  const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", false, size);
+  const bool pressed = push_button(f.top_code_nan ? "no ∞ (fn)###top code" : "has ∞ (ieee)###top code", false, size);
   explain(
       "The meaning of the largest exponent. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all "
       "mantissa "
@@ -108,7 +108,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const c
 /// Range and resolution in two by two fields, and beside them the result of an overflow.
 bool edit_limits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(66), gap = px(10);
+  const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(92), gap = px(8);
   const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
   const float second = at.x + cell.x + gap, below = at.y + height;
   draw_limit("max", largest(f), at, cell, "The largest finite number.", "max");
@@ -116,7 +116,7 @@ bool edit_limits(Format& f) {
              "The spacing of numbers just above 1: half of it is the largest relative error of one rounding.", "2^-M");
   draw_limit("min", smallest_normal(f), {at.x, below}, cell,
              "The smallest normal number: down to it every number has all its significant bits.", "2^(2 - 2^(E-1))");
-  draw_limit("subn.", smallest_subnormal(f), {second, below}, cell,
+  draw_limit("sub.", smallest_subnormal(f), {second, below}, cell,
              "The smallest subnormal number, and the spacing of all below the smallest normal. Half of it and less become 0.",
              "2^(2 - 2^(E-1) - M)");
   const float right = at.x + room - button;

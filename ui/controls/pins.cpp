@@ -7,11 +7,14 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/session/settings.h"
 #include "ui/widgets/progress.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -22,15 +25,30 @@ namespace {
 
 double or_not_finite(double error) { return std::isfinite(error) ? error : -1; }
 
+/// "fa3_fp8 e4m3 N 1024 causal" of a whole kernel; of other methods algorithm, policy and format: "flash2 hw* bf16 N 96".
 std::string name_of(const Experiment& e) {
-  const NearestPolicy policy = nearest_policy(e.a.precision, e.a.algorithm);
-  std::string text(name(e.a.algorithm));
-  text.append(" ").append(policy.name).append(policy.changed > 0 ? "* " : " ").append(name(e.format));
-  text.append(" N ").append(std::to_string(e.problem.n));
+  std::string text(kernel_name(e.a, e.problem, e.format));
+  if (text.empty()) {
+    const NearestPolicy policy = nearest_policy(e.a.precision, e.a.algorithm);
+    text.append(name(e.a.algorithm)).append(" ").append(policy.name).append(policy.changed > 0 ? "*" : "");
+  }
+  text.append(" ").append(name(e.format)).append(" N ").append(std::to_string(e.problem.n));
   if (key_count(e.problem) != e.problem.n) text.append("×").append(std::to_string(key_count(e.problem)));
   if (e.problem.mask.kind != Mask::Kind::none)
     text.append(" ").append(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]);
   return text;
+}
+
+/// The last word of a setting's path: "block_k" of a.block_k.
+std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+/// The pin with the first setting that differs from the pin of that name, if there is one: "flash2 hw bf16 N 96, block_k 32".
+Pin named_among(Pin pin, const std::vector<Pin>& pins) {
+  const auto same = std::ranges::find(pins, pin.name, &Pin::name);
+  if (same == pins.end()) return pin;
+  const std::vector<Difference> found = differences(same->experiment, pin.experiment);
+  if (!found.empty()) pin.name += fmt::format(", {} {}", last_word(found.front().path), found.front().y);
+  return pin;
 }
 
 /// The experiment without its files' values, which are read again on restore.
@@ -97,16 +115,6 @@ void edit_name(ImVec2 at, float width, std::string& name, PinState& state) {
   if (entered || ImGui::IsKeyPressed(ImGuiKey_Escape) || ImGui::IsItemDeactivated()) state.renamed = -1;
 }
 
-/// Marks the pin as one of the two compared, or unmarks it.
-void mark(PinState& state, int i) {
-  if (state.first == i)
-    state.first = std::exchange(state.second, -1);
-  else if (state.second == i)
-    state.second = -1;
-  else
-    (state.first < 0 ? state.first : state.second) = i;
-}
-
 /// Source and target of dragging pins.
 void drag_and_drop(int i, const Pin& pin, ListRequest& request) {
   if (ImGui::BeginDragDropSource(ImGuiDragDropFlags_SourceNoHoldToOpenOthers)) {
@@ -126,7 +134,8 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailS
   ImGui::PushID(i);
   ImGui::SetNextItemAllowOverlap();
   if (ImGui::Selectable("##pin", false, ImGuiSelectableFlags_AllowOverlap, {width, height})) request.restore = i;
-  explain("Click: restores this experiment. Drag: moves it in the list.", "a/b = mean |a - golden| / mean |b - golden|");
+  explain(pin.name + ". Click: restores this experiment. Drag: moves it in the list.",
+          "a/b = mean |a - golden| / mean |b - golden|");
   drag_and_drop(i, pin, request);
   if (current) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(3), at.y + height}, colours().accent);
   const ImVec2 text{at.x + picture + px(18), at.y + px(7)};
@@ -135,14 +144,6 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailS
   if (state.renamed == i) edit_name(text, at.x + width - text.x - px(32), pin.name, state);
   ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + px(6)});
   pin_menu(i, state, pin, request);
-  ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + height - px(26)});
-  const bool marked = state.first == i || state.second == i;
-  if (push_button(state.second == i  ? "2###compare"
-                  : state.first == i ? "1###compare"
-                                     : "vs###compare",
-                  marked, {px(28), px(20)}))
-    mark(state, i);
-  explain("Marks this pin for a comparison; two marked pins are shown side by side below.");
   take_room({at.x, at.y + height}, {width, 0});
   ImGui::PopID();
 }
@@ -159,33 +160,39 @@ void handle(const ListRequest& request, Session& session, PinState& state, Reque
     pins.erase(pins.begin() + request.from);
     pins.insert(pins.begin() + request.to, std::move(moved));
   }
-  if (request.remove >= 0 || request.from >= 0) state.first = state.second = state.renamed = -1;
+  if (request.remove >= 0 || request.from >= 0) state.renamed = -1;
 }
 
-/// One line of the comparison: name, and both values at the right.
-void compared(std::string_view what, std::string_view x, std::string_view y, Colour shade) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, column = std::floor(width * 0.34f);
-  draw_text(at, Face::mono_small, colours().secondary, fitted(Face::mono_small, what, width - 2 * column - px(4)));
-  draw_text({at.x + width - column, at.y}, Face::mono_small, shade, fitted(Face::mono_small, x, column - px(6)), 1);
-  draw_text({at.x + width, at.y}, Face::mono_small, shade, fitted(Face::mono_small, y, column - px(6)), 1);
-  ImGui::Dummy({width, px(17)});
+/// Drops what the table can do without: not the setting's whole path, but the method that it is of.
+std::string column_title(const std::string& path) {
+  const std::string last = last_word(path);
+  return path.starts_with("a.") || path.starts_with("b.") ? path.substr(0, 2) + last : last;
 }
 
-void draw_comparison(const Pin& x, const Pin& y) {
-  section("1 AND 2 SIDE BY SIDE");
-  ImGui::Dummy({0, px(6)});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  compared("", x.name, y.name, colours().text);
-  compared("a/b", ratio_text(x.a_mean, x.b_mean), ratio_text(y.a_mean, y.b_mean), colours().text);
-  compared("a mean", error_text(x.a_mean), error_text(y.a_mean), colours().a);
-  compared("a max", error_text(x.a_max), error_text(y.a_max), colours().a);
-  compared("b mean", error_text(x.b_mean), error_text(y.b_mean), colours().b);
-  compared("b max", error_text(x.b_max), error_text(y.b_max), colours().b);
-  const bool same = x.digest == y.digest;
-  compared("bits of a", same ? "same" : "differ", same ? "same" : "", same ? colours().good : colours().secondary);
-  for (const Difference& d : differences(x.experiment, y.experiment)) compared(d.path, d.x, d.y, colours().text);
-  ImGui::PopStyleVar();
+/// The pins' table in a window of its own; a click on a row restores the pin.
+void draw_comparison(Session& session, const Frame& frame) {
+  const ImGuiViewport* screen = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({screen->GetCenter().x, screen->Pos.y + px(84)}, ImGuiCond_Always, {0.5f, 0});
+  ImGui::SetNextWindowSize({std::min(px(1000), screen->Size.x - px(48)),
+                            std::min(px(96 + 22 * static_cast<float>(session.pins.size())), screen->Size.y - px(130))});
+  if (!begin_panel_popup("compared pins")) return;
+  if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  label(Face::body, colours().text, "Pins, and the settings in which they differ");
+  const Table& table = frame.state.pins.table;
+  const auto row = [&](std::size_t i) {
+    return TableRow{.id = "pin row " + std::to_string(i),
+                    .meaning = session.pins[i].name + ". A click restores it. A click on a heading orders by it.",
+                    .formula = "digest of a " + hex16(session.pins[i].digest),
+                    .chosen = session.pins[i].experiment == session.experiment};
+  };
+  if (const auto clicked = draw_table("pins", table, {.row = row})) {
+    restore_pin(session, static_cast<int>(*clicked));
+    ImGui::CloseCurrentPopup();
+  }
+  offer_export({Plot::window, "pins", at, {at.x + room.x, at.y + room.y}, [&] { return csv_text(table); }}, session.view,
+               frame.requests);
+  ImGui::EndPopup();
 }
 
 void draw_head(Session& session, const PanelInput& input, PinState& state, Requests& requests) {
@@ -197,8 +204,13 @@ void draw_head(Session& session, const PanelInput& input, PinState& state, Reque
   if (push_button("×###close pins", false, {px(24), px(20)})) session.view.show_pins = false;
   explain("Closes the list. Key Shift+K.");
   ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
-  if (push_button("keep this experiment###keep", false, {width - px(64), 0})) keep_pin(session, input, state);
+  if (push_button("keep this###keep", false, {width - px(64 + 88), 0})) keep_pin(session, input, state);
   explain("Adds the present experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
+  ImGui::SameLine(0, px(8));
+  ImGui::BeginDisabled(session.pins.size() < 2);
+  state.compared |= push_button("compare …###compare", false, {px(80), 0});
+  ImGui::EndDisabled();
+  explain("All pins in one table: their errors, and every setting in which they differ.");
   ImGui::SameLine(0, px(8));
   if (push_button("paste###paste pins", false, {px(56), 0})) requests.clipboard.paste_pins = true;
   explain("Adds the pins of a session's text on the clipboard to the list.");
@@ -228,9 +240,9 @@ void keep_pin(Session& session, const PanelInput& input, PinState& state) {
   else if (same != session.pins.end())
     state.complaint = "This experiment is pinned already, as “" + same->name + "”.";
   else if (session.pins.size() >= max_pins)
-    state.complaint = "There are " + std::to_string(max_pins) + " pins is the most that are kept: delete one first.";
+    state.complaint = std::to_string(max_pins) + " pins are the most that are kept: delete one first.";
   else
-    session.pins.push_back(make_pin(*input.answer.result));
+    session.pins.push_back(named_among(make_pin(*input.answer.result), session.pins));
 }
 
 void restore_pin(Session& session, int index) {
@@ -250,18 +262,49 @@ std::string compare_with_pin(Session& session, int index) {
   return {};
 }
 
+Table pins_table(const std::vector<Pin>& pins) {
+  std::vector<Difference> settings;  // x: the first pin's
+  std::vector<std::vector<Difference>> of_pins;
+  for (const Pin& pin : pins)
+    for (const Difference& d : of_pins.emplace_back(differences(pins.front().experiment, pin.experiment)))
+      if (std::ranges::find(settings, d.path, &Difference::path) == settings.end()) settings.push_back(d);
+  const auto error = [](double x) { return x < 0 ? std::nan("") : x; };
+  std::vector<TableColumn<Pin>> columns{
+      table_column<Pin>({.key = "name", .title = "pin"}, &Pin::name),
+      table_column<Pin>({.key = "ratio", .title = "a/b", .digits = 3, .meaning = "Mean error of a over that of b."},
+                        [&](const Pin& p) { return error(p.a_mean) / error(p.b_mean); })};
+  const auto add = [&](const char* key, const char* title, double Pin::* value) {
+    columns.push_back(
+        table_column<Pin>({.key = key, .title = title, .digits = 3}, [=](const Pin& p) { return error(p.*value); }));
+  };
+  add("a.mean_abs", "a mean", &Pin::a_mean), add("a.max_abs", "a max", &Pin::a_max);
+  add("b.mean_abs", "b mean", &Pin::b_mean), add("b.max_abs", "b max", &Pin::b_max);
+  columns.push_back(
+      table_column<Pin>({.key = "digest", .meaning = "Digest of the bits of a: equal ones have the same bits.", .minor = true},
+                        [](const Pin& p) { return hex16(p.digest); }));
+  for (const Difference& s : settings)
+    columns.push_back(table_column<Pin>({.key = s.path, .title = column_title(s.path)}, [&](const Pin& p) {
+      const std::vector<Difference>& own = of_pins[static_cast<std::size_t>(&p - pins.data())];
+      const auto at = std::ranges::find(own, s.path, &Difference::path);
+      return at != own.end() ? at->y : s.x;
+    }));
+  return table_of(columns, std::span<const Pin>(pins));
+}
+
 void draw_pins(const Frame& frame) {
   PinState& marks = frame.state.pins;
   const int count = static_cast<int>(frame.session.pins.size());
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) marks.complaint.clear();
-  if (std::max(marks.first, marks.second) >= count) marks.first = marks.second = -1;
   draw_head(frame.session, frame.input, marks, frame.requests);
-  const bool both = marks.first >= 0 && marks.second >= 0;
-  const float below = both ? std::min(px(300), ImGui::GetContentRegionAvail().y / 2) : 0;
+  if (std::exchange(marks.compared, false)) {
+    marks.table = pins_table(frame.session.pins);
+    ImGui::OpenPopup("compared pins");
+  }
+  draw_comparison(frame.session, frame);
   ListRequest request;
   const ThumbnailShades shade = thumbnail_shades();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  ImGui::BeginChild("list", {0, ImGui::GetContentRegionAvail().y - below}, ImGuiChildFlags_NavFlattened);
+  ImGui::BeginChild("list", {0, 0}, ImGuiChildFlags_NavFlattened);
   if (count == 0)
     wrapped(Face::label, "There are no pins yet. A pin keeps an experiment with its numbers and a small picture of a − golden.",
             ImGui::GetContentRegionAvail().x);
@@ -273,12 +316,6 @@ void draw_pins(const Frame& frame) {
       draw_entry(i, pin, pin.experiment == frame.session.experiment, marks, shade, request);
     }
   ImGui::EndChild();
-  if (marks.first >= 0 && marks.second >= 0) {
-    ImGui::BeginChild("comparison");
-    draw_comparison(frame.session.pins[static_cast<std::size_t>(marks.first)],
-                    frame.session.pins[static_cast<std::size_t>(marks.second)]);
-    ImGui::EndChild();
-  }
   ImGui::PopStyleVar();
   handle(request, frame.session, marks, frame.requests);
 }

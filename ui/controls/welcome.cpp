@@ -47,12 +47,6 @@ float draw_part(const std::array<Piece, 4>& part, ImVec2 at, float end) {
   return at.x;
 }
 
-void open_first_lesson(Session& session) {
-  session.view.workspace = Workspace::learn;
-  session.lesson.name.clear();
-  session.lesson.step = 0;
-}
-
 /// True if `asked` is the probe's question, whatever row is traced and whatever digest its files have.
 bool same_question(const Experiment& probe, const Experiment& asked) {
   Experiment x = probe;
@@ -70,23 +64,34 @@ const ProbeEntry* asked_probe(const Session& session, const PanelInput& input) {
 
 }  // namespace
 
-void draw_welcome(Session& session) {
+void open_first_lesson(Session& session) {
+  session.view.workspace = Workspace::learn;
+  session.lesson.name.clear();
+  session.lesson.step = 0;
+}
+
+void draw_welcome(Session& session, UiState& state) {
   if (!session.view.welcome) return;
   const auto parts = sentence(has_loaded(session.experiment));
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, pad = px(8), close = px(24), lesson = px(72), line = px(18);
-  const float room = width - lesson - close - 4 * pad;
+  const float width = ImGui::GetContentRegionAvail().x, pad = px(8), close = px(24), lesson = px(72), ask = px(104),
+              line = px(18);
+  const float room = width - lesson - ask - close - 5 * pad;
   const bool two_lines = width_of(parts[0]) + width_of(parts[1]) + pad > room;
   const float height = px(control_height + 8) + (two_lines ? line : 0);
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + height}, colours().raised, px(3));
   ImGui::Dummy({room, height});
   explain(whole(parts));
   const float last = at.y + height - px(control_height + 4), text = last + (px(control_height) - line_height(Face::label)) / 2;
-  const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)}, at.x + room);
+  const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)},
+                                    two_lines ? at.x + width - close - 2 * pad : at.x + room);
   const float end = draw_part(parts[1], {two_lines ? at.x + pad : first_end, text}, at.x + room);
   ImGui::SetCursorScreenPos({end + pad, last});
   if (push_button("lesson 1###first lesson", true, {lesson, 0})) open_first_lesson(session);
   explain("The first lesson: why attention's arithmetic needs care, each number computed while you read.");
+  ImGui::SetCursorScreenPos({end + 2 * pad + lesson, last});
+  if (push_button("ask a question###ask", false, {ask, 0})) state.popups.questions_asked = true;
+  explain("A list of questions that the window answers: which head is worst, is my kernel right, which format is enough.");
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
   if (push_button("×###dismiss welcome", false, {close, 0})) session.view.welcome = false;
   explain("Hides this line for good; find … brings it back as \"welcome\".");

@@ -28,6 +28,8 @@ struct HeadRow {
   double ratio = 0;                       ///< RMS error of a over that of b
   double rescales = 0;                    ///< rescales of a per row
   double largest_score = 0;               ///< largest score of the rows with a running max; NaN if a has none
+  double largest_V = 0;                   ///< largest |V|
+  double unusual = NAN;                   ///< see `mark_unusual`
   double nonfinite = 0;                   ///< elements of a that are NaN or infinite
   double tolerance = NAN;                 ///< largest error of a loaded output over its tolerance; NaN: none is loaded
   bool rounded = false;                   ///< a correct kernel can give it
@@ -43,7 +45,7 @@ struct HeadMeasure {
   std::string_view what;   ///< in a sentence
   double HeadRow::* value;
 };
-inline constexpr std::array<HeadMeasure, 11> head_measures{{
+inline constexpr std::array<HeadMeasure, 13> head_measures{{
     {"a.rel_rms", "a, rel. RMS", "RMS error of a over the RMS of the exact output.", &HeadRow::a_rel},
     {"a.max_abs", "a, max", "The largest error of a.", &HeadRow::a_max},
     {"a.rms", "a, RMS", "The root mean square error of a.", &HeadRow::a_rms},
@@ -56,7 +58,12 @@ inline constexpr std::array<HeadMeasure, 11> head_measures{{
     {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
     {"tolerance", "error / tolerance", "The largest error of a loaded output over its tolerance: above 1 it is wrong.",
      &HeadRow::tolerance},
+    {"max_value", "largest |V|", "The largest magnitude in V, as a takes it.", &HeadRow::largest_V},
+    {"unusual", "unusual", "The number of a head that is furthest above the other heads', in multiples of their largest.",
+     &HeadRow::unusual},
 }};
+/// Index of the measure that finds heads that stand apart.
+inline constexpr std::size_t unusual_measure = head_measures.size() - 1;
 
 /// Order from the worst: heads with NaN or infinity, then by this measure, then by index.
 inline bool is_worse(const HeadRow& x, const HeadRow& y, const HeadMeasure& by) {

@@ -12,10 +12,11 @@
 
 #include "kernels/deviation/fields.h"
 #include "kernels/experiment/answer_tensor.h"
+#include "kernels/experiment/table.h"
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/figure_panel.h"
-#include "ui/frame/heads_answer.h"
+#include "ui/frame/head_outliers.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/session/history.h"
@@ -93,11 +94,11 @@ struct FollowedRanges {
   double first = 1, second = 1;    ///< second: range of the second field's own colour bar
 };
 
-/// Method, product and block on show in the sum of the pinned cell.
+/// Method, product and block, or page of steps, on show in the sum of the pinned cell.
 struct CellSumState {
   bool of_b = false;
   AttentionProduct product = AttentionProduct::pv;
-  int block = -1;  ///< index of a kept block; -1: the last
+  int block = -1;  ///< index of a kept block, or of a page of steps; -1: the last
 };
 
 /// m of a, or P outside its format, by rows and tiles.
@@ -127,13 +128,15 @@ struct ShownHeads {
 
 /// State of the picture of all heads.
 struct HeadsState {
-  int layer = -1;                        ///< layer on show; -1: all
-  bool stopped = false;                  ///< the search was stopped
-  ShownHeads<HeadRow> outputs;           ///< `sort` is an index of `head_measures`
-  float largest = 0;                     ///< the largest finite error of all pictures
-  ShownHeads<KvRow> kv{usual_kv_order};  ///< `sort` is an index of `kv_storages`
-  double kv_least = 0, kv_most = 0;      ///< finite errors of the table; 0: none
-  std::string unjudged;                  ///< output whose judging was stopped
+  int layer = -1;                                ///< layer on show; -1: all
+  bool stopped = false;                          ///< the search was stopped
+  ShownHeads<HeadRow> outputs{unusual_measure};  ///< `sort` is an index of `head_measures`
+  float largest = 0, largest_relative = 0;       ///< the largest finite error of all pictures, and over its head's RMS output
+  std::vector<HeadOutlier> outliers;             ///< of `outputs`
+  int hovered = -1;                              ///< head under the mouse in the table beside the grid; -1: none
+  ShownHeads<KvRow> kv{usual_kv_order};          ///< `sort` is an index of `kv_storages`
+  double kv_least = 0, kv_most = 0;              ///< finite errors of the table; 0: none
+  std::string unjudged;                          ///< output whose judging was stopped
 };
 
 /// A curve along a row or a column of a picture, one value a cell.
@@ -252,9 +255,10 @@ struct GalleryState {
 
 /// The list of pins.
 struct PinState {
-  bool shown = false;           ///< in the last frame
-  int first = -1, second = -1;  ///< compared pins; -1: none
-  int renamed = -1;             ///< pin that is being renamed; -1: none
+  bool shown = false;     ///< in the last frame
+  bool compared = false;  ///< open their table in this frame
+  Table table;            ///< on show
+  int renamed = -1;       ///< pin that is being renamed; -1: none
   std::string typed_name;
   std::string complaint;  ///< the reason why the last request failed
 };
@@ -283,10 +287,12 @@ struct Popups {
   PaletteState palette;
   GalleryState gallery;
   SessionMenuState session_menu;
-  PathPrompt file, kernel;     ///< of Q, K, V; of a kernel's output
-  PathPrompt d_o, d_lse;       ///< of the gradients that come into the backward pass
-  PathPrompt dq, dk, dv;       ///< of gradients that a kernel computed
-  bool forward_steps = false;  ///< the controls show the forward pass's steps while the backward pass is on
+  PathPrompt file, kernel;       ///< of Q, K, V; of a kernel's output
+  PathPrompt d_o, d_lse;         ///< of the gradients that come into the backward pass
+  PathPrompt dq, dk, dv;         ///< of gradients that a kernel computed
+  bool questions_asked = false;  ///< open the list of questions in this frame
+  int numbers_wanted_for = 0;    ///< frames in which the tab of the statistics comes to the front
+  bool forward_steps = false;    ///< the controls show the forward pass's steps while the backward pass is on
   bool help = false;
 };
 

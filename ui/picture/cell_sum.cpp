@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "kernels/experiment/result.h"
@@ -55,36 +56,47 @@ std::string subject(const ProductSum& s) {
 
 /// Use of the last block's result.
 std::string outcome(const ProductSum& s) {
+  const std::string last = s.rule ? "The last block" : "The last step";
   const std::string off = s.exact == s.result
                               ? std::string("exact")
                               : fmt::format("off by {} in all", compact(static_cast<double>(s.result) - s.exact));
   if (s.question.product == AttentionProduct::qk)
-    return fmt::format("The last block gives q·k = {}, {}; the score of this key is {}.", s.result, off, s.S);
-  if (s.continues_O) return fmt::format("The last block gives {}, {}: O after this tile, bit for bit.", s.result, off);
-  return fmt::format("The last block gives {}, {}; added to O = {} it is O = {} after this tile.", s.result, off, s.O_before,
+    return fmt::format("{} gives q·k = {}, {}; the score of this key is {}.", last, s.result, off, s.S);
+  if (s.continues_O) return fmt::format("{} gives {}, {}: O after this tile, bit for bit.", last, s.result, off);
+  return fmt::format("{} gives {}, {}; added to O = {} it is O = {} after this tile.", last, s.result, off, s.O_before,
                      s.O_after);
 }
 
-/// Index of the shown block among the kept ones.
+/// Steps of a chain on a page.
+constexpr int page_of_steps = 16;
+
+/// Number of kept blocks, or of pages of kept steps.
+int pages(const ProductSum& s) {
+  return s.rule ? static_cast<int>(s.blocks.size())
+                : (static_cast<int>(s.chain.parts.size()) + page_of_steps - 1) / page_of_steps;
+}
+
+/// Index of the shown one among them.
 int shown_block(const CellSumState& state, const ProductSum& s) {
-  const int last = static_cast<int>(s.blocks.size()) - 1;
+  const int last = pages(s) - 1;
   return state.block < 0 ? last : std::min(state.block, last);
 }
 
-void choose_block(CellSumState& state, const ProductSum& s) {
-  const int last = static_cast<int>(s.blocks.size()) - 1, shown = shown_block(state, s);
+void choose_block(CellSumState& state, const ProductSum& s, const std::string& place) {
+  const int last = pages(s) - 1, shown = shown_block(state, s);
   const auto button = [&](const char* text, int to, const char* what) {
     ImGui::BeginDisabled(to < 0 || to > last);
     if (push_button(text, false, {px(104), 0})) state.block = to == last ? -1 : to;
     ImGui::EndDisabled();
     explain(what);
   };
-  button("block before###block before", shown - 1, "The block whose result is c here.");
+  button(s.rule ? "block before###block before" : "steps before###block before", shown - 1,
+         s.rule ? "The block whose result is c here." : "The steps that come before these.");
   ImGui::SameLine(0, px(8));
-  button("next block###next block", shown + 1, "The block that starts from this one's result.");
+  button(s.rule ? "next block###next block" : "next steps###next block", shown + 1,
+         s.rule ? "The block that starts from this one's result." : "The steps that come after these.");
   ImGui::SameLine(0, px(12));
-  label(Face::label, colours().secondary,
-        fmt::format("block {} of {}", s.earlier_blocks + shown + 1, s.earlier_blocks + last + 1));
+  label(Face::label, colours().secondary, place);
 }
 
 std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) {
@@ -112,19 +124,40 @@ void draw_block(CellSumState& state, const ProductSum& s) {
   const SumTable table =
       sum_table(*s.rule, block, {.a = pv ? "V" : "k", .b = pv ? "P" : "q", .first = s.first_places[i], .step = s.step},
                 sum_columns(width));
-  choose_block(state, s);
+  choose_block(state, s, fmt::format("block {} of {}", s.earlier_blocks + i + 1, s.earlier_blocks + pages(s)));
   const bool first_half = s.rule->carry == CarryPlace::after_the_halves && !block.added;
   say(colours().text, first_half ? half_sentence(block) : block_sentence(block, table));
   draw_sum_table(block, table, width);
 }
 
+/// A page of the chain: its steps that lose bits, and its runs of those that lose none.
+void draw_chain(CellSumState& state, const ProductSum& s) {
+  const bool pv = s.question.product == AttentionProduct::pv;
+  const std::span<const ChainPart> all(s.chain.parts);
+  const auto from = static_cast<std::size_t>(shown_block(state, s) * page_of_steps);
+  const std::span<const ChainPart> shown = all.subspan(from, std::min<std::size_t>(page_of_steps, all.size() - from));
+  const float width = ImGui::GetContentRegionAvail().x;
+  const SumTable table =
+      chain_table(shown, s.chain.format, {.a = pv ? "V" : "k", .b = pv ? "P" : "q", .first = s.first_places[0], .step = s.step},
+                  chain_columns(width));
+  choose_block(
+      state, s,
+      fmt::format("steps {} .. {} of {}", shown.front().first + 1, shown.back().first + shown.back().steps, s.chain.steps));
+  say(colours().text, s.chain.losing == 0 ? fmt::format("None of the {} steps loses a bit.", s.chain.steps)
+                                          : fmt::format("{} of the {} steps lose bits.", s.chain.losing, s.chain.steps));
+  draw_chain_table(table, width);
+}
+
 void draw_known(CellSumState& state, const ProductSum& s) {
   if (!s.why_none.empty()) return say(colours().secondary, s.why_none);
   say(colours().secondary, subject(s));
-  if (s.blocks.empty()) return;
-  draw_block(state, s);
+  if (pages(s) == 0) return;
+  s.rule ? draw_block(state, s) : draw_chain(state, s);
   say(colours().secondary, outcome(s));
-  say(colours().faint, rule_text(*s.rule) + ".");
+  say(colours().faint, (s.rule ? rule_text(*s.rule)
+                               : fmt::format("one fma after the other in fp32, each sum {}",
+                                             s.chain.format == fp32 ? "kept in fp32" : "rounded to " + name(s.chain.format))) +
+                           ".");
 }
 
 void draw_inside(Session& session, const PanelInput& input, CellSumState& state, Requests& requests) {

@@ -1,4 +1,5 @@
-// All heads of a file: small pictures, worst first; a table of KV cache formats; or the verdicts on a loaded output.
+// All heads of a file: a grid and a table of measures; small pictures, worst first; a table of KV cache formats; or the
+// verdicts on a loaded output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,24 +49,52 @@ bool refresh(ShownHeads<Row>& m, const std::shared_ptr<const std::vector<Row>>& 
   return true;
 }
 
-/// The largest finite error of all pictures.
-float largest_error(const std::vector<HeadRow>& rows) {
+/// The largest finite error of a picture.
+float largest_error(const HeadRow& row) {
   float largest = 0;
-  for (const HeadRow& row : rows)
-    for (const float x : row.picture)
-      if (std::isfinite(x)) largest = std::max(largest, x);
+  for (const float x : row.picture)
+    if (std::isfinite(x)) largest = std::max(largest, x);
   return largest;
+}
+
+/// 1 over the RMS of a head's exact output; 0: not known.
+float relative_factor(const HeadRow& row) {
+  const double factor = row.a_rel / row.a_rms;
+  return std::isfinite(factor) ? static_cast<float>(factor) : 0;
+}
+
+/// Updates the ranges of all pictures, and the heads that stand apart.
+void measure_outputs(HeadsState& m) {
+  m.largest = m.largest_relative = 0;
+  m.outliers.clear();
+  if (!m.outputs.found) return;
+  for (const HeadRow& row : *m.outputs.found) {
+    const float largest = largest_error(row);
+    m.largest = std::max(m.largest, largest);
+    m.largest_relative = std::max(m.largest_relative, largest * relative_factor(row));
+  }
+  m.outliers = head_outliers(*m.outputs.found);
+}
+
+/// Factor of a picture's errors, so that the end of its colours is 1.
+float picture_factor(const HeadRow& row, const HeadsState& m, HeadsRange range) {
+  const float own = range == HeadsRange::relative ? relative_factor(row) : 1;
+  const float most = range == HeadsRange::relative ? m.largest_relative
+                     : range == HeadsRange::shared ? m.largest
+                                                   : largest_error(row);
+  return most > 0 ? own / most : 0;
 }
 
 /// View on show: verdicts only if several heads of an output can be judged.
 HeadsShow shown_of(const Session& session, const PanelInput& input) {
   const bool none = session.view.heads_show == HeadsShow::verdict && !has_several_outputs(session.experiment, input.choices);
-  return none ? HeadsShow::outputs : session.view.heads_show;
+  return none ? HeadsShow::grid : session.view.heads_show;
 }
 
 void show_switch(Session& session, const PanelInput& input) {
   static constexpr Choice shows[] = {
-      {"outputs", "The errors of a and b in every head, under their methods as they are."},
+      {"grid", "Layers by heads in the colours of a number, the table of all numbers, and the heads that stand apart."},
+      {"pictures", "The errors of a in every head as small pictures with numbers, the worst first."},
       {"KV cache",
        "The error of every head where its K and V are kept in fewer bits and all else is in bf16: which heads must not be "
        "quantised. The table of attoscope kv."},
@@ -73,7 +102,7 @@ void show_switch(Session& session, const PanelInput& input) {
        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
   const bool judges = has_several_outputs(session.experiment, input.choices);
   int shown = static_cast<int>(shown_of(session, input));
-  if (segmented("heads show", std::span(shows).first(judges ? 3 : 2), shown, px(judges ? 200 : 136)))
+  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, px(judges ? 256 : 192)))
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
@@ -88,7 +117,10 @@ void sort_combo(std::size_t& sort) {
     }
     ImGui::EndCombo();
   } else {
-    explain("The number that orders the heads, the largest first; those with NaN or infinite elements stand before all.");
+    explain(
+        "The number that orders and colours the heads, the largest first; those with NaN or infinite elements stand before "
+        "all. "
+        "unusual: the heads that stand apart from the others by any number.");
   }
 }
 
@@ -109,6 +141,24 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
   } else {
     explain("Only the heads of this layer.");
   }
+}
+
+/// Range of the colours of the small pictures.
+void range_combo(HeadsRange& range) {
+  static constexpr std::array<Choice, heads_range_names.size()> ranges{
+      {{"relative range", "Errors over the RMS of the head's own exact output: heads compare, whatever the size of their V."},
+       {"own ranges", "Each picture has its own range: shapes show, sizes do not."},
+       {"one range", "Errors as they are, one range for all: a head with a large V makes the others dark."}}};
+  ImGui::SameLine();
+  const WithField f(Face::label);
+  const auto now = static_cast<std::size_t>(range);
+  if (!begin_combo("##heads range", std::string(ranges[now].label), px(116))) return explain(ranges[now].what);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::string item = std::string(ranges[i].label) + "###" + std::string(heads_range_names[i]);
+    if (ImGui::Selectable(item.c_str(), i == now)) range = static_cast<HeadsRange>(i);
+    explain(ranges[i].what);
+  }
+  ImGui::EndCombo();
 }
 
 /// Number of finished heads, and a button that stops or resumes the search.
@@ -134,14 +184,14 @@ void progress(HeadsState& m, const FoundHeads<Row>& heads, Requests& requests) {
 }
 
 /// The deviation of a as a small picture; adjacent pixels of one colour are one rectangle.
-void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const Mapping& how) {
+void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const Mapping& how, float factor) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float wide = px(small_width) / HeadRow::across, high = px(small_height) / HeadRow::down;
   for (int y = 0; y < HeadRow::down; ++y) {
     const float* const line = row.picture.data() + static_cast<std::ptrdiff_t>(y) * HeadRow::across;
     for (int x = 0, end = 0; x < HeadRow::across; x = end) {
-      const int entry = colour_entry(line[x], how);
-      for (end = x + 1; end < HeadRow::across && colour_entry(line[end], how) == entry;) ++end;
+      const int entry = colour_entry(line[x] * factor, how);
+      for (end = x + 1; end < HeadRow::across && colour_entry(line[end] * factor, how) == entry;) ++end;
       list->AddRectFilled({at.x + static_cast<float>(x) * wide, at.y + static_cast<float>(y) * high},
                           {at.x + static_cast<float>(end) * wide, at.y + static_cast<float>(y + 1) * high},
                           table[static_cast<std::size_t>(entry)]);
@@ -175,6 +225,8 @@ struct Cards {
   const TensorFileInfo& info;
   const ColourTable& table;
   const Mapping& how;
+  const HeadsState& heads;
+  HeadsRange range;
   int open = 0;  ///< head of the session's question
 };
 
@@ -182,9 +234,7 @@ struct Cards {
 bool draw_card(const HeadRow& row, const Cards& cards) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(card_width), px(card_height)};
   const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size);
-  const auto place = static_cast<std::size_t>(row.head);
-  const std::string name =
-      place < cards.info.head_names.size() ? cards.info.head_names[place] : fmt::format("head {}", row.head);
+  const std::string name = head_name(cards.info, row.head);
   const bool hovered = ImGui::IsItemHovered();
   explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row));
   ImDrawList* const list = ImGui::GetWindowDrawList();
@@ -193,7 +243,7 @@ bool draw_card(const HeadRow& row, const Cards& cards) {
     list->AddRect(at, {at.x + size.x, at.y + size.y}, hovered ? colours().text : colours().accent, px(4));
   draw_text({at.x + px(8), at.y + px(6)}, Face::small, colours().text, fitted(Face::small, name, size.x - px(16)));
   const ImVec2 picture{at.x + px(8), at.y + px(30)};
-  draw_small(row, picture, cards.table, cards.how);
+  draw_small(row, picture, cards.table, cards.how, picture_factor(row, cards.heads, cards.range));
   draw_numbers(row, {picture.x + px(small_width + 10), picture.y});
   return clicked;
 }
@@ -207,12 +257,17 @@ void open_head(Session& session, const Row& row) {
   if (!same_sizes) look_at_all(session.view);
 }
 
+/// The same for a head of a grid; -1: none.
+void open_head(Session& session, const TensorFileInfo& info, int head) {
+  for (const LayerEntry& layer : info.layers)
+    if (head >= layer.first && head < layer.first + layer.heads)
+      open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
+}
+
 void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) {
   const ColourTable table = colour_table(false, session.view.theme);
-  const float range = m.largest > 0 ? m.largest : 1;
-  const Mapping how =
-      mapping({.diverging = false, .log = true, .range = range, .knee = range / 300, .theme = session.view.theme});
-  const Cards cards{input.choices.tensors, table, how, session.experiment.problem.input.index};
+  const Mapping how = mapping({.diverging = false, .log = true, .range = 1, .knee = 1.0f / 300, .theme = session.view.theme});
+  const Cards cards{input.choices.tensors, table, how, m, session.view.heads_range, session.experiment.problem.input.index};
   const float gap = px(8), room = ImGui::GetContentRegionAvail().x;
   const int across = std::max(1, static_cast<int>((room + gap) / (px(card_width) + gap)));
   const std::vector<const HeadRow*>& shown = m.outputs.shown;
@@ -231,12 +286,46 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
   if (clicked != nullptr) open_head(session, *clicked);
 }
 
-void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
+/// A line for each of the heads that stand furthest apart; a click opens it.
+void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsState& m, bool all) {
+  constexpr std::size_t most = 3;
+  const float width = ImGui::GetContentRegionAvail().x;
+  const WithFace f(Face::label);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  if (m.outliers.empty() && all && m.outputs.shown.size() > 1)
+    label(Face::small, colours().secondary,
+          fitted(Face::small, "No head stands apart: no number is 3 times the largest of the other heads'.", width));
+  for (std::size_t i = 0; i < std::min(most, m.outliers.size()); ++i) {
+    const HeadOutlier& found = m.outliers[i];
+    const std::size_t more = i + 1 == most ? m.outliers.size() - most : 0;
+    const std::string words =
+        outlier_words(found, head_name(info, found.head)) + (more > 0 ? fmt::format("; {} more", more) : "");
+    ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
+    const bool clicked =
+        ImGui::Selectable((fitted(Face::label, words, width) + "###apart " + std::to_string(found.head)).c_str(), false);
+    ImGui::PopStyleColor();
+    explain(words + ". A click opens it, Ctrl+Z comes back.");
+    const auto row = std::ranges::find(*m.outputs.found, found.head, &HeadRow::head);
+    if (clicked && row != m.outputs.found->end()) open_head(session, *row);
+  }
+  ImGui::PopStyleVar();
+  ImGui::Dummy({0, px(4)});
+}
+
+/// The heads under a and b: the grid and its table, or small pictures.
+void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool grid, Requests& requests) {
   const HeadsView heads = found_of(input.side.heads, session.experiment);
-  if (refresh(m.outputs, heads.rows, m.layer)) m.largest = heads.rows ? largest_error(*heads.rows) : 0;
+  const TensorFileInfo& info = input.choices.tensors;
+  if (refresh(m.outputs, heads.rows, grid ? -1 : m.layer)) measure_outputs(m);
   sort_combo(m.outputs.sort);
-  layer_combo(m, input.choices.tensors);
+  if (!grid) layer_combo(m, info);
+  if (!grid) range_combo(session.view.heads_range);
   progress(m, heads, requests);
+  draw_outliers(session, info, m, heads.all > 0 && heads.rows && static_cast<int>(heads.rows->size()) == heads.all);
+  if (grid) {
+    const int head = draw_measure_grid(m, info, session.experiment.problem.input.index);
+    return open_head(session, info, head);
+  }
   if (ImGui::BeginChild("heads", {0, 0})) draw_cards(session, input, m);
   ImGui::EndChild();
 }
@@ -264,10 +353,7 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Req
   }
   const Problem& p = session.experiment.problem;
   const TensorFileInfo& info = input.choices.tensors;
-  const int head = draw_verdict_grid(judged, info, p.input.index);
-  for (const LayerEntry& layer : info.layers)
-    if (head >= layer.first && head < layer.first + layer.heads)
-      open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
+  open_head(session, info, draw_verdict_grid(judged, info, p.input.index));
 }
 
 /// The share of its cell that the bar of an error fills.
@@ -286,11 +372,13 @@ void draw_heads(const Frame& frame, const Box& room) {
   if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why);
   const HeadsShow shown = shown_of(frame.session, frame.input);
   if (shown == HeadsShow::kv_cache && !m.stopped) frame.requests.side.kv = heads_of_file(kv_question(frame.session.experiment));
-  if (shown == HeadsShow::outputs && !m.stopped) frame.requests.side.heads = heads_of_file(frame.session.experiment);
+  const bool outputs = shown == HeadsShow::outputs || shown == HeadsShow::grid;
+  if (outputs && !m.stopped) frame.requests.side.heads = heads_of_file(frame.session.experiment);
   show_switch(frame.session, frame.input);
   switch (shown) {
+    case HeadsShow::grid:
     case HeadsShow::outputs:
-      return draw_outputs(frame.session, frame.input, m, frame.requests);
+      return draw_outputs(frame.session, frame.input, m, shown == HeadsShow::grid, frame.requests);
     case HeadsShow::kv_cache:
       return draw_kv(frame.session, frame.input, m, frame.requests);
     case HeadsShow::verdict:

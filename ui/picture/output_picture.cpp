@@ -450,8 +450,8 @@ void offer_sum(const Output& o) {
                              std::min(std::floor(at.y + gap.y), p.max.y - size.y - px(2))});
   if (push_button("the sum###sum", view.show_sum, size)) view.show_sum = !view.show_sum;
   explain(
-      "The sum of this cell's last product on tensor cores: every term of a block in binary, what is cut off, and what is "
-      "carried into the next block.");
+      "The sum of this cell's last product, in binary: block by block on tensor cores, or step by step by fma, with the bits "
+      "that are lost.");
 }
 
 /// The part of the pairs that is not computed; "": none.

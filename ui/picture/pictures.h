@@ -1,6 +1,7 @@
 /// The kinds of picture in the middle panel; each fills `room`.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "ui/frame/entries.h"
@@ -22,6 +23,11 @@ void draw_scores(const Frame& frame, const Box& room);
 
 /// All heads of the input's file, worst first: deviation of a as a small picture, and numbers. A click opens a head.
 void draw_heads(const Frame& frame, const Box& room);
+
+/// Title of the picture on show: "Error of flash2 in bf16: layer 7, head 7 of smollm2_135m, 1024 tokens".
+std::string picture_title(const Frame& frame);
+/// The same as a line of the layout.
+void draw_picture_title(const Frame& frame);
 
 /// Controls of the picture's content, colours and comparison.
 void draw_toolbar(Session& session, const PanelInput& input, const UiState& state);
@@ -50,7 +56,34 @@ void draw_cell_sum(const Frame& frame);
 /// Colour of an error over its tolerance: blue up to 1, orange to red above.
 Colour verdict_colour(double ratio);
 
-/// Fills the rest of the window with the grid; returns the clicked head, -1: none.
+/// A head's cell in a grid of layers by heads.
+struct HeadCell {
+  bool known = false;  ///< else an empty frame
+  Colour fill = 0;
+  std::string number{};               ///< drawn where it fits
+  std::string sentence{}, formula{};  ///< of its tooltip
+};
+/// Content of such a grid.
+struct HeadGridLook {
+  std::function<HeadCell(int head)> cell;
+  int open = -1, lit = -1;  ///< heads with a frame: that of the session, and one that is pointed at
+};
+/// Draws the grid in this room; returns the clicked head, -1: none.
+int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size);
+/// Height of its legend, at UI scale 1.
+inline constexpr float grid_legend_height = 40;
+/// A number from 0 up in at most five characters.
+std::string brief_number(double x);
+/// "layer 7, head 7"
+std::string head_name(const TensorFileInfo& info, int head);
+
+/// Layers by heads in the colours of the measure that orders the heads, the table of all measures beside it; returns the
+/// clicked head, -1: none.
+int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open);
+/// The rows on show, in their order, with every measure.
+Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info);
+
+/// Fills the rest of the window with the grid of verdicts; returns the clicked head, -1: none.
 int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open);
 
 /// The grid as CSV, one line for each judged head.

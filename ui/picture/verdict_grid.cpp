@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float least_cell = 9, widest_cell = 96, highest_cell = 40, legend_height = 40;
+constexpr float least_cell = 9, widest_cell = 96, highest_cell = 40;
 /// Ratios above have the same colour.
 constexpr double most_ratio = 100;
 
@@ -27,26 +27,16 @@ float place_of(double ratio) {
 }
 
 /// Content and sizes of the grid, in pixels.
-struct Grid {
+struct HeadGrid {
   const TensorFileInfo& info;
-  std::vector<const JudgedHead*> heads;  ///< by head index; null: not judged yet
-  int open = 0;
+  const HeadGridLook& look;
   int across = 1;               ///< cells of the longest layer
   float names = 0, head = 0;    ///< width of the layer names, height of the column labels
   float width = 1, height = 1;  ///< of a cell
 };
 
-std::string name_of(const Grid& grid, int head) {
-  const auto place = static_cast<std::size_t>(head);
-  return place < grid.info.head_names.size() ? grid.info.head_names[place] : fmt::format("head {}", head);
-}
-
-Grid grid_of(const JudgedView& heads, const TensorFileInfo& info, int open, ImVec2 room) {
-  Grid grid{.info = info, .heads = {}, .open = open};
-  grid.heads.resize(static_cast<std::size_t>(std::max(0, info.heads)));
-  if (heads.rows)
-    for (const JudgedHead& head : *heads.rows)
-      if (static_cast<std::size_t>(head.head) < grid.heads.size()) grid.heads[static_cast<std::size_t>(head.head)] = &head;
+HeadGrid grid_of(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 room) {
+  HeadGrid grid{.info = info, .look = look};
   for (const LayerEntry& layer : info.layers) {
     grid.across = std::max(grid.across, layer.heads);
     grid.names = std::max(grid.names, text_width(Face::small, layer.name));
@@ -59,27 +49,22 @@ Grid grid_of(const JudgedView& heads, const TensorFileInfo& info, int open, ImVe
   return grid;
 }
 
-/// A ratio in at most four characters.
-std::string brief(double ratio) {
-  if (!std::isfinite(ratio)) return "∞";
-  if (ratio < 9.95) return fmt::format("{:.1f}", ratio);
-  if (ratio < 999.5) return fmt::format("{:.0f}", ratio);
-  const int power = static_cast<int>(std::floor(std::log10(ratio)));
-  return fmt::format("{:.0f}e{}", std::floor(ratio / std::pow(10.0, power)), power);
-}
-
-/// Tooltip of a head.
-std::string sentence_of(const Grid& grid, int head, const JudgedHead* found) {
-  const std::string name = name_of(grid, head);
+/// Tooltip of a judged head.
+std::string sentence_of(const std::string& name, const JudgedHead* found) {
   if (found == nullptr) return name + " is not yet judged. A click opens it.";
   if (found->incomparable) return name + ": nothing can be judged, its exact output is not finite. A click opens it.";
   const std::string row = found->first_row >= 0 ? fmt::format(" The first wrong row is {}.", found->first_row) : "";
   return name + (found->rounded ? " is rounded." : " is wrong.") + row + " A click opens it, Ctrl+Z comes back.";
 }
 
-Colour fill_of(const JudgedHead* found) {
-  if (found == nullptr) return colours().panel;
-  return found->incomparable ? colours().faint : verdict_colour(found->ratio);
+/// The cell of a head; null: not judged yet.
+HeadCell cell_of(const std::string& name, const JudgedHead* found) {
+  HeadCell cell{.known = found != nullptr, .fill = colours().faint, .sentence = sentence_of(name, found)};
+  if (found == nullptr || found->incomparable) return cell;
+  cell.fill = verdict_colour(found->ratio);
+  cell.number = brief_number(found->ratio);
+  cell.formula = "error / tolerance = " + times(found->ratio);
+  return cell;
 }
 
 /// Black or white, whichever has more contrast on `ground`.
@@ -89,32 +74,30 @@ Colour ink_on(Colour ground) {
 }
 
 /// Draws a cell; true if it was clicked.
-bool draw_head_cell(const Grid& grid, int head, ImVec2 at) {
-  const JudgedHead* const found = grid.heads[static_cast<std::size_t>(head)];
+bool draw_head_cell(const HeadGrid& grid, int head, ImVec2 at) {
   ImGui::SetCursorScreenPos(at);
   const bool clicked =
       ImGui::InvisibleButton(("##head " + std::to_string(head)).c_str(), {grid.width, grid.height}, ImGuiButtonFlags_EnableNav);
   const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
-  explain(sentence_of(grid, head, found),
-          found != nullptr && !found->incomparable ? "error / tolerance = " + times(found->ratio) : "");
+  const HeadCell cell = grid.look.cell(head);
+  explain(cell.sentence, cell.formula);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float gap = px(1);
   const ImVec2 from{at.x + gap, at.y + gap}, to{at.x + grid.width - gap, at.y + grid.height - gap};
-  const Colour fill = fill_of(found);
-  list->AddRectFilled(from, to, fill);
-  if (found == nullptr) list->AddRect(from, to, colours().line);
-  if (head == grid.open || hovered) list->AddRect(at, {at.x + grid.width, at.y + grid.height}, colours().text, 0, 0, px(2));
+  cell.known ? list->AddRectFilled(from, to, cell.fill) : list->AddRect(from, to, colours().line);
+  const bool lit = hovered || head == grid.look.open || head == grid.look.lit;
+  if (lit) list->AddRect(at, {at.x + grid.width, at.y + grid.height}, colours().text, 0, 0, px(2));
   const bool readable = grid.width >= px(30) && grid.height >= px(15);
-  if (found != nullptr && !found->incomparable && readable)
-    draw_text({(from.x + to.x) / 2, (from.y + to.y - line_height(Face::mono_small)) / 2}, Face::mono_small, ink_on(fill),
-              brief(found->ratio), 0.5f);
+  if (!cell.number.empty() && readable)
+    draw_text({(from.x + to.x) / 2, (from.y + to.y - line_height(Face::mono_small)) / 2}, Face::mono_small, ink_on(cell.fill),
+              cell.number, 0.5f);
   return clicked;
 }
 
 /// Distance in cells between labels that do not touch.
 int every(float label, float cell) { return std::max(1, static_cast<int>(std::ceil(label / cell))); }
 
-void draw_head_numbers(const Grid& grid, ImVec2 at) {
+void draw_head_numbers(const HeadGrid& grid, ImVec2 at) {
   const int step = every(text_width(Face::mono_small, std::to_string(grid.across)) + px(6), grid.width);
   for (int i = 0; i < grid.across; i += step)
     draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, colours().secondary,
@@ -122,7 +105,7 @@ void draw_head_numbers(const Grid& grid, ImVec2 at) {
 }
 
 /// Draws the visible layers; returns the clicked head, -1: none.
-int draw_layers(const Grid& grid, ImVec2 at) {
+int draw_layers(const HeadGrid& grid, ImVec2 at) {
   const int step = every(line_height(Face::small), grid.height);
   const ImVec2 seen = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
   int clicked = -1;
@@ -179,20 +162,44 @@ Colour verdict_colour(double ratio) {
                                    : mixed(rgb(245, 160, 70), rgb(196, 12, 38), t);
 }
 
-int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open) {
-  const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
+std::string brief_number(double x) {
+  if (!std::isfinite(x)) return "∞";
+  if (x >= 999.5 || (x > 0 && x < 0.05)) {
+    const int power = static_cast<int>(std::floor(std::log10(x)));
+    return fmt::format("{:.0f}e{}", std::floor(x / std::pow(10.0, power)), power);
+  }
+  return fmt::format("{:.{}f}", x, x < 9.95 ? 1 : 0);
+}
+
+std::string head_name(const TensorFileInfo& info, int head) {
+  const auto place = static_cast<std::size_t>(head);
+  return place < info.head_names.size() ? info.head_names[place] : fmt::format("head {}", head);
+}
+
+int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size) {
   int clicked = -1;
-  if (ImGui::BeginChild("verdict grid", {all.x, all.y - px(legend_height)}, ImGuiChildFlags_NavFlattened,
-                        ImGuiWindowFlags_HorizontalScrollbar)) {
+  if (ImGui::BeginChild("head grid", size, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_HorizontalScrollbar)) {
     const ImVec2 first = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const Grid grid = grid_of(heads, info, open, room);
+    const HeadGrid grid = grid_of(info, look, room);
     draw_head_numbers(grid, first);
     clicked = draw_layers(grid, first);
     take_room(first, {grid.names + static_cast<float>(grid.across) * grid.width,
                       grid.head + static_cast<float>(info.layers.size()) * grid.height});
   }
   ImGui::EndChild();
-  draw_verdict_legend({at.x, at.y + all.y - px(legend_height) + px(8)}, all.x);
+  return clicked;
+}
+
+int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int open) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
+  std::vector<const JudgedHead*> judged(static_cast<std::size_t>(std::max(0, info.heads)));
+  if (heads.rows)
+    for (const JudgedHead& head : *heads.rows)
+      if (static_cast<std::size_t>(head.head) < judged.size()) judged[static_cast<std::size_t>(head.head)] = &head;
+  const HeadGridLook look{
+      .cell = [&](int head) { return cell_of(head_name(info, head), judged[static_cast<std::size_t>(head)]); }, .open = open};
+  const int clicked = draw_head_grid(info, look, {all.x, all.y - px(grid_legend_height)});
+  draw_verdict_legend({at.x, at.y + all.y - px(grid_legend_height) + px(8)}, all.x);
   return clicked;
 }
 

@@ -186,10 +186,15 @@ inline constexpr std::array<std::string_view, 4> comparison_names{"none", "side_
 enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
 inline constexpr std::array<std::string_view, 4> rescale_names{"moved", "amount", "saturated", "underflowed"};
 
-/// outputs: a card a head, of a. kv_cache: a row a head, errors with K and V in fewer bits. verdict: layers by heads, the error
-/// of a loaded output over its tolerance.
-enum class HeadsShow : std::uint8_t { outputs, kv_cache, verdict };
-inline constexpr std::array<std::string_view, 3> heads_show_names{"outputs", "kv_cache", "verdict"};
+/// grid: layers by heads in the colours of a measure, and a table. outputs: a card a head, of a. kv_cache: a row a head, errors
+/// with K and V in fewer bits. verdict: layers by heads, the error of a loaded output over its tolerance.
+enum class HeadsShow : std::uint8_t { grid, outputs, kv_cache, verdict };
+inline constexpr std::array<std::string_view, 4> heads_show_names{"grid", "outputs", "kv_cache", "verdict"};
+
+/// Range of the colours of the heads' small pictures. relative: errors over the RMS of the head's exact output, one range for
+/// all. own: each picture its own. shared: errors as they are, one range for all.
+enum class HeadsRange : std::uint8_t { relative, own, shared };
+inline constexpr std::array<std::string_view, 3> heads_range_names{"relative", "own", "shared"};
 
 enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
 inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};
@@ -260,7 +265,8 @@ struct PictureView {
   ScoreShow score_show = ScoreShow::P;
   PairShow pair_show = PairShow::none;
   AnswerTensor tensor = AnswerTensor::O;  ///< of the picture `output`, the statistics and their files
-  HeadsShow heads_show = HeadsShow::outputs;
+  HeadsShow heads_show = HeadsShow::grid;
+  HeadsRange heads_range = HeadsRange::relative;
   Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
   bool show_sum = false;              ///< the sum of the pinned cell's last product
   bool profiles = false;              ///< row and column through the cell under the mouse, as curves

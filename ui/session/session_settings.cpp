@@ -81,6 +81,7 @@ static Settings settings(View& view) {
           {"follows_key", &view.follows_key},
           {"follows_forward", &view.follows_forward},
           {"heads_show", named(view.heads_show, heads_show_names)},
+          {"heads_range", named(view.heads_range, heads_range_names)},
           {"rescale_look", settings(view.rescale_look)},
           {"score_look", settings(view.score_look)},
           {"profiles", &view.profiles},

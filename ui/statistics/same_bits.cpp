@@ -41,7 +41,7 @@ Badge badge(const PanelInput& input, const Experiment& asked) {
   if (bits != nullptr) return {"bits differ", colours().bad, "A run gave different bits."};
   if (input.answering.same_bits)
     return {"checking bits", colours().accent, "The same experiment is being computed in every other way."};
-  return {"bits not checked", colours().faint, "Not checked yet: does every way to compute this give the same bits?"};
+  return {"same bits? check …", colours().faint, "Not checked yet: does every way to compute this give the same bits?"};
 }
 
 void draw_runs(const SameBits& bits) {

@@ -85,7 +85,9 @@ void draw_no_answer(const PanelInput& input) {
 void draw_verdict_headline(const Verdict& v) {
   const Line head = next_line(px(28));
   const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
-  const Face face = text_width(Face::headline, v.headline) <= head.width ? Face::headline : Face::body;
+  Face face = Face::headline;
+  for (const Face smaller : {Face::body, Face::label, Face::small})
+    if (text_width(face, v.headline) > head.width) face = smaller;
   draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
             fitted(face, v.headline, head.width));
 }

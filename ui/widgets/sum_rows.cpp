@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -47,6 +48,42 @@ SumRow row_of_sum(const TensorCoreRule& rule, const TensorCoreBlock& block) {
   return row;
 }
 
+/// Power of the last digit that the format keeps of a number.
+int last_kept(float x, const Format& f) {
+  const int exponent = x == 0 ? min_exponent(f) : std::ilogb(std::fabs(x));
+  return std::max(exponent, min_exponent(f)) - f.mantissa_bits;
+}
+
+/// An exact number, of which digits below 2^kept_from are lost.
+SumRow row_of_exact(std::string label, double x, int kept_from) {
+  int exponent = 0;
+  const double fraction = std::isfinite(x) ? std::frexp(std::fabs(x), &exponent) : 0;
+  auto magnitude = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
+  const int zeros = magnitude == 0 ? 0 : std::countr_zero(magnitude);
+  return {.label = std::move(label),
+          .value = x,
+          .magnitude = magnitude >> zeros,
+          .unit = exponent - 53 + zeros,
+          .kept_from = kept_from};
+}
+
+/// "37 steps lose nothing: 1.5 → 2.25"
+std::string run_note(const ChainPart& run) {
+  return fmt::format("{} {} nothing: {} → {}", run.steps, run.steps == 1 ? "step loses" : "steps lose", compact(run.before),
+                     compact(run.after));
+}
+
+/// The rows of a step that loses bits.
+void add_step(SumTable& table, const ChainPart& step, const Format& format, const SumPlaces& p) {
+  const int kept = last_kept(step.after, format);
+  SumRow sum = row_of_exact("sum so far", step.before, kept);
+  if (sum.magnitude != 0 && sum.last() < kept) table.rows.push_back(std::move(sum));
+  table.rows.push_back(row_of_exact(fmt::format("{}·{} {}", p.a, p.b, p.first + p.step * step.first),
+                                    static_cast<double>(step.a) * static_cast<double>(step.b), kept));
+  table.rows.back().note = std::isfinite(step.lost) ? signed_scientific(step.lost, 2) : "not finite";
+  table.lost += step.lost;
+}
+
 /// Sets the columns that the rows need, at most `columns` from the top.
 void set_columns(SumTable& table, int columns) {
   bool any = false;
@@ -61,7 +98,7 @@ void set_columns(SumTable& table, int columns) {
   table.bottom = last;
 }
 
-constexpr float label_width = 172;
+constexpr float label_width = 172, lost_width = 84;
 
 /// Columns of bits on screen.
 struct Grid {
@@ -122,7 +159,25 @@ SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, con
   return table;
 }
 
+SumTable chain_table(std::span<const ChainPart> parts, const Format& format, const SumPlaces& places, int columns) {
+  SumTable table;
+  for (const ChainPart& part : parts)
+    if (part.is_exact())
+      table.rows.push_back({.label = "", .note = run_note(part)});
+    else
+      add_step(table, part, format, places);
+  table.terms = table.rows.size();
+  if (!parts.empty()) {
+    const float sum = parts.back().after;
+    table.rows.push_back(row_of_exact("sum", sum, last_kept(sum, format)));
+  }
+  set_columns(table, columns);
+  return table;
+}
+
 int sum_columns(float width) { return std::max(8, static_cast<int>((width - px(label_width)) / px(9)) - 1); }
+
+int chain_columns(float width) { return sum_columns(width - px(lost_width)); }
 
 void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -149,6 +204,33 @@ void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float w
       "Each product, and c, in binary, under the largest exponent of the block. What lies right of the dashed line is cut off "
       "before the sum; of the sum, what the result has no room for.",
       "aligned = trunc(significand * 2^(F - (e - exponent)))");
+}
+
+void draw_chain_table(const SumTable& table, float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float labels = px(label_width), line = px(20), right = at.x + width, bits = width - labels - px(lost_width);
+  const int columns = table.top - table.bottom + 2;
+  const Grid grid{at.x + labels, std::min(px(16), std::floor(bits / static_cast<float>(columns))), table.top};
+  draw_text({grid.x(table.top) + grid.column / 2, at.y}, Face::mono_small, colours().good, fmt::format("2^{}", table.top),
+            0.5f);
+  draw_text({right, at.y}, Face::small, colours().secondary, "lost", 1);
+  float y = at.y + line;
+  for (std::size_t i = 0; i < table.rows.size(); ++i, y += line) {
+    const SumRow& row = table.rows[i];
+    if (row.label.empty()) {
+      draw_text({at.x, y}, Face::small, colours().faint, row.note);
+      continue;
+    }
+    if (i == table.terms) ImGui::GetWindowDrawList()->AddLine({at.x, y - px(1)}, {right, y - px(1)}, colours().line);
+    draw_row(row, table, grid, {at.x, y});
+    draw_text({right, y}, Face::mono_small, colours().bad, row.note, 1);
+  }
+  ImGui::InvisibleButton("chain", {width, y - at.y});
+  explain(
+      "Each product in binary. The sum has no room for the red digits: the step rounds them away, and its loss is at the "
+      "right. "
+      "Steps that lose nothing stand together in one line.",
+      "lost = sum + a * b - round(fma(a, b, sum))");
 }
 
 }  // namespace attoscope

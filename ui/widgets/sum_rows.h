@@ -1,11 +1,13 @@
-/// A block of a tensor core's sum as rows of bits in columns of powers of two.
+/// A block of a tensor core's sum, or a chain of fma, as rows of bits in columns of powers of two.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/arithmetic/fma_chain.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 
 namespace attoscope {
@@ -16,7 +18,8 @@ struct SumRow {
   double value = 0;
   std::uint64_t magnitude = 0;
   int unit = 0;
-  int kept_from = 0;  ///< digits below 2^kept_from are lost
+  int kept_from = 0;   ///< digits below 2^kept_from are lost
+  std::string note{};  ///< in place of digits
 
   /// '0' or '1' in the column of 2^power; ' ' above the first 1 and below the last digit.
   char digit(int power) const;
@@ -43,10 +46,18 @@ struct SumPlaces {
 /// The table of a block; at most `columns` columns.
 SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns);
 
-/// Number of columns of bits that fit beside the labels.
+/// The table of some parts of a chain: a row for each step that loses bits, with the sum before it where that loses some, and a
+/// note for each run of exact steps; at most `columns` columns.
+SumTable chain_table(std::span<const ChainPart> parts, const Format& format, const SumPlaces& places, int columns);
+
+/// Number of columns of bits that fit beside the labels; of a chain also beside its losses.
 int sum_columns(float width);
+int chain_columns(float width);
 
 /// Draws the rows, one line each, `width` wide; digits that are cut off are right of a dashed line, in the colour of errors.
 void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width);
+
+/// Draws the rows of a chain the same way; each has its own lost digits.
+void draw_chain_table(const SumTable& table, float width);
 
 }  // namespace attoscope

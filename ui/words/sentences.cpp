@@ -34,18 +34,20 @@ int differences(const Precision& x, const Precision& y) {
   return count;
 }
 
-/// Sentence for a largest error of more than twice b's. Only a loaded output can be wrong; the error of an emulated method is
-/// all rounding.
-std::string outside(Algorithm a) {
-  if (a == Algorithm::loaded) return "outside the 2× line: wrong, rounded more, or for other inputs";
-  if (a == Algorithm::hardware) return "outside the 2× line: the device rounds more than b";
-  return "outside the 2× line: all of it is rounding";
-}
-
 /// "9.1×": two digits, for a headline.
 std::string short_times(double ratio) {
   if (!(ratio >= 0.01 && ratio < 9999.5)) return times(ratio);
   return fmt::format("{:.{}f}×", ratio, ratio < 0.995 ? 2 : ratio < 9.95 ? 1 : 0);
+}
+
+/// Sentence for the largest error beside the line at twice b's. Only a loaded output can be wrong; the error of an emulated
+/// method is all rounding, so that there is nothing to explain.
+std::string beside_line(Algorithm a, double max_ratio) {
+  const bool inside = max_ratio <= 2;
+  const std::string line = inside ? "inside the 2× line: " : "outside the 2× line: ";
+  if (a == Algorithm::loaded) return line + (inside ? "rounding explains it" : "wrong, rounded more, or for other inputs");
+  if (a == Algorithm::hardware) return line + (inside ? "rounding explains it" : "the device rounds more than b");
+  return line + "its largest error is " + short_times(max_ratio);
 }
 
 std::string count_of(std::int64_t count, const char* what) { return fmt::format("{} {}", static_cast<long long>(count), what); }
@@ -220,8 +222,9 @@ Verdict verdict(const Result& r) {
     return {Tone::plain, capital(names.b) + " is identical to golden", "mean error of " + names.a + ": " + scientific(a)};
   const bool inside = r.a_error.max_abs <= 2 * r.b_error.max_abs;
   const Tone beyond = is_emulated(r.experiment.a.algorithm) ? Tone::plain : Tone::bad;
-  return {inside ? Tone::good : beyond, "Mean error " + short_times(a / b) + " " + names.b_after_a + "'s",
-          (inside ? "inside the 2× line: rounding explains it" : outside(r.experiment.a.algorithm)) + left_out};
+  return {inside ? Tone::good : beyond,
+          capital(names.a) + "'s mean error is " + short_times(a / b) + " " + names.b_after_a + "'s",
+          beside_line(r.experiment.a.algorithm, r.a_error.max_abs / r.b_error.max_abs) + left_out};
 }
 
 HardwareWords hardware_words(const Result& r) {

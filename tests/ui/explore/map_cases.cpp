@@ -1,7 +1,10 @@
-// The rescale map and the scores.
+// The rescale map, the scores and all heads.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "app/files/paths.h"
 #include "app/heads/kv_heads.h"
@@ -9,7 +12,9 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/questions/kv_cache.h"
 #include "tests/support/eventually.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "tests/ui/explore/output_files.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
@@ -311,10 +316,13 @@ std::string card(int head) { return heatmap + "**/##head " + std::to_string(head
 
 CASE(maps, every_head) {
   hand.open(all_heads());
+  hand.changes(
+      "the pictures", [&] { hand.click(heatmap + "heads show/pictures"); },
+      [](Session& s) { s.view.heads_show = HeadsShow::outputs; });
   const HeadsView heads = await_heads(hand);
   if (!hand.check(heads.rows && heads.rows->size() == 8, "eight heads are found")) return;
   std::vector<HeadRow> rows = *heads.rows;
-  sort_worst_first(rows, head_measures[0]);
+  sort_worst_first(rows, head_measures[unusual_measure]);
   hand.frames(3);
   const ImVec2 worst = hand.place(card(rows[0].head), 0.5f), next = hand.place(card(rows[1].head), 0.5f);
   hand.check(worst.y < next.y || (worst.y == next.y && worst.x < next.x), "the worst head stands first");
@@ -337,6 +345,98 @@ CASE(maps, every_head) {
   hand.frames(2);
   hand.check(hand.place(card(rows[0].head), 0.5f).y <= hand.place(card(rows[7].head), 0.5f).y, "another order");
   hand.check(hand.session().experiment == before.experiment, "looking changes no experiment");
+  hand.changes(
+      "one range", [&] { hand.choose(heatmap + "##heads range", "###shared"); },
+      [](Session& s) { s.view.heads_range = HeadsRange::shared; });
+}
+
+std::string table_row(int head) { return heatmap + "**/##head row " + std::to_string(head); }
+
+/// A file of 30 layers by 9 heads of the same kind, but for one head with large scores and one with one huge V.
+std::string file_with_two_bad_heads(const TemporaryDirectory& folder, int layers, int heads) {
+  constexpr int n = 24, d = 8;
+  std::vector<Stored> tensors;
+  for (int layer = 0; layer < layers; ++layer)
+    for (const char* part : {"q", "k", "v"})
+      tensors.push_back({"layers." + std::to_string(layer) + "." + part, {heads, n, d}, {}});
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    for (int h = 0; h < heads; ++h) {
+      Experiment e = small_session().experiment;
+      e.problem.n = n, e.problem.d = d,
+      e.problem.seed = static_cast<std::uint64_t>(heads) * (i / 3) + static_cast<std::uint64_t>(h) + 1;
+      const Result r = compute(e);
+      const std::vector<double>& of = i % 3 == 0 ? r.inputs->q : i % 3 == 1 ? r.inputs->k : r.inputs->v;
+      const bool hot = i / 3 == 17 && h == 4 && i % 3 == 0;
+      for (const double x : of) tensors[i].values.push_back(hot ? 32 * x : x);
+      if (i / 3 == 23 && h == 2 && i % 3 == 2) tensors[i].values.back() = 2048;
+    }
+  return folder.write("dump.safetensors", bf16_file(tensors));
+}
+
+/// 30 x 9 heads, one with scores far above the others', one with one huge V: both stand first and are named, and a click on
+/// the grid, on the table or on a sentence opens one.
+CASE(maps, two_bad_heads_of_270) {
+  const TemporaryDirectory folder;
+  constexpr int layers = 30, heads = 9, hot = 17 * heads + 4, huge = 23 * heads + 2;
+  hand.stage.resize(1600, 1000);
+  open_files({file_with_two_bad_heads(folder, layers, heads)}, hand.stage.context());
+  hand.settle();
+  hand.view().show_tensors = false;
+  hand.view().picture = PictureKind::heads;
+  const HeadsView found = await_heads(hand);
+  if (!hand.check(found.rows && found.rows->size() == layers * heads, "270 heads are found")) return;
+  hand.frames(3);
+  const auto& shown = hand.stage.state->heads.outputs.shown;
+  hand.check(std::set<int>{shown[0]->head, shown[1]->head} == std::set<int>{hot, huge}, "both bad heads stand first");
+  const std::vector<HeadOutlier>& apart = hand.stage.state->heads.outliers;
+  hand.check(apart.size() == 2, "they alone stand apart: " + std::to_string(apart.size()));
+  double hottest = 0, next = 0;
+  for (const HeadRow& row : *found.rows)
+    (row.head == hot ? hottest : next) = std::max(row.head == hot ? hottest : next, row.largest_score);
+  hand.check(hottest > 100 && next < 30, "the scores of the case");
+  const auto& of_hot = *std::ranges::find(apart, hot, &HeadOutlier::head);
+  hand.check(outlier_words(of_hot, "layer 17, head 4") ==
+                 fmt::format("layer 17, head 4: largest score {:.3g}, the next has {:.3g}", hottest, next),
+             outlier_words(of_hot, "layer 17, head 4"));
+  const auto& of_huge = *std::ranges::find(apart, huge, &HeadOutlier::head);
+  hand.check(outlier_words(of_huge, "layer 23, head 2").starts_with("layer 23, head 2: largest magnitude in V 2048, the next"),
+             outlier_words(of_huge, "layer 23, head 2"));
+  hand.check(hand.exists(card(0)) && hand.exists(card(layers * heads - 1)), "every head is in the grid");
+  hand.check(hand.place(table_row(shown[0]->head), 0.5f).y < hand.place(table_row(shown[1]->head), 0.5f).y,
+             "and in the table, as they are ordered");
+  hand.choose(heatmap + "##heads sort", "###max_score");
+  hand.frames(3);
+  hand.check(shown[0]->head == hot, "another measure orders and colours them");
+  for (const std::string& way : {card(huge), table_row(shown[1]->head), heatmap + "**/###apart " + std::to_string(hot)}) {
+    hand.view().picture = PictureKind::heads;
+    hand.frames(3);
+    const int expected = way == card(huge) ? huge : way.ends_with("apart " + std::to_string(hot)) ? hot : shown[1]->head;
+    hand.click(way);
+    hand.settle();
+    hand.check(hand.experiment().problem.input.index == expected && hand.view().picture == PictureKind::output, way);
+  }
+}
+
+/// Without a head that stands apart the window says so, and pictures of one range are those of their errors.
+CASE(maps, no_head_stands_apart) {
+  std::vector<HeadRow> rows(40);
+  for (int i = 0; i < 40; ++i) {
+    HeadRow& row = rows[static_cast<std::size_t>(i)];
+    row.head = i, row.a_max = row.b_max = 1 + 0.01 * i, row.largest_score = 20 - 0.1 * i, row.largest_V = 4;
+  }
+  mark_unusual(rows);
+  hand.check(head_outliers(rows).empty(), "none stands apart");
+  hand.check(rows[39].unusual < 1.1 && rows[39].unusual > 1, "the largest is a little above the others");
+  rows[7].largest_score = 59;
+  mark_unusual(rows);
+  hand.check(head_outliers(rows).empty(), "2.98 times is not apart");
+  rows[7].largest_score = 61, rows[8].a_max = 100;
+  mark_unusual(rows);
+  const std::vector<HeadOutlier> apart = head_outliers(rows);
+  hand.check(apart.size() == 2 && apart[0].head == 8 && apart[1].head == 7 && apart[1].next == 20, "the more unusual first");
+  rows.resize(1);
+  mark_unusual(rows);
+  hand.check(std::isnan(rows[0].unusual) && head_outliers(rows).empty(), "one head has no others");
 }
 
 /// The answer on a card is that of the head itself.
@@ -470,7 +570,7 @@ CASE(maps, no_heads_of_draws) {
   hand.check(!hand.exists(heatmap + "##heads sort"), "a sentence stands where the heads would be");
   hand.view().heads_show = HeadsShow::kv_cache;
   hand.frames(3);
-  hand.check(!hand.exists(heatmap + "heads show/outputs") && !hand.stage.panel_input().side.kv, "and the table too");
+  hand.check(!hand.exists(heatmap + "heads show/grid") && !hand.stage.panel_input().side.kv, "and the table too");
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 // cell.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/questions/product_sum.h"
 #include "tests/support/eventually.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
+#include "ui/widgets/sum_rows.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::testing {
@@ -368,10 +370,38 @@ CASE(sums, sum_of_a_cell) {
   const ProductSum& qk = known_sum(hand, AttentionProduct::qk, false);
   hand.check(qk.blocks.size() == 1 && qk.key == hand.experiment().problem.n - 1, "q.k of 16 columns is one block");
   hand.click(window + "sum of/flash2 fma");
-  hand.check(!known_sum(hand, AttentionProduct::qk, true).why_none.empty(), "fma has no blocks, and the window says so");
+  const ProductSum& by_fma = known_sum(hand, AttentionProduct::qk, true);
+  hand.check(by_fma.why_none.empty() && by_fma.blocks.empty() && by_fma.chain.steps == 16, "fma has a chain of 16 steps");
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
   hand.check(!hand.exists(window + "product/q·k"), "without a pinned cell there is no window");
+}
+
+/// The sum of the default methods: a chain of fma, in pages of its steps that lose bits, the others as runs.
+CASE(sums, sum_by_fma) {
+  const std::string window = "//###The sum/";
+  Session session = small_session();
+  session.experiment.problem.n = 512;
+  session.view.cell_row = 400;
+  session.view.cell_col = 3;
+  session.view.show_sum = true;
+  hand.open(session);
+  const ProductSum& a = known_sum(hand, AttentionProduct::pv, false);
+  hand.check(a.why_none.empty() && a.result == a.O_after && a.chain.losing > 0, "it ends in O after the tile");
+  hand.click(window + "sum of/three-pass");
+  const ProductSum& b = known_sum(hand, AttentionProduct::pv, true);
+  hand.check(b.chain.steps == 512 && b.chain.parts.size() > 32, "three-pass adds up all keys in one chain");
+  hand.check(!hand.disabled(window + "###block before") && hand.disabled(window + "###next block"), "its last page is shown");
+  hand.click(window + "###block before");
+  hand.frames(2);
+  hand.check(!hand.disabled(window + "###next block"), "there are others");
+  const SumTable table = chain_table(b.chain.parts, b.chain.format, {}, 60);
+  double lost = 0;
+  int runs = 0;
+  for (const ChainPart& part : b.chain.parts) lost += part.lost, runs += part.is_exact();
+  hand.check(table.lost == lost && std::abs(lost - (b.exact - static_cast<double>(b.result))) < 1e-12,
+             "the losses add up to the error");
+  hand.check(runs == std::ranges::count(table.rows, "", &SumRow::label), "each run of exact steps is one line");
 }
 
 /// V may have more columns than Q and K: each has its sum.

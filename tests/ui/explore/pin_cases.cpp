@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/session/session.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
 
@@ -151,8 +152,47 @@ CASE(pins, compare) {
   other = before;
   other.experiment.problem.traced_row = 5;
   hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
-  for (const char* what : {"two are marked, and stand side by side", "unmarked"})
-    hand.leaves(what, [&] { hand.click(entry(0, "###compare")), hand.click(entry(2, "###compare")), hand.frames(2); });
+}
+
+/// Whole kernels have their names; pins that would have one name tell what is other in them.
+CASE(pins, names_say_what_pins_are) {
+  keep_three(hand);
+  const std::vector<Pin>& pins = hand.session().pins;
+  hand.check(pins[0].name == "flash2 hw bf16 N 96" && pins[1].name == "flash2 hw bf16 N 96, block_k 32" &&
+                 pins[2].name == "flash2 hw bf16 N 96, block_k 48",
+             pins[1].name + "; " + pins[2].name);
+  for (const char* kernel : {"fa3_fp8", "sage2"}) {
+    hand.experiment() = with_kernel(hand.experiment(), kernel_preset(kernel));
+    hand.settle();
+    hand.key(ImGuiKey_K);
+    hand.check(pins.back().name.starts_with(std::string(kernel) + " "), pins.back().name);
+  }
+}
+
+/// All pins in one table, with a column for each setting that differs; a click restores one, and the file has the table.
+CASE(pins, compared_in_one_table) {
+  hand.view().show_pins = true;
+  hand.key(ImGuiKey_K);
+  hand.frames(2);
+  hand.check(hand.disabled(pin_panel + "###compare"), "one pin alone is not compared");
+  hand.session().pins.clear();
+  keep_three(hand);
+  const std::vector<Pin> pins = hand.session().pins;
+  const Table table = pins_table(pins);
+  std::vector<std::string> keys;
+  for (const ColumnHeading& c : table.columns) keys.push_back(c.key);
+  const std::vector<std::string> expected{"name",       "ratio",     "a.mean_abs", "a.max_abs",
+                                          "b.mean_abs", "b.max_abs", "digest",     "a.block_k"};
+  hand.check(keys == expected, "errors, and the one setting that differs");
+  for (std::size_t i = 0; i < pins.size(); ++i) {
+    hand.check(table.rows[i][0] == TableCell(pins[i].name) && table.rows[i][2] == TableCell(pins[i].a_mean), "its numbers");
+    hand.check(text_of(table.columns[7], table.rows[i][7]) == std::to_string(pins[i].experiment.a.block_k), "its block_k");
+  }
+  hand.click(pin_panel + "###compare");
+  hand.frames(3);
+  const std::string row = "//$FOCUSED/**/##pin row ";
+  hand.check(hand.exists(row + "0") && hand.exists(row + "2"), "all pins are in it");
+  hand.changes("a click restores", [&] { hand.click(row + "1"); }, [&](Session& s) { s.experiment = pins[1].experiment; });
 }
 
 CASE(pins, copy_and_paste_pins) {

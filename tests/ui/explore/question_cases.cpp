@@ -1,0 +1,117 @@
+// The list of questions, each of which leads to the part of the window that answers it; the title of the picture.
+#include <string>
+
+#include "app/files/files.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+#include "tests/ui/explore/output_files.h"
+#include "ui/commands/commands.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/pictures.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// Clicks a question in the list of the top bar.
+void ask_window(Hand& hand, const std::string& name) {
+  hand.click(top_bar + "###questions");
+  hand.frames(2);
+  hand.pick("##" + name);
+  hand.frames(4);
+}
+
+/// Each question changes the view, and nothing else, so that its answer is on screen.
+CASE(questions, lead_to_their_answers) {
+  hand.stage.resize(1280, 800);
+  hand.open(all_heads(128));
+  hand.view().picture = PictureKind::output;
+  hand.frames(3);
+  hand.changes(
+      "worst head", [&] { ask_window(hand, "worst head"); },
+      [](Session& s) { s.view.picture = PictureKind::heads, s.view.heads_show = HeadsShow::grid; });
+  hand.changes("KV cache", [&] { ask_window(hand, "kv"); }, [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
+  hand.changes(
+      "order", [&] { ask_window(hand, "order"); },
+      [](Session& s) { s.view.detail = Detail::same_bits, s.view.bits_show = BitsShow::schedules; });
+  hand.changes("same bits", [&] { ask_window(hand, "same bits"); }, [](Session& s) { s.view.bits_show = BitsShow::runs; });
+  hand.changes("step", [&] { ask_window(hand, "step"); }, [](Session& s) { s.view.detail = Detail::why; });
+  ask_window(hand, "gradient");
+  hand.settle();
+  hand.check(hand.experiment().backward.on && hand.view().tensor == AnswerTensor::dQ && hand.view().detail == Detail::why &&
+                 hand.view().picture == PictureKind::output,
+             "the gradient's errors are shown");
+  ask_window(hand, "format");
+  hand.check(hand.view().workspace == Workspace::sweep && hand.session().sweep.first.key == "format", "a sweep over formats");
+  ask_window(hand, "training");
+  hand.check(hand.view().workspace == Workspace::train, "Train");
+  ask_window(hand, "lesson");
+  hand.check(hand.view().workspace == Workspace::learn && hand.session().lesson.step == 0, "the first lesson");
+}
+
+/// From another workspace, and in a window so narrow that the numbers are a tab behind the controls.
+CASE(questions, bring_the_numbers_to_the_front) {
+  hand.stage.resize(1024, 768);
+  Session session = small_session();
+  session.view.workspace = Workspace::sweep;
+  hand.open(session);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+  hand.enter("does order matter");
+  hand.frames(6);
+  hand.check(hand.view().workspace == Workspace::explore && hand.view().bits_show == BitsShow::schedules,
+             "the palette leads there");
+  hand.check(hand.exists("//Statistics/**/bits"), "the tab of the numbers is in front");
+}
+
+/// The question about a kernel asks for its output first; with one it shows the mistakes.
+CASE(questions, is_my_kernel_right) {
+  const TemporaryDirectory folder;
+  hand.open(small_session());
+  const Result r = compute(hand.experiment());
+  write_file(folder / "o.npy", npy_bytes(r.a.rows, r.a.cols, r.a.values.data()));
+  hand.view().welcome = true;
+  hand.frames(3);
+  hand.click(heatmap + "###ask");
+  hand.frames(2);
+  hand.pick("##my kernel");
+  hand.frames(6);
+  hand.enter(folder / "o.npy");
+  hand.settle();
+  hand.check(has_loaded(hand.experiment()), "the output is loaded");
+  hand.view().picture = PictureKind::scores;
+  ask_window(hand, "my kernel");
+  hand.check(hand.view().picture == PictureKind::output && hand.view().detail == Detail::why, "its mistakes are shown");
+}
+
+std::string title(Hand& hand) {
+  Requests requests;
+  const PanelInput input = hand.stage.panel_input();
+  return picture_title({hand.session(), input, *hand.stage.state, requests});
+}
+
+/// The title says what the picture is, of which method, in which format, and of which input.
+CASE(questions, title_of_the_picture) {
+  const auto expect = [&](const std::string& text) { hand.check(title(hand) == text, title(hand) + ", not " + text); };
+  hand.open(all_heads(128));
+  hand.view().picture = PictureKind::output;
+  hand.frames(2);
+  expect("Error of flash2 in bf16: layer 0, head 3 of grouped, 128 tokens");
+  hand.view().field = Field::golden;
+  hand.frames(2);
+  expect("Exact output, golden: layer 0, head 3 of grouped, 128 tokens");
+  hand.view().picture = PictureKind::heads;
+  hand.frames(2);
+  expect("Flash2 beside three-pass in bf16: every head of grouped, 128 tokens");
+  Session session = small_session();
+  session.experiment.problem.n_k = 40;
+  session.view.field = Field::b_abs;
+  hand.open(session);
+  expect("Size of the error of three-pass in bf16: drawn inputs, normal, 96 queries, 40 keys");
+  hand.view().picture = PictureKind::scores;
+  hand.frames(2);
+  expect("Weights P of flash2 in bf16: drawn inputs, normal, 96 queries, 40 keys");
+}
+
+}  // namespace
+}  // namespace attoscope::testing

@@ -1,0 +1,150 @@
+// All heads as a grid, layers by heads, in the colours of one measure, and the table of all measures beside it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ui/frame/frame.h"
+#include "ui/picture/pictures.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/table_view.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Width from which the table stands beside the grid, and its share of it.
+constexpr float least_beside = 620;
+
+/// Colours of a measure: logarithmic from the least to the most of the heads on show.
+class MeasureColours {
+ public:
+  MeasureColours(const std::vector<const HeadRow*>& rows, double HeadRow::* value) {
+    for (const HeadRow* const row : rows) {
+      const double x = row->*value;
+      if (!(x > 0) || std::isinf(x)) continue;
+      least_ = least_ > 0 ? std::min(least_, x) : x;
+      most_ = std::max(most_, x);
+    }
+  }
+  double least() const { return least_; }
+  double most() const { return most_; }
+  /// Colour at a place of the range, 0 .. 1.
+  static Colour at(double place) {
+    return colour(static_cast<float>(place), {.diverging = false, .log = false, .range = 1, .theme = colours().theme});
+  }
+  Colour of(double x) const {
+    if (!std::isfinite(x)) return colours().bad;
+    const double range = std::log(most_ / least_);
+    return at(!(x > 0) ? 0 : range > 0 ? std::clamp(std::log(x / least_) / range, 0.0, 1.0) : 1.0);
+  }
+
+ private:
+  double least_ = 0, most_ = 0;
+};
+
+/// Every measure of a head, for a tooltip.
+std::string all_numbers(const HeadRow& row) {
+  std::string text;
+  for (const HeadMeasure& m : head_measures)
+    if (!std::isnan(row.*m.value)) text += fmt::format("{}{:<17} {:.4g}", text.empty() ? "" : "\n", m.title, row.*m.value);
+  return text;
+}
+
+void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, const HeadMeasure& measure) {
+  const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
+  constexpr int steps = 40;
+  for (int i = 0; i < steps; ++i)
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x + std::floor(bar * static_cast<float>(i) / steps), at.y},
+                                              {at.x + std::floor(bar * static_cast<float>(i + 1) / steps), at.y + high},
+                                              MeasureColours::at((i + 0.5) / steps));
+  const float under = at.y + high + px(2);
+  draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.least()));
+  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.most()), 1);
+  draw_text({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary,
+            fitted(Face::small, measure.title, width - bar - px(12)));
+}
+
+/// The grid and its legend in this room.
+int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int open, ImVec2 size) {
+  const HeadMeasure& measure = head_measures[heads.outputs.sort];
+  const MeasureColours shades(heads.outputs.shown, measure.value);
+  std::vector<const HeadRow*> rows(static_cast<std::size_t>(std::max(0, info.heads)));
+  for (const HeadRow* const row : heads.outputs.shown)
+    if (static_cast<std::size_t>(row->head) < rows.size()) rows[static_cast<std::size_t>(row->head)] = row;
+  const auto cell = [&](int head) {
+    const HeadRow* const row = rows[static_cast<std::size_t>(head)];
+    const std::string name = head_name(info, head);
+    if (row == nullptr) return HeadCell{.sentence = name + " is not computed yet. A click opens it."};
+    const double x = row->*measure.value;
+    return HeadCell{.known = true,
+                    .fill = shades.of(x),
+                    .number = std::isnan(x) ? "" : brief_number(x),
+                    .sentence = name + ": a click opens it, Ctrl+Z comes back.",
+                    .formula = all_numbers(*row)};
+  };
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const int clicked =
+      draw_head_grid(info, {.cell = cell, .open = open, .lit = heads.hovered}, {size.x, size.y - px(grid_legend_height)});
+  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, shades, measure);
+  return clicked;
+}
+
+/// The table; sets the head under the mouse.
+int draw_measure_table(HeadsState& heads, const TensorFileInfo& info, int open) {
+  const Table table = shown_heads_table(heads, info);
+  const auto row = [&](std::size_t i) {
+    const int head = heads.outputs.shown[i]->head;
+    return TableRow{.id = "head row " + std::to_string(head),
+                    .meaning = "A click opens it, Ctrl+Z comes back. A click on a heading orders by it.",
+                    .chosen = head == open};
+  };
+  std::optional<std::size_t> hovered;
+  const auto clicked = draw_table("heads table", table, {.row = row, .hovered = &hovered});
+  heads.hovered = hovered ? heads.outputs.shown[*hovered]->head : -1;
+  return clicked ? heads.outputs.shown[*clicked]->head : -1;
+}
+
+}  // namespace
+
+Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info) {
+  using Row = const HeadRow*;
+  std::vector<TableColumn<Row>> columns{
+      table_column<Row>({.key = "name", .title = "head"}, [&](const Row& row) { return head_name(info, row->head); })};
+  const auto add = [&](std::size_t i, bool minor) {
+    const HeadMeasure& m = head_measures[i];
+    columns.push_back(table_column<Row>(
+        {.key = std::string(m.key), .title = std::string(m.title), .digits = 3, .meaning = std::string(m.what), .minor = minor},
+        m.value));
+  };
+  add(heads.outputs.sort, false);
+  constexpr std::array causes{&HeadRow::largest_score, &HeadRow::largest_V};
+  const auto is_cause = [&](std::size_t i) { return std::ranges::find(causes, head_measures[i].value) != causes.end(); };
+  for (std::size_t i = 0; i < head_measures.size(); ++i)
+    if (i != heads.outputs.sort && is_cause(i)) add(i, false);
+  for (std::size_t i = 0; i < head_measures.size(); ++i) {
+    const double HeadRow::* const value = head_measures[i].value;
+    const bool minor = value == &HeadRow::a_rms || value == &HeadRow::b_rms || value == &HeadRow::rescales ||
+                       value == &HeadRow::nonfinite || value == &HeadRow::tolerance;
+    if (i != heads.outputs.sort && !is_cause(i)) add(i, minor);
+  }
+  return table_of(columns, std::span<const Row>(heads.outputs.shown));
+}
+
+int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
+  const float gap = px(12);
+  const bool beside = all.x >= px(least_beside);
+  const ImVec2 size = beside ? ImVec2{std::floor(all.x / 2), all.y} : ImVec2{all.x, std::floor(all.y * 0.6f)};
+  int clicked = draw_coloured_grid(heads, info, open, size);
+  ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + size.x + gap, at.y} : ImVec2{at.x, at.y + size.y + gap});
+  if (ImGui::BeginChild("heads table", {0, 0}, ImGuiChildFlags_NavFlattened))
+    if (const int head = draw_measure_table(heads, info, open); head >= 0) clicked = head;
+  ImGui::EndChild();
+  return clicked;
+}
+
+}  // namespace attoscope

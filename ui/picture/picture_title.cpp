@@ -1,0 +1,137 @@
+// A title over the picture: the quantity, the method and its format, the input.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "kernels/experiment/letters.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// "flash2 in bf16"; an output that was loaded has no format of ours.
+std::string method_in_format(const Experiment& e, bool of_b) {
+  const MethodNames names = method_names(e);
+  const Method& m = of_b ? e.b : e.a;
+  const std::string method = of_b ? names.b : names.a;
+  return m.algorithm == Algorithm::loaded ? method : method + " in " + name(e.format);
+}
+
+/// "error of dQ of flash2 in bf16"; `of`: "" of the output, else "dQ of ".
+std::string field_in_words(Field field, const Experiment& e, const std::string& of) {
+  const std::string a = of + method_in_format(e, false), b = of + method_in_format(e, true);
+  switch (field) {
+    case Field::golden:
+      return of.empty() ? "exact output, golden" : "exact " + of.substr(0, of.find(' ')) + ", golden";
+    case Field::a:
+    case Field::b:
+      return (of.empty() ? "output of " : "") + (field == Field::a ? a : b);
+    case Field::a_error:
+    case Field::b_error:
+      return "error of " + (field == Field::a_error ? a : b);
+    case Field::a_abs:
+    case Field::b_abs:
+      return "size of the error of " + (field == Field::a_abs ? a : b);
+    case Field::a_ulps:
+    case Field::b_ulps:
+      return "error in ulps of " + (field == Field::a_ulps ? a : b);
+    case Field::a_relative:
+    case Field::b_relative:
+      return "relative error of " + (field == Field::a_relative ? a : b);
+    case Field::a_minus_b:
+      return fmt::format("{}{} minus {}", of, method_names(e).a, method_in_format(e, true));
+    case Field::a_storage:
+    case Field::b_storage:
+      return "error by storage alone of " + (field == Field::a_storage ? a : b);
+    case Field::a_arithmetic:
+    case Field::b_arithmetic:
+      return "error by arithmetic alone of " + (field == Field::a_arithmetic ? a : b);
+    case Field::tolerance:
+      return "error over tolerance of your kernel";
+  }
+  return "";
+}
+
+std::string rescales_in_words(RescaleShow show, const std::string& a) {
+  switch (show) {
+    case RescaleShow::moved:
+      return "moves of the running max of " + a;
+    case RescaleShow::amount:
+      return "how far the running max moves in " + a;
+    case RescaleShow::saturated:
+      return "P beyond its format in " + a;
+    case RescaleShow::underflowed:
+      return "P that becomes 0 in " + a;
+  }
+  return "";
+}
+
+std::string scores_in_words(ScoreShow show, const std::string& a) {
+  return show == ScoreShow::S ? "scores S of " + a : show == ScoreShow::P ? "weights P of " + a : "error of P of " + a;
+}
+
+/// The quantity on show and its method.
+std::string quantity(const Frame& frame, const Experiment& e) {
+  const View& view = frame.session.view;
+  const std::string a = method_in_format(e, false);
+  if (view.picture == PictureKind::rescales) return rescales_in_words(view.rescale_show, a);
+  if (view.picture == PictureKind::heads) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
+  if (view.picture == PictureKind::scores && !shows_pairs(view, e)) return scores_in_words(view.score_show, a);
+  const ShownTensor& shown = frame.state.heat;
+  const std::string of = shown.is_output() ? "" : fmt::format("{} of ", shown.name);
+  const std::string first = field_in_words(view.field, e, of);
+  if (view.comparison == Comparison::none || compares_with_slip(view, frame.input)) return first;
+  return first + ", beside " + field_in_words(view.second_field, e, of);
+}
+
+std::string file_stem(const std::string& file) {
+  const std::string shown = shown_file(file);
+  return shown.substr(0, shown.find_last_of('.'));
+}
+
+/// "layer 7, head 7 of smollm2_135m", "drawn inputs, normal".
+std::string input_in_words(const View& view, const Input& input, const TensorFileInfo& info) {
+  if (input.kind != InputKind::tensors) return fmt::format("drawn inputs, {}", name(input.kind));
+  const std::string file = file_stem(input.file);
+  if (view.picture == PictureKind::heads) return "every head of " + file;
+  const auto head = static_cast<std::size_t>(input.index);
+  const bool named = info.file == input.file && info.heads > 1 && head < info.head_names.size();
+  return (named ? info.head_names[head] : std::string("one head")) + " of " + file;
+}
+
+/// "1024 tokens", "16 queries, 4096 keys".
+std::string length_in_words(const Problem& p) {
+  const int keys = key_count(p);
+  return keys == p.n ? fmt::format("{} tokens", p.n) : fmt::format("{} {}, {} keys", p.n, p.n == 1 ? "query" : "queries", keys);
+}
+
+}  // namespace
+
+std::string picture_title(const Frame& frame) {
+  const std::shared_ptr<const Result>& answer = frame.input.answer.result;
+  const Experiment& e = answer ? answer->experiment : frame.session.experiment;
+  std::string text =
+      fmt::format("{}: {}, {}", quantity(frame, e),
+                  input_in_words(frame.session.view, e.problem.input, frame.input.choices.tensors), length_in_words(e.problem));
+  text[0] = capital_letter(text[0]);
+  return text;
+}
+
+void draw_picture_title(const Frame& frame) {
+  const std::string title = picture_title(frame);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = line_height(Face::label) + px(4);
+  take_room(at, {width, height});
+  explain(title);
+  draw_text({at.x, at.y}, Face::label, colours().text, fitted(Face::label, title, width));
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+}
+
+}  // namespace attoscope
