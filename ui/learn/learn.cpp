@@ -111,6 +111,8 @@ LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lesson
     state.lessons = lessons;
     state.views.clear();
     state.texts.clear();
+    state.presented.of = nullptr;
+    state.stepping.playing = -1;
   }
   return state;
 }

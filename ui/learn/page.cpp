@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "imgui_internal.h"
 #include "ui/learn/learn_state.h"
 #include "ui/widgets/widgets.h"
 
@@ -139,7 +140,7 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
   if (state.fit.room != room || state.fit.width != ImGui::GetContentRegionAvail().x || state.fit.scale != px(1))
     state.fit = {.width = ImGui::GetContentRegionAvail().x, .room = room, .scale = px(1)};
   const WithScale smaller(state.fit.shrink);
-  const float top = ImGui::GetCursorPosY();
+  const float top = ImGui::GetCursorScreenPos().y;
   LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
   const Experiment& experiment = experiment_of(view, edits, page.input, state);
   LessonScene scene{.view = view,
@@ -157,7 +158,7 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
   keep_edits(page.session.lesson, std::move(edits));
-  if (room > 0) fit(state.fit, ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y - top);
+  if (room > 0) fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
 }
 
 void draw_block(Page& page, const LessonBlock& block) {
@@ -248,14 +249,14 @@ float draw_item(Page& page, ScreenItem& item, float room) {
 }
 
 /// Measures the items out of sight that were never drawn.
-void measure(Page& page, PresentedStep& step) {
+void measure(Page& page, PresentedStep& step, float height) {
   const ImVec2 at = ImGui::GetCursorPos();
   const auto is_unknown = [](const ScreenItem& item) { return item.height < 0; };
   if (std::ranges::none_of(step.items, is_unknown)) return;
   const ImVec2 size{ImGui::GetContentRegionAvail().x, 1};
   if (ImGui::BeginChild("measured", size, 0, ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoScrollbar))
     for (ScreenItem& item : step.items)
-      if (is_unknown(item)) item.height = item.alone ? 0 : draw_item(page, item, 0);
+      if (is_unknown(item)) item.height = item.alone ? 0 : draw_item(page, item, height);
   ImGui::EndChild();
   ImGui::SetCursorPos(at);
 }
@@ -279,7 +280,7 @@ PresentedStep& presented(Page& page, bool is_split, float width) {
 /// The items of the screen that is shown.
 void draw_items(Page& page, bool is_split, float height) {
   PresentedStep& p = presented(page, is_split, ImGui::GetContentRegionAvail().x);
-  measure(page, p);
+  measure(page, p, height);
   std::vector<std::size_t> starts = screen_starts(p.items, height);
   p.screens = static_cast<int>(starts.size());
   p.screen = std::clamp(p.screen, 0, p.screens - 1);

@@ -1,10 +1,14 @@
 // A lecture of the shipped lessons, held with the keys of a presenter's remote control.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <thread>
 
 #include "app/explore/lessons.h"
+#include "app/files/png.h"
 #include "imgui_internal.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
@@ -50,14 +54,21 @@ void come_to_rest(Hand& hand) {
   }
 }
 
+/// Keeps a picture of the screen in the directory that ATTOSCOPE_LECTURE names.
+void keep_picture(Hand& hand) {
+  const char* const directory = std::getenv("ATTOSCOPE_LECTURE");
+  if (directory == nullptr) return;
+  const Picture picture = hand.picture();
+  write_png(fmt::format("{}/{} {}.png", directory, picture.width, place(hand)), picture);
+}
+
 /// Nothing on screen lies outside its column, and no type is smaller than it should be.
 void expect_inside(Hand& hand) {
   hand.check(learn_of(hand).below <= 0, place(hand) + ": nothing lies below the fold, " + std::to_string(learn_of(hand).below));
   int columns = 0;
   for (const ImGuiWindow* w : ImGui::GetCurrentContext()->Windows) {
-    const std::string name = w->Name;
-    if (!w->WasActive || (name.find("/text_") == std::string::npos && name.find("/views_") == std::string::npos)) continue;
-    if (name.find("measured") != std::string::npos || name.find("/text_") != name.rfind('/')) continue;
+    const std::string name = w->Name, own = name.substr(std::min(name.size(), name.rfind('/') + 1));
+    if (!w->WasActive || !(own.starts_with("text_") || own.starts_with("views_"))) continue;
     ++columns;
     hand.check(w->ContentSize.x <= w->WorkRect.GetWidth() + 2, place(hand) + ": nothing lies beside its column");
     hand.check(w->Pos.y + w->Size.y <= ImGui::GetIO().DisplaySize.y, place(hand) + ": the column lies in the window");
@@ -83,6 +94,7 @@ CASE(lecture, lessons_2_to_6_by_a_remote_control) {
     if (screen != place(hand)) {
       screen = place(hand);
       come_to_rest(hand);
+      keep_picture(hand);
       expect_inside(hand);
     }
     const Stepping s = learn_of(hand).stepping;
@@ -113,6 +125,7 @@ CASE(lecture, every_screen_lies_in_the_window) {
     open_lecture(hand, "02-softmax", width, height);
     for (int presses = 0; lesson_of(hand).name < "07" && presses < 500 && hand.well(); ++presses) {
       come_to_rest(hand);
+      keep_picture(hand);
       expect_inside(hand);
       hand.key(ImGuiKey_DownArrow);
     }
