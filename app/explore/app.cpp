@@ -64,7 +64,9 @@ class App {
     train_.update(session_, explorer_.computing());
     take_trained(context());
     sessions_.observe(session_);
-    apply_theme(session_.view.theme, shown_scale(session_), window_.scale());
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    apply_theme(session_.view.theme, shown_scale(session_, size.x / window_.scale(), size.y / window_.scale()),
+                window_.scale());
     window_.begin_frame();
     exporter_.prepare();
     PanelInput input = explorer_.panel_input();

@@ -117,7 +117,7 @@ Picture draw(Session session, PanelInput input, int width, int height) {
   input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                     const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
   for (int i = 0; i < settling_frames; ++i) {
-    apply_theme(session.view.theme, shown_scale(session));
+    apply_theme(session.view.theme, shown_scale(session, width, height));
     begin_frame(screen);
     answer(draw_ui(session, input, *state), session, input, side);
     gui.draw(palette(session.view.theme).background);
@@ -151,6 +151,9 @@ Picture cut_out(const Picture& whole) {
   return part;
 }
 
+/// Scale of the type of views on pages.
+constexpr double page_scale = 1.5;
+
 /// Draws views one at a time on screens of both widths.
 class PageStudio {
  public:
@@ -169,7 +172,7 @@ class PageStudio {
                       const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const UiStatePtr state = make_ui_state();
     for (int i = 0; i < settling_frames; ++i) {
-      apply_theme(theme_, shown_scale(session));
+      apply_theme(theme_, page_scale);
       begin_frame(screen);
       answer_lesson(draw_ui(session, input, *state).lesson, input, answer_);
       gui_.draw(palette(theme_).background);

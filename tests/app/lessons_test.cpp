@@ -336,9 +336,12 @@ TEST(LessonPlace, TurnsPagesAcrossLessons) {
   EXPECT_EQ(steps_seen(state, lessons[1]), 0);
   Session session;
   session.lesson.presenting = true;
-  EXPECT_EQ(shown_scale(session), session.view.ui_scale) << "nothing is presented outside Learn";
+  EXPECT_EQ(shown_scale(session, 1280, 800), session.view.ui_scale) << "nothing is presented outside Learn";
   session.view.workspace = Workspace::learn;
-  EXPECT_GT(shown_scale(session), session.view.ui_scale);
+  EXPECT_GE(16 * shown_scale(session, 1280, 800), 22) << "text, in pixels";
+  EXPECT_GE(14.5 * shown_scale(session, 1280, 800), 20) << "code, in pixels";
+  EXPECT_EQ(shown_scale(session, 1920, 1080), 1.5);
+  EXPECT_EQ(shown_scale(session, 3840, 2160), 3) << "the same picture, finer";
 }
 
 TEST(LessonState, TravelsWithTheSession) {

@@ -349,6 +349,7 @@ std::vector<Fact> facts_of_derivations() {
           {"06", "16384", 4.0 * 64 * 64},
           {"06", "2039", a100.giga_bytes},
           {"06", "153", ridge(a100)},
+          {"06", "20.7", 192 * 108 * 1e-3},
           {"06", "16", 1024.0 / 64},
           {"07", "5", std::sqrt(3.0 * 3 + 4 * 4)},
           {"07", "2", ulp(bf16, 1000) / 2},
@@ -483,7 +484,7 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
 }
 
 /// Numbers quoted from a paper or a data sheet, taken by an example, or checked by claims_test.cpp and causes_test.cpp.
-constexpr Fact quoted[] = {{"06", "80", 0},   {"07", "1000", 0}, {"08", "1.7", 0}, {"08", "13.6", 0},
+constexpr Fact quoted[] = {{"06", "80", 0}, {"06", "108", 0}, {"06", "192", 0}, {"07", "1000", 0}, {"08", "1.7", 0}, {"08", "13.6", 0},
                            {"09", "0.86", 0}, {"09", "2026", 0}, {"14", "0.8", 0}, {"14", "1.4", 0},
                            {"14", "0.05", 0}, {"14", "2.7", 0},  {"17", "37.9", 0}};
 

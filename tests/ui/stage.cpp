@@ -87,7 +87,7 @@ void Stage::update() {
 void Stage::draw() {
   if (!told) update();
   sessions_->observe(session);
-  apply_theme(session.view.theme, shown_scale(session));
+  apply_theme(session.view.theme, shown_scale(session, width_, height_));
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
   io.DeltaTime = 1 / 60.0f;

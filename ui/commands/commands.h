@@ -11,8 +11,8 @@
 
 namespace attoscope {
 
-/// Scope of a key. presenting: a lesson fills the window; no other key of the table acts then.
-enum class KeyScope { everywhere, explore, train, learn, presenting };
+/// Scope of a key. presenting: a lesson fills the window. steps: Explore and Learn.
+enum class KeyScope { everywhere, explore, train, learn, presenting, steps };
 
 /// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.
 struct Key {

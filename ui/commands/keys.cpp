@@ -10,6 +10,7 @@
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
+#include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
@@ -87,8 +88,21 @@ template <SessionRequest::Act act>
 void session_file(const Frame& t) {
   ask_session(act, t.input, t.state, t.requests);
 }
-void next_step(const Frame& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), 1); }
-void step_before(const Frame& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), -1); }
+/// Turns a page, or while presenting goes on by a step of the stepper on screen or by a screen.
+template <int by, bool past_steps = false>
+void turn(const Frame& t) {
+  const Lessons* const lessons = t.input.learn.lessons.get();
+  if (is_presenting(t.session) && t.state.learn)
+    go_on(t.session.lesson, lessons, *t.state.learn, by, past_steps);
+  else
+    turn_page(t.session.lesson, lessons, by);
+}
+void black(const Frame& t) {
+  if (t.state.learn) t.state.learn->is_black = true;
+}
+void next_speed(const Frame& t) {
+  if (t.state.learn) take_next_speed(t.state.learn->stepping);
+}
 void first_step(const Frame& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), false); }
 void last_step(const Frame& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), true); }
 /// The steps of the strip on screen.
@@ -97,6 +111,20 @@ StripSteps followed(const Frame& t) { return strip_steps(t.session, t.input); }
 template <TileEvent event, int by>
 void to_event(const Frame& t) {
   scrub_to_event(t.session.view, followed(t).recurrence(), event, by);
+}
+/// Steps what is on screen: the strip of Explore, or the stepper of a lesson.
+template <int by>
+void step_on_screen(const Frame& t) {
+  if (t.session.view.workspace == Workspace::explore)
+    scrub(t.session.view, followed(t), by);
+  else if (t.state.learn)
+    t.state.learn->stepping.by = by;
+}
+void play_on_screen(const Frame& t) {
+  if (t.session.view.workspace == Workspace::explore)
+    play_or_pause(t.state.playback, t.session.view, followed(t), ImGui::GetTime());
+  else if (t.state.learn)
+    t.state.learn->stepping.toggles = true;
 }
 void turn_pass(const Frame& t) { t.requests.error = turn_backward(t.session.experiment); }
 void open_palette(const Frame& t) { t.state.popups.palette.asked = true; }
@@ -128,14 +156,10 @@ constexpr std::array table{
         [](const Frame& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
     Key{"Esc", "close what is on top; stop reading, computing, the sweep or presenting; unpin the cell", ImGuiKey_Escape,
         escape},
-    Key{",", "previous tile", ImGuiKey_Comma, [](const Frame& t) { scrub(t.session.view, followed(t), -1); }, true,
-        KeyScope::explore},
-    Key{".", "next tile", ImGuiKey_Period, [](const Frame& t) { scrub(t.session.view, followed(t), 1); }, true,
-        KeyScope::explore},
-    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
-        [](const Frame& t) { scrub(t.session.view, followed(t), -max_n); }, false, KeyScope::explore},
-    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period,
-        [](const Frame& t) { scrub(t.session.view, followed(t), max_n); }, false, KeyScope::explore},
+    Key{",", "previous tile; previous step of a lesson's stepper", ImGuiKey_Comma, step_on_screen<-1>, true, KeyScope::steps},
+    Key{".", "next tile; next step of a lesson's stepper", ImGuiKey_Period, step_on_screen<1>, true, KeyScope::steps},
+    Key{"Shift+,", "first tile or step", ImGuiMod_Shift | ImGuiKey_Comma, step_on_screen<-max_n>, false, KeyScope::steps},
+    Key{"Shift+.", "last tile or step", ImGuiMod_Shift | ImGuiKey_Period, step_on_screen<max_n>, false, KeyScope::steps},
     Key{"Ctrl+,", "previous rescale of the row", ImGuiMod_Ctrl | ImGuiKey_Comma, to_event<TileEvent::rescale, -1>, true,
         KeyScope::explore},
     Key{"Ctrl+.", "next rescale of the row", ImGuiMod_Ctrl | ImGuiKey_Period, to_event<TileEvent::rescale, 1>, true,
@@ -144,13 +168,20 @@ constexpr std::array table{
         to_event<TileEvent::limit, -1>, true, KeyScope::explore},
     Key{"Ctrl+Shift+.", "next saturated tile", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Period, to_event<TileEvent::limit, 1>,
         true, KeyScope::explore},
-    Key{"J", "play or pause the tiles", ImGuiKey_J,
-        [](const Frame& t) { play_or_pause(t.state.playback, t.session.view, followed(t), ImGui::GetTime()); }, false,
-        KeyScope::explore},
-    Key{"Page Down", "Learn: next step; presenting also → and Space", ImGuiKey_PageDown, next_step, true, KeyScope::learn},
-    Key{"Page Up", "Learn: previous step; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
+    Key{"J", "play or pause the tiles, or a lesson's stepper", ImGuiKey_J, play_on_screen, false, KeyScope::steps},
+    Key{"Shift+J", "Learn: next speed of what plays", ImGuiMod_Shift | ImGuiKey_J, next_speed, false, KeyScope::learn},
+    Key{"Page Down", "Learn: next step; presenting also → and Space: the stepper's next step, else the next screen",
+        ImGuiKey_PageDown, turn<1>, true, KeyScope::learn},
+    Key{"Page Up", "Learn: previous step; presenting also ←, in the same way", ImGuiKey_PageUp, turn<-1>, true,
+        KeyScope::learn},
+    Key{"↓", "presenting: next screen, past the stepper's steps", ImGuiKey_DownArrow, turn<1, true>, true,
+        KeyScope::presenting},
+    Key{"↑", "presenting: previous screen, past the stepper's steps", ImGuiKey_UpArrow, turn<-1, true>, true,
+        KeyScope::presenting},
     Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
     Key{"End", "presenting: last step of the lesson", ImGuiKey_End, last_step, false, KeyScope::presenting},
+    Key{"B", "presenting: a black screen until the next key", ImGuiKey_B, black, false, KeyScope::presenting},
+    Key{"hold L", "presenting: a light at the mouse"},
     Key{"F5", "Learn: one step at a time in large type; Esc leaves", ImGuiKey_F5, present, false, KeyScope::learn},
     Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
     Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
@@ -197,9 +228,9 @@ constexpr int field_key_count = field_keys.size();  // fields that only some res
 constexpr std::array aliases{
     Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
     Key{"/", "", ImGuiKey_Slash, open_palette},
-    Key{"→", "", ImGuiKey_RightArrow, next_step, true, KeyScope::presenting},
-    Key{"Space", "", ImGuiKey_Space, next_step, true, KeyScope::presenting},
-    Key{"←", "", ImGuiKey_LeftArrow, step_before, true, KeyScope::presenting},
+    Key{"→", "", ImGuiKey_RightArrow, turn<1>, true, KeyScope::presenting},
+    Key{"Space", "", ImGuiKey_Space, turn<1>, true, KeyScope::presenting},
+    Key{"←", "", ImGuiKey_LeftArrow, turn<-1>, true, KeyScope::presenting},
 };
 
 /// Modifiers held when the key went down, even if both happened within one frame.
@@ -224,6 +255,15 @@ bool pressed(const Key& key) {
   int held = modifiers_of(plain);
   if (plain == ImGuiKey_Equal) held &= ~ImGuiMod_Shift;  // + is Shift+= on many layouts
   return held == (key.chord & ImGuiMod_Mask_);
+}
+
+/// True if any key but a modifier was pressed in this frame.
+bool any_key_pressed() {
+  for (int key = ImGuiKey_NamedKey_BEGIN; key < ImGuiKey_GamepadStart; ++key) {
+    const bool is_modifier = key >= ImGuiKey_LeftCtrl && key <= ImGuiKey_RightSuper;
+    if (!is_modifier && ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false)) return true;
+  }
+  return false;
 }
 
 /// One column of the help: keys [from, to).
@@ -285,6 +325,8 @@ bool acts_on(const Session& session, KeyScope scope) {
       return session.view.workspace == Workspace::learn;
     case KeyScope::presenting:
       return is_presenting(session);
+    case KeyScope::steps:
+      return session.view.workspace == Workspace::explore || session.view.workspace == Workspace::learn;
     case KeyScope::everywhere:
       break;
   }
@@ -294,6 +336,10 @@ bool acts_on(const Session& session, KeyScope scope) {
 void handle_keys(const Frame& target) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
+  if (is_presenting(target.session) && target.state.learn && any_key_pressed()) {
+    target.state.learn->hides_mouse = true;
+    if (std::exchange(target.state.learn->is_black, false)) return;
+  }
   for (int i = 0; i < field_key_count && acts_on(target.session, KeyScope::explore); ++i) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
     if (pressed({"", "", key})) field_keys[static_cast<std::size_t>(i)](target);

@@ -12,7 +12,7 @@ namespace {
 
 /// The keys of each kind of view, a blank before and after each.
 constexpr std::array<std::string_view, lesson_view_names.size()> own_keys{
-    " scores values algorithms follow height at ",
+    " scores values algorithms columns follow height at ",
     " at ",
     " value format formats show height storage numbers outlier head ",
     " field tensor controls height ",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "imgui_internal.h"
 #include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
@@ -13,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-constexpr float list_width = 252, bar_height = 40;
+constexpr float list_width = 252, bar_height = 40, presented_bar_height = 30;
 constexpr float narrowest_with_list = 800;  ///< narrower windows show the page without the list
 
 /// One lesson of the list: its number, its title, how far it was read.
@@ -51,12 +53,15 @@ void draw_steps(LessonState& state, const LessonPlace& open, float width) {
   if (segmented("step", choices, step, width)) open_lesson(state, *open.lesson, step);
 }
 
+/// Height of the bar under the page, in pixels.
+float bar_of(const Session& session) { return px(is_presenting(session) ? presented_bar_height : bar_height); }
+
 /// The bar under the page: back, the steps, next; present, and `figure`, which keeps `page`.
-void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& input, Requests& requests,
-                   const ExportRequest& page) {
+void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& learn, const PanelInput& input,
+                   Requests& requests, const ExportRequest& page) {
   LessonState& state = session.lesson;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = page.x1 - page.x0, height = px(bar_height), y = at.y + (height - px(26)) / 2;
+  const float width = page.x1 - page.x0, height = bar_of(session), y = at.y + (height - px(26)) / 2;
   ImGui::GetWindowDrawList()->AddLine(at, {at.x + width, at.y}, colours().line);
   float x = at.x + px(8);
   const auto button = [&](const char* text, float size, const char* what) {
@@ -66,16 +71,19 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
     explain(what);
     return pressed;
   };
-  if (button("‹ back###back", 64, "The previous step. Page Up; presenting also the left arrow."))
+  if (button("‹ back###back", 64, "The previous step. Page Up; presenting, the screen before, or a stepper's step before."))
     turn_page(state, input.learn.lessons.get(), -1);
-  if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting also Space and the right arrow."))
+  if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting, the next screen, or a stepper's next step."))
     turn_page(state, input.learn.lessons.get(), 1);
-  const std::string where =
+  const PresentedStep& presented = learn.presented;
+  std::string where =
       fmt::format("lesson {} of {}, step {} of {}", open.index + 1, static_cast<int>(input.learn.lessons->size()),
                   open.step + 1, static_cast<int>(open.lesson->steps.size()));
+  if (state.presenting) where += fmt::format(", screen {} of {}", presented.screen + 1, presented.screens);
   const float steps = px(26) * static_cast<float>(open.lesson->steps.size());
   const float right = at.x + width - px(8 + 88 + 64 + 72),
-              where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
+              where_width = px(24) + text_width(Face::small, state.presenting ? "lesson 00 of 00, step 00 of 00, screen 0 of 0"
+                                                                  : "lesson 00 of 00, step 00 of 00");
   if (x + where_width < right) {
     draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, where);
     x += where_width;
@@ -123,8 +131,32 @@ LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lesson
     state.lessons = lessons;
     state.views.clear();
     state.texts.clear();
+    state.presented.of = nullptr;
+    state.stepping.playing = -1;
   }
   return state;
+}
+
+/// Forgets what keys asked for in this frame.
+void settle(Stepping& stepping) {
+  if (!stepping.found) stepping.view = -1;
+  stepping.by = 0;
+  stepping.toggles = stepping.restarts = false;
+}
+
+/// What lies over a presented lesson: a light at the mouse while L is held, or black. After a key the mouse is away until it
+/// moves.
+void draw_over_presentation(LearnState& learn) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.MouseDelta.x != 0 || io.MouseDelta.y != 0) learn.hides_mouse = false;
+  if (learn.hides_mouse) ImGui::SetMouseCursor(ImGuiMouseCursor_None);
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) learn.is_black = false;
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  if (ImGui::IsKeyDown(ImGuiKey_L) && !io.WantTextInput && ImGui::IsMousePosValid()) {
+    for (const auto& [radius, alpha] : {std::pair{28.0f, 0.18f}, std::pair{16.0f, 0.3f}, std::pair{7.0f, 1.0f}})
+      list->AddCircleFilled(io.MousePos, px(radius), faded(IM_COL32(255, 40, 40, 255), alpha));
+  }
+  if (learn.is_black) list->AddRectFilled({0, 0}, io.DisplaySize, IM_COL32_BLACK);
 }
 
 void draw_no_lessons(const ImVec2& size) {
@@ -141,14 +173,16 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const bool has_list = !is_presenting(frame.session) && size.x >= px(narrowest_with_list);
   const bool on_page = frame.input.learn.page_part > 0;
-  const float left = has_list ? px(list_width) : 0, page_height = size.y - (on_page ? 0 : px(bar_height));
+  const float left = has_list ? px(list_width) : 0, page_height = size.y - (on_page ? 0 : bar_of(frame.session));
   if (left > 0) {
     draw_list(frame.session.lesson, open, *frame.input.learn.lessons, size.y);
     ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours().line);
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
-  const float beyond = draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
+  learn.stepping.found = false;
+  const float beyond = learn.below = draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
+  settle(learn.stepping);
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
   ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
                      from.x + left,
@@ -157,7 +191,7 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
                      from.y + page_height + beyond,
                      ""};
   page.taller = beyond;
-  draw_step_bar(frame.session, open, frame.input, frame.requests, page);
+  draw_step_bar(frame.session, open, learn, frame.input, frame.requests, page);
   tell_while_presenting(frame, learn, {from.x + size.x, from.y + page_height});
 }
 
@@ -176,8 +210,12 @@ void draw_learn(const Frame& frame) {
   if (is_presenting(frame.session)) flags |= ImGuiWindowFlags_NoNav;  // arrows turn pages
   const bool open = ImGui::Begin("Learn", nullptr, flags);
   ImGui::PopStyleVar(2);
+  const WithoutTooltips without(is_presenting(frame.session));
   if (open) draw_lesson(frame, size);
   ImGui::End();
+  if (is_presenting(frame.session) && frame.state.learn) draw_over_presentation(*frame.state.learn);
+  for (const ImGuiKey key : {ImGuiKey_PageUp, ImGuiKey_PageDown})
+    ImGui::SetKeyOwner(key, ImGui::GetID("pages"));  // they turn pages, and move no focus
 }
 
 }  // namespace attoscope

@@ -4,7 +4,9 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ui/frame/frame.h"
@@ -13,6 +15,31 @@
 #include "ui/learn/views/views.h"
 
 namespace attoscope {
+
+/// A part of a step that stays whole while it is presented: the title, a paragraph, a question or a view.
+struct ScreenItem {
+  const LessonBlock* block = nullptr;  ///< null: the title
+  std::string paragraph{};             ///< of the block's text; empty: the block is a view
+  int index = 0;                       ///< of the paragraph in its block
+  bool alone = false;                  ///< it fills a screen
+  float height = -1;                   ///< in pixels; negative: not measured
+  float shrink = 1;                    ///< factor of its type, so that it fits on a screen
+};
+
+/// A step as it is presented: screen after screen, each of items that fit together.
+struct PresentedStep {
+  const LessonStep* of = nullptr;
+  bool is_split = false;       ///< its views stand beside its text
+  float width = 0, scale = 0;  ///< for which the items were measured
+  std::vector<ScreenItem> items;
+  int screen = 0, screens = 1;
+  bool from_end = false;    ///< the next step that is opened begins with its last screen
+  bool shows_view = false;  ///< the stepper on screen is the one that keys move before they turn the screen
+};
+/// The items of a step; `is_split`: without the views beside them.
+std::vector<ScreenItem> screen_items(const LessonStep& step, bool is_split);
+/// Indices of the items that begin a screen of this height, in pixels.
+std::vector<std::size_t> screen_starts(std::span<const ScreenItem> items, float height);
 
 /// A run of Markdown, made ready to be drawn.
 struct TextState {
@@ -30,7 +57,12 @@ struct LearnState {
   std::shared_ptr<const Lessons> lessons;  ///< the lessons that the other members refer to
   std::string lesson;                      ///< whose views and texts are remembered
   std::map<int, LessonViewState> views;    ///< by LessonView::index
-  std::map<const LessonBlock*, TextState> texts;
+  std::map<std::pair<const LessonBlock*, int>, TextState> texts;  ///< by block and paragraph; -1: all of it
+  PresentedStep presented;
+  Stepping stepping;
+  bool is_black = false;      ///< the screen, while a lesson is presented
+  bool hides_mouse = false;   ///< a key was pressed since the mouse moved
+  float below = 0;            ///< pixels of the page that are scrolled out of view
   std::vector<std::string> problems;  ///< the sentences that the page on screen shows
   std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
   bool was_kept = false;              ///< the last frame was
@@ -40,6 +72,10 @@ struct LearnState {
 
 /// The Learn workspace: everything between the bars.
 void draw_learn(const Frame& frame);
+
+/// A presented lesson goes on (`by` 1) or back (-1): by a step of the stepper on screen unless `past_steps`, else by a screen,
+/// else by a step of the lesson.
+void go_on(LessonState& lesson, const Lessons* lessons, LearnState& state, int by, bool past_steps);
 
 /// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
 float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,

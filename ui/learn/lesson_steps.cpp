@@ -13,8 +13,12 @@ namespace attoscope {
 
 namespace {
 
-/// Scale of the type while a lesson is presented.
-constexpr double presenting_scale = 1.5;
+/// Scale of the type while a lesson is presented in a window of this size, in pixels: text of 22 pixels and code of 20 at
+/// 1280x800, the same share of smaller windows; 1.5 up to 1920x1080, and the same share of larger ones.
+double presenting_scale(double width, double height) {
+  const double small = std::min(width / 914, height / 571), large = 1.5 * std::min(width / 1920, height / 1080);
+  return std::max({0.75, std::min(1.5, small), large});
+}
 
 int steps_in(const Lesson& lesson) { return static_cast<int>(lesson.steps.size()); }
 
@@ -107,7 +111,9 @@ void see_step(LessonState& state, const LessonPlace& place) {
 
 bool is_presenting(const Session& session) { return session.view.workspace == Workspace::learn && session.lesson.presenting; }
 
-double shown_scale(const Session& session) { return session.view.ui_scale * (is_presenting(session) ? presenting_scale : 1); }
+double shown_scale(const Session& session, double width, double height) {
+  return session.view.ui_scale * (is_presenting(session) ? presenting_scale(width, height) : 1);
+}
 
 std::string live_text(std::string_view written, double value) {
   const Notation n = notation_of(written);

@@ -30,8 +30,8 @@ void see_step(LessonState& state, const LessonPlace& place);
 /// "1.5 MB" (of a value in bytes).
 std::string live_text(std::string_view written, double value);
 
-/// The scale of type and controls: larger while a lesson is presented.
-double shown_scale(const Session& session);
+/// The scale of type and controls in a window of this size, in pixels: larger while a lesson is presented.
+double shown_scale(const Session& session, double width, double height);
 /// True while a lesson fills the window.
 bool is_presenting(const Session& session);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "imgui_internal.h"
 #include "ui/learn/learn_state.h"
 #include "ui/widgets/widgets.h"
 
@@ -63,14 +64,15 @@ void draw_number(Page& page, const LessonNumber& number) {
     page.requests.open_number = number.question;
 }
 
-void draw_text_block(Page& page, const LessonBlock& block) {
-  TextState& text = page.state.texts[&block];
+/// Draws a block's text, or one paragraph of it.
+void draw_text_block(Page& page, const LessonBlock& block, const std::string& markdown, int paragraph) {
+  TextState& text = page.state.texts[{&block, paragraph}];
   const float width = ImGui::GetContentRegionAvail().x;
   if (text.width != width || text.scale != px(1)) {
     text.width = width;
     text.scale = px(1);
     text.problems.clear();
-    text.text = page.state.markdown.fitted(block.markdown, width, text.problems);
+    text.text = page.state.markdown.fitted(markdown, width, text.problems);
   }
   page.state.markdown.draw(text.text, [&](int index) {
     if (index < 0 || index >= static_cast<int>(block.numbers.size())) return;
@@ -79,7 +81,9 @@ void draw_text_block(Page& page, const LessonBlock& block) {
     ImGui::PopID();
   });
   for (const std::string& problem : text.problems) draw_problem(page, problem);
-  for (const LessonNumber& number : block.numbers) {
+  for (std::size_t i = 0; i < block.numbers.size(); ++i) {
+    const LessonNumber& number = block.numbers[i];
+    if (markdown.find("<num" + std::to_string(i) + "/>") == std::string::npos) continue;
     const LessonAnswerPtr answer = answer_of(page.input.learn.answers.get(), number.question);
     if (!number.problem.empty())
       draw_problem(page, number.problem);
@@ -129,27 +133,41 @@ void keep_edits(LessonState& lesson, LessonViewEdits edits) {
   }
 }
 
-void draw_view_block(Page& page, const LessonView& view) {
+/// Draws a view; `room`: the height that a presented one has, in pixels.
+void draw_view_block(Page& page, const LessonView& view, float room) {
   if (!view.problem.empty()) return draw_problem(page, view.problem);
   LessonViewState& state = page.state.views[view.index];
+  if (state.fit.room != room || state.fit.width != ImGui::GetContentRegionAvail().x || state.fit.scale != px(1))
+    state.fit = {.width = ImGui::GetContentRegionAvail().x, .room = room, .scale = px(1)};
+  const WithScale smaller(state.fit.shrink);
+  const float top = ImGui::GetCursorScreenPos().y;
   LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
   const Experiment& experiment = experiment_of(view, edits, page.input, state);
-  LessonScene scene{
-      view, edits, state, experiment, page.input, page.requests, ImGui::GetContentRegionAvail().x, page.session.view};
+  LessonScene scene{.view = view,
+                    .edits = edits,
+                    .state = state,
+                    .experiment = experiment,
+                    .input = page.input,
+                    .requests = page.requests,
+                    .width = ImGui::GetContentRegionAvail().x,
+                    .room = room,
+                    .stepping = page.state.stepping,
+                    .window = page.session.view};
   ImGui::PushID(view.index);
   const std::string problem = draw_view(scene);
   ImGui::PopID();
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
   keep_edits(page.session.lesson, std::move(edits));
+  if (room > 0) fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
 }
 
 void draw_block(Page& page, const LessonBlock& block) {
   ImGui::PushID(block.line);
   if (block.view.empty())
-    draw_text_block(page, block);
+    draw_text_block(page, block, block.markdown, -1);
   else
-    draw_view_block(page, block.view.front());
+    draw_view_block(page, block.view.front(), 0);
   ImGui::PopID();
   ImGui::Dummy({0, px(8)});
 }
@@ -165,7 +183,7 @@ bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) 
   constexpr float table = 440;
   return std::ranges::all_of(blocks, [&](const LessonBlock& block) {
     if (width < px(table) && block.markdown.find("\n|") != std::string::npos) return false;
-    TextState& text = page.state.texts[&block];
+    TextState& text = page.state.texts[{&block, -1}];
     if (text.formula_scale != px(1)) {
       text.formula_scale = px(1);
       text.formula = page.state.markdown.widest_formula(block.markdown);
@@ -188,14 +206,14 @@ float even(float width) { return 2 * std::floor(width / 2); }
 
 /// A column of the page that scrolls by itself, with its margins. Returns how much of it does not fit.
 template <class Draw>
-float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw) {
+float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw, float above = top_margin) {
   float& scrolled = page.state.scrolled[static_cast<std::size_t>(column)];
   const float around = px(size.x < px(narrow) ? narrow_margin : margin),
               inner = even(std::min(size.x - 2 * around, px(widest)));
   ImGui::SetCursorPosX(x);
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(top_margin)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(above)});
   const ImGuiWindowFlags bars = page.input.exporting ? ImGuiWindowFlags_NoScrollbar : 0;  // a picture of it has none
   if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding, bars))
     draw();
@@ -206,12 +224,110 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   return beyond;
 }
 
+// --- presented ----------------------------------------------------------------------------------------------------------
+
+constexpr float presented_margin = 10;  ///< above and below
+constexpr float beside_presented = 768;  ///< width of a view beside a presented text
+constexpr float presented_beside = 1200;  ///< least page width, at scale 1, for a view beside a presented text
+
+/// Draws an item; returns the height that it took.
+float draw_item(Page& page, ScreenItem& item, float room) {
+  const float top = ImGui::GetCursorPosY();
+  if (item.block == nullptr) {
+    draw_title(page);
+  } else {
+    ImGui::PushID(item.block->line);
+    ImGui::PushID(item.index);
+    if (item.paragraph.empty()) {
+      draw_view_block(page, item.block->view.front(), room);
+    } else {
+      const WithScale smaller(item.shrink);
+      draw_text_block(page, *item.block, item.paragraph, item.index);
+    }
+    ImGui::PopID();
+    ImGui::PopID();
+    if (!item.alone) ImGui::Dummy({0, px(4)});
+  }
+  return ImGui::GetCursorPosY() - top;
+}
+
+/// Measures the items out of sight that were never drawn.
+void measure(Page& page, PresentedStep& step, float height) {
+  const ImVec2 at = ImGui::GetCursorPos();
+  const auto is_unknown = [](const ScreenItem& item) { return item.height < 0; };
+  if (std::ranges::none_of(step.items, is_unknown)) return;
+  const ImVec2 size{ImGui::GetContentRegionAvail().x, 1};
+  if (ImGui::BeginChild("measured", size, 0, ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoScrollbar))
+    for (ScreenItem& item : step.items)
+      if (is_unknown(item)) item.height = item.alone ? 0 : draw_item(page, item, height);
+  ImGui::EndChild();
+  ImGui::SetCursorPos(at);
+}
+
+/// The step on screen with its items, measured for this width.
+PresentedStep& presented(Page& page, bool is_split, float width) {
+  PresentedStep& p = page.state.presented;
+  const LessonStep& step = step_of(page.place);
+  if (p.of != &step) p.screen = p.from_end ? 1 << 20 : 0;
+  if (p.of != &step || p.is_split != is_split || p.width != width || p.scale != px(1)) {
+    p.of = &step;
+    p.is_split = is_split;
+    p.width = width;
+    p.scale = px(1);
+    p.items = screen_items(step, is_split);
+  }
+  p.from_end = false;
+  return p;
+}
+
+/// The items of the screen that is shown.
+void draw_items(Page& page, bool is_split, float height) {
+  PresentedStep& p = presented(page, is_split, ImGui::GetContentRegionAvail().x);
+  measure(page, p, height);
+  std::vector<std::size_t> starts = screen_starts(p.items, height);
+  p.screens = static_cast<int>(starts.size());
+  p.screen = std::clamp(p.screen, 0, p.screens - 1);
+  p.shows_view = !is_split || p.screen + 1 == p.screens;
+  starts.push_back(p.items.size());
+  float left = height;
+  for (std::size_t i = starts[static_cast<std::size_t>(p.screen)]; i < starts[static_cast<std::size_t>(p.screen) + 1]; ++i) {
+    ScreenItem& item = p.items[i];
+    const float took = draw_item(page, item, left);
+    item.height = item.alone ? 0 : took;
+    if (took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
+    left -= took;
+  }
+}
+
+/// A presented step: its text screen by screen, beside its views or before them.
+float draw_presented(Page& page, ImVec2 size) {
+  const std::vector<LessonBlock>& blocks = step_of(page.place).blocks;
+  const bool is_split = size.x >= px(presented_beside) && std::ranges::any_of(blocks, is_in_side_column);
+  const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY(),
+              text = is_split ? std::floor(std::max(px(text_keeps), size.x - px(beside_presented))) : size.x,
+              height = size.y - 2 * px(presented_margin) - 1;
+  float beyond = draw_column(page, PageColumn::text, x, {text, size.y}, [&] { draw_items(page, is_split, height); },
+                             presented_margin);
+  if (!is_split) return beyond;
+  const auto views = static_cast<float>(std::ranges::count_if(blocks, is_in_side_column));
+  ImGui::SetCursorPosY(y);
+  const float views_beyond = draw_column(
+      page, PageColumn::views, x + text, {size.x - text, size.y},
+      [&] {
+        for (const LessonBlock& block : blocks)
+          if (is_in_side_column(block)) draw_view_block(page, block.view.front(), height / views - px(4));
+      },
+      presented_margin);
+  return std::max(beyond, views_beyond);
+}
+
 }  // namespace
 
 float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,
                 ImVec2 size) {
   Page page{session, place, input, state, requests};
   state.problems.clear();
+  if (is_presenting(session) && input.learn.page_part == 0) return draw_presented(page, size);
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
   const float column = std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants))));
   const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, is_in_side_column) &&

@@ -70,7 +70,7 @@ void draw_step(const StepButton& b, View& view, Playback& playback, const StripS
 void draw_play(View& view, Playback& playback, const StripSteps& tiles) {
   const TransportIcon icon = playback.playing ? TransportIcon::pause : TransportIcon::play;
   if (transport_button("###play", icon, playback.playing)) play_or_pause(playback, view, tiles, ImGui::GetTime());
-  explain("Plays the tiles, four a second, to the last one; then, or when pressed again, it stops. Key J.",
+  explain("Plays the tiles to the last one; then, or when pressed again, it stops. Key J.",
           tiles.recurrence() != nullptr ? "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)" : "");
   ImGui::SameLine();
 }
@@ -110,11 +110,11 @@ void draw_slider(View& view, const StripSteps& tiles, ImVec2 at, ImVec2 size) {
               : "The tile whose step is written out beside it and shaded in the plots, in the order in which they are added.");
 }
 
-/// "tile  7 of 15", of constant width.
+/// "tile  7 of 0 to 15", of constant width.
 std::string tile_text(const Result& r, int index) {
   const auto& tiles = r.trace.tiles;
   const std::string last = std::to_string(tiles.back().tile);
-  return fmt::format("tile {:{}} of {}", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
+  return fmt::format("tile {:{}} of 0 to {}", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
 }
 
 }  // namespace

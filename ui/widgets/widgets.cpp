@@ -32,6 +32,8 @@ FaceText face_text(Face face) {
       return {f.semibold, size::headline};
     case Face::mono:
       return {f.mono, size::mono};
+    case Face::mono_large:
+      return {f.mono, 14.5f};
     case Face::mono_small:
       return {f.mono, 11.5f};
   }
@@ -41,6 +43,7 @@ FaceText face_text(Face face) {
 ImVec4 vec(Colour c) { return ImGui::ColorConvertU32ToFloat4(c); }
 
 int drawn_controls = 0;
+bool shows_tooltips = true;
 
 /// Edges of buttons side by side: equal widths, or, if a text would not fit, equal margins around the texts.
 std::vector<float> edges_of(std::span<const Choice> choices, float width) {
@@ -211,7 +214,20 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
   return pressed;
 }
 
+WithoutTooltips::WithoutTooltips(bool without) : before_(shows_tooltips) { shows_tooltips = shows_tooltips && !without; }
+WithoutTooltips::~WithoutTooltips() { shows_tooltips = before_; }
+
+WithScale::WithScale(float factor) : before_(ImGui::GetStyle().FontScaleMain) {
+  ImGui::GetStyle().FontScaleMain *= factor;
+  ImGui::PushFont(nullptr, 0);  // the current one, in its new size
+}
+WithScale::~WithScale() {
+  ImGui::GetStyle().FontScaleMain = before_;
+  ImGui::PopFont();
+}
+
 void explain(std::string_view what, std::string_view formula) {
+  if (!shows_tooltips) return;
   if (ImGui::IsAnyMouseDown()) return;  // a tooltip would cover the dragged item
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});

@@ -16,7 +16,7 @@ namespace attoscope {
 float px(float length);
 
 /// Faces: mono for numbers and step names, sans for everything else.
-enum class Face { body, label, small, section, headline, mono, mono_small };
+enum class Face { body, label, small, section, headline, mono, mono_large, mono_small };
 
 /// Height of buttons, combos and fields at scale 1.
 inline constexpr float control_height = 24;
@@ -77,6 +77,30 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
 
 /// Tooltip of the last item: its effect, and a formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
+
+/// Shows no tooltips within a scope.
+class WithoutTooltips {
+ public:
+  explicit WithoutTooltips(bool without = true);
+  ~WithoutTooltips();
+  WithoutTooltips(const WithoutTooltips&) = delete;
+  WithoutTooltips& operator=(const WithoutTooltips&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Multiplies the scale of type and lengths within a scope.
+class WithScale {
+ public:
+  explicit WithScale(float factor);
+  ~WithScale();
+  WithScale(const WithScale&) = delete;
+  WithScale& operator=(const WithScale&) = delete;
+
+ private:
+  float before_;
+};
 
 /// Number of buttons, tracks, menus and fields drawn so far; a page without a program must have none.
 int controls_drawn();

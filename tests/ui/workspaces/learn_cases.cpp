@@ -104,13 +104,17 @@ CASE(learn, presenting) {
   hand.frames(2);
   hand.check(ImGui::GetStyle().FontScaleMain > 1.25f * small, "the type is larger");
   hand.check(!hand.exists(anywhere + "##" + lessons[1].title), "the list is away");
+  const PresentedStep& presented = hand.stage.state->learn->presented;
   for (const ImGuiKey key : {ImGuiKey_RightArrow, ImGuiKey_Space, ImGuiKey_PageDown}) {
     const int step = hand.session().lesson.step;
+    while (presented.screen + 1 < presented.screens) hand.leaves("a screen on", [&] { hand.key(key); });
     hand.changes("one step on", [&] { hand.key(key); }, at(hand, lessons, 0, step + 1));
   }
   for (const ImGuiKey key : {ImGuiKey_LeftArrow, ImGuiKey_PageUp}) {
     const int step = hand.session().lesson.step;
+    while (presented.screen > 0) hand.leaves("a screen back", [&] { hand.key(key); });
     hand.changes("one step back", [&] { hand.key(key); }, at(hand, lessons, 0, step - 1));
+    hand.check(presented.screen + 1 == presented.screens, "which begins with its last screen");
   }
   hand.changes("the last step", [&] { hand.key(ImGuiKey_End); }, at(hand, lessons, 0, last));
   hand.changes("the first step", [&] { hand.key(ImGuiKey_Home); }, at(hand, lessons, 0, 0));

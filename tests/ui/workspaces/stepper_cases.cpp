@@ -101,7 +101,63 @@ CASE(stepper, scores) {
   expect(hand, "scores: random:16:7\n", "others", [&] { hand.click(stepper + "others"); }, {{"scores", "random:16:8"}});
   open_stepper(hand, eight);
   hand.check(hand.disabled(stepper + "others") && hand.disabled(stepper + "##N"), "typed scores have no seed");
+  const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
   hand.leaves("what is no list of numbers", [&] { hand.fill(stepper + "##scores", "1 two 3"); });
+  hand.check(state->typed_scores == "1 two 3" && state->refusal.find("scores is '1 two 3'") == 0,
+             "a refused text stays beside its sentence: " + state->typed_scores + ", " + state->refusal);
+  hand.changes("mended", [&] { hand.fill(stepper + "##scores", "1 2 3"); }, changed({{"scores", "1 2 3"}}));
+  hand.check(state->refusal.empty(), "and the sentence is gone");
+}
+
+/// Numbers with commas, semicolons and tabs, and a column, as a table of numbers is pasted.
+CASE(stepper, scores_of_other_programs) {
+  const auto paste = [&](const std::string& text) {
+    return [&hand, text] {
+      ImGui::SetClipboardText(text.c_str());
+      hand.click(stepper + "##scores");
+      hand.key(ImGuiMod_Ctrl | ImGuiKey_A);
+      hand.key(ImGuiMod_Ctrl | ImGuiKey_V);
+      hand.key(ImGuiKey_Enter);
+    };
+  };
+  for (const char* text : {"2, 4.5,1/4", "2;4.5; 1/4", "2\t4.5\t1/4", "2\r\n4.5\r\n1/4\r\n"})
+    expect(hand, eight, text, paste(text), {{"scores", "2 4.5 1/4"}});
+}
+
+/// The same keys step every stepper, whether a lesson is presented or read; J plays at the chosen speed.
+CASE(stepper, keys_step_what_is_on_screen) {
+  const std::string loop = "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 16\n";
+  for (const std::string& block : {std::string("recurrence\n") + eight, loop}) {
+    open_view(hand, block);
+    const auto press = [&](int chord) { return [&hand, chord] { hand.key(chord); }; };
+    const std::string last = block == loop ? "15" : "21";
+    hand.changes("a step", press(ImGuiKey_Period), changed({{"at", "1"}}));
+    hand.changes("the last", press(ImGuiMod_Shift | ImGuiKey_Period), changed({{"at", last}}));
+    hand.leaves("no step beyond it", press(ImGuiKey_Period));
+    hand.changes("back", press(ImGuiKey_Comma), changed({{"at", std::to_string(std::stoi(last) - 1)}}));
+    hand.changes("the first", press(ImGuiMod_Shift | ImGuiKey_Comma), changed({{"at", "0"}}));
+    hand.leaves("faster", press(ImGuiMod_Shift | ImGuiKey_J));
+    hand.key(ImGuiKey_J);
+    hand.frames(61);
+    hand.key(ImGuiKey_J);
+    const int reached = hand.session().lesson.views.empty() ? 0 : std::stoi(hand.session().lesson.views[0].changes[0].value);
+    hand.check(reached == 5 || reached == 6, "five steps a second, reached " + std::to_string(reached));
+    const Session paused = hand.session();
+    hand.frames(40);
+    hand.check(hand.session() == paused, "J again, it stops");
+    hand.changes("present", press(ImGuiKey_F5), [](Session& s) { s.lesson.presenting = true; });
+    hand.frames(4);
+    while (hand.stage.state->learn->stepping.view < 0) hand.key(ImGuiKey_PageDown);
+    int at = hand.stage.state->learn->stepping.at;
+    for (const int key : {ImGuiKey_PageDown, ImGuiKey_RightArrow, ImGuiKey_Space, ImGuiKey_Period}) {
+      hand.key(key);
+      hand.check(hand.stage.state->learn->stepping.at == ++at, "presenting, one step on by key " + std::to_string(key));
+    }
+    for (const int key : {ImGuiKey_PageUp, ImGuiKey_LeftArrow, ImGuiKey_Comma}) {
+      hand.key(key);
+      hand.check(hand.stage.state->learn->stepping.at == --at, "presenting, one step back by key " + std::to_string(key));
+    }
+  }
 }
 
 CASE(stepper, bars_of_the_scores) {
@@ -118,6 +174,9 @@ CASE(stepper, bars_of_the_scores) {
     hand.press(bar(0.5f));
     hand.enter("x");
   });
+  const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
+  hand.check(state->typed_score == "x" && state->score_refusal.find("score is 'x'") == 0, "it stays beside its sentence");
+  hand.changes("mended", [&] { hand.enter("4"); }, changed({{"scores", "1 3 4 5 4 1 0 2"}}));
   open_stepper(hand, eight);
   hand.drag(bar(0.6f), bar(0.3f));
   std::string problem;
@@ -153,6 +212,7 @@ CASE(stepper, broken_blocks_are_reported) {
   says("recurrence\nalgorithms: ,\n", "algorithms is ',', expected one to five of");
   says("recurrence\nheight: 5\n", "height is '5', expected a whole number from 80 to 400");
   says("recurrence\nat: -1\n", "at is '-1'");
+  says("recurrence\ncolumns: m, n\n", "columns is 'n', expected");
   says("code\nalgorithm: split_kv\n", "algorithm is 'split_kv', expected three_pass, two_pass, flash1, flash2 or flash4");
 }
 

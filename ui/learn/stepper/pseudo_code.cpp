@@ -87,31 +87,36 @@ std::vector<CodeLine> pseudo_code(const Steps& row) {
   return lines;
 }
 
-ImVec2 pseudo_code_size(std::span<const CodeLine> lines) {
+Face code_face(const LessonScene& scene) { return scene.room > 0 ? Face::mono_large : Face::mono; }
+
+void draw_step_mark(ImVec2 from, ImVec2 to) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(from, to, faded(colours().a, 0.16f));
+  list->AddRectFilled(from, {from.x + px(3), to.y}, colours().a);
+}
+
+ImVec2 pseudo_code_size(std::span<const CodeLine> lines, Face face, std::size_t most) {
   float widest = 0;
-  for (const CodeLine& line : lines) widest = std::max(widest, text_width(Face::mono, line.text));
-  // as high for the shortest algorithm as for the longest
-  const float count = static_cast<float>(std::max(most_code_lines, lines.size()));
+  for (const CodeLine& line : lines) widest = std::max(widest, text_width(face, line.text));
+  const float count = static_cast<float>(std::max(most, lines.size()));
   return {widest + px(number_width + 3 * padding), count * px(line_step) + 2 * px(padding)};
 }
 
-void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width) {
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(lines).y};
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width, Face face) {
+  const std::size_t most = face == Face::mono ? most_code_lines : 0;  // then as high for the shortest code as for the longest
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(lines, face, most).y};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().background, px(4));
   list->AddRect(at, {at.x + size.x, at.y + size.y}, colours().line, px(4));
   float y = at.y + px(padding);
   for (std::size_t i = 0; i < lines.size(); ++i, y += px(line_step)) {
     const bool runs = running && lines[i].kind == running->kind, loops = running && lines[i].pass == running->pass;
-    if (runs) {
-      list->AddRectFilled({at.x, y}, {at.x + size.x, y + px(line_step)}, faded(colours().a, 0.16f));
-      list->AddRectFilled({at.x, y}, {at.x + px(3), y + px(line_step)}, colours().a);
-    }
-    const float text_y = y + (px(line_step) - line_height(Face::mono)) / 2;
+    if (runs) draw_step_mark({at.x, y}, {at.x + size.x, y + px(line_step)});
+    const float text_y = y + (px(line_step) - line_height(face)) / 2;
     draw_text({at.x + px(number_width), text_y}, Face::mono_small, colours().faint, std::to_string(i + 1), 1);
     const Colour colour = runs || !running ? colours().text : loops ? colours().text : colours().secondary;
-    draw_text({at.x + px(number_width + padding), text_y}, Face::mono, colour,
-              fitted(Face::mono, lines[i].text, size.x - px(number_width + 2 * padding)));
+    draw_text({at.x + px(number_width + padding), text_y}, face, colour,
+              fitted(face, lines[i].text, size.x - px(number_width + 2 * padding)));
   }
   ImGui::Dummy(size);
 }
@@ -121,7 +126,7 @@ std::string draw_code_view(LessonScene& scene) {
   const std::vector<CodeLine> lines = pseudo_code(algorithm);
   if (lines.empty()) return refusal("algorithm", name(algorithm), stepped_text());
   label(Face::label, colours().secondary, info(algorithm).title);
-  draw_pseudo_code(lines, {}, scene.width);
+  draw_pseudo_code(lines, {}, scene.width, code_face(scene));
   return "";
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 /// Bar height: free height minus `below` and one lane per algorithm, within these limits.
 constexpr int low_bars = 88, high_bars = 156;
+constexpr float lowest_presented = 104;  ///< of bars and weights while a lesson is presented
 constexpr float below = 444, stored_below = 134, weight_height = 44, number_room = 15;
 /// Scores are dragged in steps that every format holds.
 constexpr double drag_step = 0.25;
@@ -179,6 +180,8 @@ void set_score(LessonScene& scene, const std::vector<double>& scores, int key, d
   change(scene, "scores", typed(edited));
 }
 
+constexpr float refusal_width = 240;
+
 /// True when Enter was pressed.
 bool typed_field(std::string& text) {
   const WithField field(Face::mono);
@@ -193,16 +196,18 @@ void type_score(LessonScene& scene, RecurrenceViewState& state, int key) {
   if (!ImGui::BeginPopup(popup.c_str())) return;
   if (ImGui::IsWindowAppearing()) {
     state.typed_score = in_full(scores[static_cast<std::size_t>(key)]);
+    state.score_refusal.clear();
     ImGui::SetKeyboardFocusHere();
   }
   if (typed_field(state.typed_score)) {
     const std::optional<double> x = real_of(state.typed_score);
-    if (x && std::fabs(*x) <= max_step_score)
-      set_score(scene, scores, key, *x);
-    else
-      scene.requests.error = refusal("score", state.typed_score, real_expected);
-    ImGui::CloseCurrentPopup();
+    const bool fits = x && std::fabs(*x) <= max_step_score;
+    if (fits) set_score(scene, scores, key, *x);
+    if (fits) ImGui::CloseCurrentPopup();
+    state.score_refusal = fits ? "" : refusal("score", state.typed_score, real_expected) + ".";
+    if (!fits) ImGui::SetKeyboardFocusHere(-1);  // the text stays, to be mended
   }
+  if (!state.score_refusal.empty()) wrapped(Face::label, colours().bad, state.score_refusal, px(refusal_width));
   ImGui::EndPopup();
 }
 
@@ -244,9 +249,9 @@ std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const
                      step_lane_height * static_cast<float>(stepped.rows.size()) -
                      (stepped.row().question.scaling.any() ? stored_below : 0);
   const int fitting = std::clamp(static_cast<int>(room), low_bars, high_bars);
-  const int bars = whole_of(scene, "height", fitting, lowest_row, highest_row, problem);
+  const int bars = whole_of(scene, "height", scene.room > 0 ? low_bars : fitting, lowest_row, highest_row, problem);
   if (!problem.empty()) return problem;
-  const float height = px(static_cast<float>(bars) + weight_height);
+  const float height = flexible_height(scene, px(static_cast<float>(bars) + weight_height), px(lowest_presented));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bottom = at.y + height, names = px(26);
   const RowBox box = row_box(state, scores_of(stepped.row()), {at.x + names, at.y}, {scene.width - names, height});

@@ -39,6 +39,7 @@ class Flow {
   float left_, right_, y_, x_;
 };
 
+constexpr float room_for_all = 640;  ///< height of a presented stepper that shows all its choices
 constexpr float number_width = 124, others_width = 64, format_width = 72, policy_width = 96, source_width = 112;
 
 /// A name, a track, a value, close together.
@@ -115,23 +116,43 @@ void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   ImGui::EndCombo();
 }
 
+/// "1 3 2" for "1; 3; 2", "1, 3, 2" or a tab after each; "random:16:7" as it is.
+std::string separated_by_blanks(const std::string& text) {
+  std::string words = text;
+  std::ranges::replace_if(words, [](char c) { return c == '\t' || c == ';' || c == ',' || c == '\n' || c == '\r'; }, ' ');
+  std::string all;
+  for (const std::string& word : listed_words(words)) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
+
 void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, float width) {
   flow.next(width);
   const WithField field(Face::mono);
   ImGui::SetNextItemWidth(width);
-  const bool entered = ImGui::InputText("##scores", &state.typed_scores,
-                                        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
-  if (ImGui::IsItemDeactivated() && !entered) state.typed_scores = typed(state.asked.front().scores);
-  std::string problem;
-  if (entered && !scores_of(state.typed_scores, scene.input.answer.result.get(), problem).empty())
-    change(scene, "scores", state.typed_scores);
-  if (!problem.empty()) {
-    scene.requests.error = problem;
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool pastes = io.KeyCtrl || (io.KeyShift && ImGui::IsKeyDown(ImGuiKey_Insert));  // tabs of a pasted row stay
+  const bool entered =
+      ImGui::InputText("##scores", &state.typed_scores,
+                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll |
+                           (pastes ? ImGuiInputTextFlags_AllowTabInput : ImGuiInputTextFlags_None));
+  if (ImGui::IsItemDeactivated() && !entered && (state.refusal.empty() || ImGui::IsKeyPressed(ImGuiKey_Escape))) {
     state.typed_scores = typed(state.asked.front().scores);
+    state.refusal.clear();
   }
   explain(
-      "The scores, 1 to 64 of them: type them separated by blanks, or random:COUNT:SEED. Drag a bar to change one, click it to "
-      "type it.");
+      "The scores, 1 to 64 of them: type them, or paste a row or a column, with blanks, commas, semicolons or lines between "
+      "them; or random:COUNT:SEED. Drag a bar to change one, click it to type it.");
+  if (!entered) return;
+  state.refusal.clear();
+  const std::string text = separated_by_blanks(state.typed_scores);
+  if (scores_of(text, scene.input.answer.result.get(), state.refusal).empty()) return;  // the text stays, to be mended
+  state.typed_scores = text;
+  change(scene, "scores", text);
+}
+
+/// The reason why the typed scores were refused, under their field.
+void tell_refusal(const LessonScene& scene, const RecurrenceViewState& state) {
+  if (!state.refusal.empty()) wrapped(Face::label, colours().bad, state.refusal + ".", scene.width);
 }
 
 /// Number and seed of the scores, unless they are typed.
@@ -236,15 +257,21 @@ void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& f
 
 void draw_step_choices(LessonScene& scene, RecurrenceViewState& state) {
   Flow flow(scene.width);
+  const bool has_room = scene.room == 0 || scene.room >= px(room_for_all);
   choose_source(scene, state, flow);
   type_scores(scene, state, flow,
               std::clamp(scene.width - px(source_width + number_width + others_width + 3 * 8), px(160), px(520)));
   choose_size(scene, state, flow);
+  if (!has_room) {
+    flow.end();
+    return tell_refusal(scene, state);
+  }
   choose_tile(scene, state, flow);
   choose_format(scene, flow);
   choose_policy(scene, state, flow);
   choose_algorithms(scene, state, flow);
   flow.end();
+  tell_refusal(scene, state);
 }
 
 }  // namespace attoscope

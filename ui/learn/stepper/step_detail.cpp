@@ -12,26 +12,27 @@ namespace attoscope {
 
 namespace {
 
-constexpr float state_line = 20, lost_line = 20;
-/// Roundings that are written out.
-constexpr std::size_t shown_roundings = 3;
+constexpr float state_line = 20, lost_line = 20, mark_margin = 8;
+/// Roundings that are written out, and while a lesson is presented.
+constexpr std::size_t all_roundings = 3, presented_roundings = 1;
 constexpr const char* subscripts[] = {"O₁", "O₂", "O₃", "O₄"};
 
 void head(ImVec2 at, std::string_view text) { draw_text(at, Face::section, colours().faint, text); }
 
 // --- formula and state ------------------------------------------------------------------------------------------------
 
-float draw_formula(const StepperData& s, ImVec2 at, float width) {
+float draw_formula(const StepperData& s, ImVec2 at, float width, Face face) {
   head(at, "WITH THE NUMBERS PUT IN");
   float y = at.y + px(18);
   const std::vector<std::string> lines = step_formula(s.row(), s.index());
+  draw_step_mark({at.x - px(mark_margin), y - px(2)}, {at.x + width, y + px(3 * state_line - 2)});
   for (std::size_t i = 0; i < lines.size(); ++i, y += px(state_line)) {
     const bool rescales = s.step().kind == StepKind::alpha && s.step().alpha != 1;
     const Colour colour = i == 0                  ? colours().secondary
                           : rescales              ? colours().moved
                           : i + 1 == lines.size() ? colours().text
                                                   : colours().secondary;
-    draw_text({at.x, y}, Face::mono, colour, fitted(Face::mono, lines[i], width));
+    draw_text({at.x, y}, face, colour, fitted(face, lines[i], width));
   }
   return at.y + px(18 + 3 * state_line + 8);
 }
@@ -76,6 +77,7 @@ float draw_state(const StepperData& s, ImVec2 at, float width) {
   for (const StateLine& line : state_lines(s)) {
     ImGui::GetWindowDrawList()->AddLine({at.x, y - px(3)}, {right, y - px(3)}, colours().line);
     const bool changed = !(line.before == line.after);
+    if (changed) draw_step_mark({at.x - px(mark_margin), y - px(3)}, {right, y + px(state_line - 3)});
     draw_text({at.x, y}, Face::mono, changed ? colours().a : colours().secondary, line.name);
     if (!tight) column(before, y, Face::mono_small, colours().secondary, state_number(line.before));
     column(after, y, Face::mono_small, changed ? line.colour : colours().secondary, state_number(line.after));
@@ -90,7 +92,7 @@ float draw_state(const StepperData& s, ImVec2 at, float width) {
 // --- lost bits --------------------------------------------------------------------------------------------------------
 
 /// The roundings of the step with the largest relative errors, in order of execution.
-std::vector<const RoundedNumber*> worst_roundings(const RowStep& step) {
+std::vector<const RoundedNumber*> worst_roundings(const RowStep& step, std::size_t shown_roundings) {
   std::vector<const RoundedNumber*> lost;
   for (const RoundedNumber& made : step.numbers)
     if (made.rounds && made.before != made.after) lost.push_back(&made);
@@ -161,7 +163,7 @@ void draw_rounding(const DrawnRounding& rounding, ImVec2 at, float width) {
   draw_text({at.x + width, at.y}, Face::mono_small, colours().text, "→ " + state_number(made.after), 1);
 }
 
-float draw_lost(const StepperData& s, ImVec2 at, float width) {
+float draw_lost(const StepperData& s, ImVec2 at, float width, std::size_t shown_roundings) {
   const RowStep& step = s.step();
   const auto rounds = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds; });
   const auto lost = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds && m.before != m.after; });
@@ -176,13 +178,14 @@ float draw_lost(const StepperData& s, ImVec2 at, float width) {
           ? fmt::format("{} {}.", rounds, rounds == 1 ? "rounding that changed nothing" : "roundings that changed nothing")
           : "";
   if (!summary.empty()) draw_text({at.x, y}, Face::label, colours().secondary, summary);
-  for (const RoundedNumber* made : worst_roundings(step)) {
+  for (const RoundedNumber* made : worst_roundings(step, shown_roundings)) {
     draw_rounding(drawn_rounding(*made, s.row()), {at.x, y}, width);
     y += px(lost_line);
   }
   if (lost > static_cast<std::ptrdiff_t>(shown_roundings))
     draw_text({at.x + text_width(Face::section, "BITS LOST IN THIS STEP") + px(16), at.y}, Face::small, colours().faint,
-              fmt::format("the {} largest of {}", static_cast<int>(shown_roundings), static_cast<int>(lost)));
+              shown_roundings == 1 ? fmt::format("the largest of {}", lost)
+                                   : fmt::format("the {} largest of {}", shown_roundings, lost));
   return at.y + px(18 + lost_line * static_cast<float>(shown_roundings));
 }
 
@@ -191,25 +194,28 @@ float draw_lost(const StepperData& s, ImVec2 at, float width) {
 void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::vector<CodeLine> lines = pseudo_code(stepped.row());
-  const ImVec2 code = pseudo_code_size(lines);
+  const Face face = code_face(scene);
+  const bool presented = face == Face::mono_large;
+  const std::size_t roundings = presented ? presented_roundings : all_roundings;
+  const ImVec2 code = pseudo_code_size(lines, face, presented ? 0 : most_code_lines);
   const bool beside = scene.width >= code.x + px(24 + 300);
   const float code_width = beside ? std::max(code.x, std::floor(scene.width * 0.42f)) : scene.width;
   head(at, "CODE");
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
-  draw_pseudo_code(lines, RunningLine{stepped.step().kind, stepped.step().pass}, code_width);
+  draw_pseudo_code(lines, RunningLine{stepped.step().kind, stepped.step().pass}, code_width, face);
   explain(
       "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is "
       "the sum of the weights, and O₂ the mean position that they attend to.");
   const ImVec2 right = beside ? ImVec2{at.x + code_width + px(24), at.y} : ImVec2{at.x, at.y + px(18) + code.y + px(12)};
   const float right_width = beside ? scene.width - code_width - px(24) : scene.width;
-  float y = draw_formula(stepped, right, right_width);
+  float y = draw_formula(stepped, right, right_width, face);
   y = draw_state(stepped, {right.x, y}, right_width);
   y = std::max(y, at.y + px(18) + code.y) + px(12);
   const float end = y + px(stored_height + 4);  // the room is the same in steps without a table
   const bool scaled = stepped.row().question.scaling.any();
   if (scaled && !stored_lines(stepped).empty()) y = draw_stored(stepped, {at.x, y}, scene.width) + px(4);
-  y = draw_lost(stepped, {at.x, y}, scene.width);
-  if (scaled) y = std::max(y, end + px(18 + lost_line * static_cast<float>(shown_roundings)));
+  y = draw_lost(stepped, {at.x, y}, scene.width, roundings);
+  if (scaled) y = std::max(y, end + px(18 + lost_line * static_cast<float>(roundings)));
   take_room(at, {scene.width, y - at.y});
 }
 

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "ui/learn/stepper/stepper.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -14,26 +17,45 @@ namespace {
 
 constexpr float name_width = 104;
 
-/// Right edges of the columns of numbers; those that do not fit are left out.
-struct LaneColumns {
-  float passes_end = 0, reads = 0, bytes = 0, m = 0, l = 0;
+/// A number of every line: its name among a view's `columns`, its title, its characters, and, where the lesson names no columns,
+/// the least width of a table that shows it; 0: then none does.
+struct LaneColumn {
+  std::string_view name, title;
+  Face face;
+  float characters, needs;
 };
-LaneColumns lane_columns(float x, float width) {
-  const float number = text_width(Face::mono_small, "0"), gap = px(14);
-  LaneColumns c;
-  float right = x + width;
-  const auto take = [&](float characters, float needed) {
-    if (width < px(needed)) return 0.0f;
-    const float edge = right;
-    right -= characters * number + gap;
-    return edge;
-  };
-  c.l = take(9, 440);
-  c.m = take(9, 560);
-  c.bytes = take(12, 620);
-  c.reads = take(10, 340);
-  c.passes_end = right;
-  return c;
+constexpr std::array<LaneColumn, 6> lane_columns{{{"reads", "SCORES READ", Face::section, 10, 340},
+                                                  {"bytes", "HBM BYTES", Face::section, 12, 620},
+                                                  {"m", "m", Face::mono_small, 9, 560},
+                                                  {"l", "l", Face::mono_small, 9, 440},
+                                                  {"O1", "O₁", Face::mono_small, 9, 0},
+                                                  {"O2", "O₂", Face::mono_small, 9, 0}}};
+
+/// The columns that are shown, with their right edges, and where the passes end.
+struct ShownColumns {
+  std::vector<std::pair<const LaneColumn*, float>> columns;
+  float passes_end;
+};
+ShownColumns shown_columns(const std::vector<std::string>& wanted, float x, float width) {
+  const float number = text_width(Face::mono_small, "0"), gap = px(14), least_left = x + px(name_width + 48);
+  ShownColumns shown{{}, x + width};
+  for (std::size_t i = lane_columns.size(); i-- > 0;) {
+    const LaneColumn& c = lane_columns[i];
+    const float left = shown.passes_end - c.characters * number - gap;
+    const bool usual = c.needs > 0 && width >= px(c.needs), named = std::ranges::find(wanted, c.name) != wanted.end();
+    if (!(wanted.empty() ? usual : named && left >= least_left)) continue;
+    shown.columns.emplace_back(&c, shown.passes_end);
+    shown.passes_end = left;
+  }
+  return shown;
+}
+
+std::string number_of(const LaneColumn& c, const Steps& row, const RowStep& step) {
+  if (c.name == "reads") return fmt::format("{} of {}", step.reads, row.steps.back().reads);
+  if (c.name == "bytes") return fmt::format("{:.0f} of {:.0f}", step.bytes, row.steps.back().bytes);
+  if (c.name == "m" || c.name == "l") return state_number(c.name == "m" ? step.state.m : step.state.l);
+  const std::size_t column = c.name == "O1" ? 0 : 1;
+  return column < step.state.O.size() ? state_number(step.state.O[column]) : "";
 }
 
 /// Draws `slots` passes, the number of the longest algorithm, each filled up to its read head.
@@ -55,18 +77,14 @@ void draw_heads(ImVec2 at, float end, int slots, const Steps& row, const RowStep
   }
 }
 
-void draw_header(ImVec2 at, const LaneColumns& c) {
-  draw_text({at.x + px(name_width), at.y}, Face::section, colours().faint, "PASSES OVER THE SCORES");
-  const auto head = [&](float x, Face face, const char* text) {
-    if (x > 0) draw_text({x, at.y}, face, colours().faint, text, 1);
-  };
-  head(c.reads, Face::section, "SCORES READ");
-  head(c.bytes, Face::section, "HBM BYTES");
-  head(c.m, Face::mono_small, "m");
-  head(c.l, Face::mono_small, "l");
+void draw_header(ImVec2 at, const ShownColumns& shown) {
+  const float room = shown.passes_end - at.x - px(name_width);
+  draw_text({at.x + px(name_width), at.y}, Face::section, colours().faint,
+            fitted(Face::section, "PASSES OVER THE SCORES", room));
+  for (const auto& [c, end] : shown.columns) draw_text({end, at.y}, c->face, colours().faint, c->title, 1);
 }
 
-void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const LaneColumns& c) {
+void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const ShownColumns& shown) {
   const Steps& row = s.rows[static_cast<std::size_t>(a)];
   const RowStep& step = row.steps[static_cast<std::size_t>(s.at[static_cast<std::size_t>(a)])];
   const bool followed = a == s.followed;
@@ -77,14 +95,9 @@ void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const
   draw_text({at.x + px(16), at.y + (px(step_lane_height) - line_height(Face::mono)) / 2}, Face::mono,
             followed ? colours().text : colours().secondary, called);
   const int slots = std::ranges::max_element(s.rows, {}, &Steps::passes)->passes;
-  draw_heads({at.x + px(name_width), at.y}, c.passes_end, slots, row, step, followed);
-  const auto number = [&](float x, const std::string& text) {
-    if (x > 0) draw_text({x, y}, Face::mono_small, followed ? colours().text : colours().secondary, text, 1);
-  };
-  number(c.reads, fmt::format("{} of {}", step.reads, row.steps.back().reads));
-  number(c.bytes, fmt::format("{:.0f} of {:.0f}", step.bytes, row.steps.back().bytes));
-  number(c.m, state_number(step.state.m));
-  number(c.l, state_number(step.state.l));
+  draw_heads({at.x + px(name_width), at.y}, shown.passes_end, slots, row, step, followed);
+  for (const auto& [c, end] : shown.columns)
+    draw_text({end, y}, Face::mono_small, followed ? colours().text : colours().secondary, number_of(*c, row, step), 1);
   ImGui::SetCursorScreenPos(at);
   if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)}))
     change(scene, "follow", called);
@@ -96,48 +109,54 @@ void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const
 
 }  // namespace
 
-void draw_step_lanes(LessonScene& scene, const StepperData& stepped) {
+std::string draw_step_lanes(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const LaneColumns columns = lane_columns(at.x, scene.width);
+  const std::vector<std::string> wanted = list_of(scene, "columns");
+  std::array<std::string_view, lane_columns.size()> known;
+  std::ranges::transform(lane_columns, known.begin(), &LaneColumn::name);
+  if (std::string unknown = unknown_word("columns", wanted, known); !unknown.empty()) return unknown;
+  const ShownColumns columns = shown_columns(wanted, at.x, scene.width);
   draw_header(at, columns);
   const float top = at.y + px(18);
   for (int a = 0; a < static_cast<int>(stepped.rows.size()); ++a)
     draw_lane(scene, stepped, a, {at.x, top + px(step_lane_height) * static_cast<float>(a)}, columns);
   take_room(at, {scene.width, px(18) + px(step_lane_height) * static_cast<float>(stepped.rows.size())});
+  return "";
 }
 
-bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped, int tick) {
+void draw_step_transport(LessonScene& scene, const StepperData& stepped, int tick, int last) {
   struct Button {
     const char* id;
     TransportIcon icon;
     int to;
     const char* what;
   };
-  const int last = static_cast<int>(state.clock.size()) - 1;
+  Stepping& stepping = scene.stepping;
+  const bool playing = stepping.playing == scene.view.index;
   const std::array<Button, 5> buttons{
-      {{"###first step", TransportIcon::first, 0, "Before any score."},
-       {"###step back", TransportIcon::previous, std::max(0, tick - 1), "One step back."},
-       {"###play steps", state.playing ? TransportIcon::pause : TransportIcon::play, tick,
-        "Plays the steps, three a second; then, or when pressed again, it stops."},
-       {"###step", TransportIcon::next, std::min(last, tick + 1), "One step forward: one line of the code."},
-       {"###last step", TransportIcon::last, last, "To the output."}}};
+      {{"###first step", TransportIcon::first, 0, "Before any score. Key Shift+, (comma)."},
+       {"###step back", TransportIcon::previous, std::max(0, tick - 1), "One step back. Key , (comma)."},
+       {"###play steps", playing ? TransportIcon::pause : TransportIcon::play, tick,
+        "Plays the steps to the last one; then, or when pressed again, it stops. Key J."},
+       {"###step", TransportIcon::next, std::min(last, tick + 1), "One step forward: one line of the code. Key . (period)."},
+       {"###last step", TransportIcon::last, last, "To the output. Key Shift+. (period)."}}};
   int to = tick;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   for (const Button& b : buttons) {
     const bool plays = b.id[3] == 'p';
-    if (transport_button(b.id, b.icon, plays && state.playing)) {
-      state.playing = plays && !state.playing;
-      state.next_tick = ImGui::GetTime();
-      to = state.playing && tick == last ? 0 : b.to;
+    if (transport_button(b.id, b.icon, plays && playing)) {
+      to = plays ? play_or_pause(scene, tick, last) : b.to;
+      if (!plays && playing) stepping.playing = -1;
     }
     explain(b.what);
     ImGui::SameLine();
   }
+  draw_speed(scene);
   ImGui::PopStyleVar();
   const float digits = text_width(Face::mono, fmt::format("step {} of {}", last, last)),
               place = text_width(Face::label, "pass 3, scores 60 to 64");
   const ImVec2 at{ImGui::GetCursorScreenPos().x + px(8), ImGui::GetCursorScreenPos().y};
-  const float right = ImGui::GetCursorScreenPos().x + scene.width - 5 * (transport_width() + px(2)),
+  const float right = ImGui::GetCursorScreenPos().x + scene.width - 5 * (transport_width() + px(2)) - px(speed_width + 2),
               y = at.y + (px(control_height) - line_height(Face::mono)) / 2;
   const bool both = right - at.x > digits + place + px(140);
   const float track_width = std::max(px(60), right - at.x - digits - px(16) - (both ? place + px(16) : 0));
@@ -149,7 +168,6 @@ bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const S
   draw_text({right, y}, Face::mono, colours().text,
             fmt::format("step {:{}} of {}", tick, static_cast<int>(std::to_string(last).size()), last), 1);
   if (to != tick) change(scene, "at", std::to_string(to));
-  return state.playing;
 }
 
 }  // namespace attoscope

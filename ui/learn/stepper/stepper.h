@@ -12,6 +12,7 @@
 #include "kernels/questions/stepper.h"
 #include "ui/frame/exercise.h"  // IWYU pragma: export
 #include "ui/learn/views/views.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -29,15 +30,15 @@ struct RecurrenceViewState {
   std::shared_ptr<const Result> scores_result;
   std::vector<double> scores;
   std::string typed_scores;   ///< the row as text, and what is typed in its place
+  std::string refusal;        ///< the reason why it was refused; empty: it was not
   std::string typed_score;    ///< one of them, while it is typed
+  std::string score_refusal;  ///< as above
   bool has_lazy_max = false;  ///< the method whose scales are stepped is a flash4
-  bool playing = false;
-  double next_tick = 0;                               ///< when, in seconds of ImGui's clock
   int dragged = -1;                                   ///< score under the mouse; -1: none
   double drag_from = 0, drag_low = 0, drag_high = 0;  ///< its value, and what the picture shows meanwhile
 };
 
-/// "1 3 2 5", "random:16:7" (seed 7), "ascending:16", "descending:16", or "pinned": the first scores of the row that `result`
+/// "1 3 2 5", "1, 3, 2, 5", "random:16:7" (seed 7), "ascending:16", "descending:16", or "pinned": the first scores of the row that `result`
 /// traces. Empty where the text is none of them, or there is no result: `problem` then says why.
 std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem);
 /// The scores as they are typed.
@@ -73,10 +74,11 @@ void draw_step_choices(LessonScene& scene, RecurrenceViewState& state);
 /// field for it. Returns a sentence if its height is impossible.
 std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped);
 inline constexpr int lowest_row = 80, highest_row = 400;
-/// Buttons and track of the clock. True while it plays.
-bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped, int tick);
-/// One line an algorithm: read heads over the scores, reads, bytes, m and l. A click selects it.
-void draw_step_lanes(LessonScene& scene, const StepperData& stepped);
+/// Buttons and track of the clock, which ends at `last`.
+void draw_step_transport(LessonScene& scene, const StepperData& stepped, int tick, int last);
+/// One line an algorithm: read heads over the scores, and the numbers of `columns`. A click selects it. Returns a sentence if
+/// a column is unknown.
+std::string draw_step_lanes(LessonScene& scene, const StepperData& stepped);
 /// The code, the formula with its numbers, the state before and after, the lost bits.
 void draw_step_detail(LessonScene& scene, const StepperData& stepped);
 
@@ -109,9 +111,13 @@ struct RunningLine {
   StepKind kind{};
   int pass = 0;
 };
+/// The face of code, and of the numbers put in: larger while a lesson is presented.
+Face code_face(const LessonScene& scene);
 /// The lines in a box, `running` lit; takes its room in the layout.
-void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width);
-/// The room that they need, at least.
-ImVec2 pseudo_code_size(std::span<const CodeLine> lines);
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width, Face face);
+/// The room that they need, at least, and that of the longest code where `most` lines are wanted.
+ImVec2 pseudo_code_size(std::span<const CodeLine> lines, Face face, std::size_t most = 0);
+/// The mark of what belongs to the step: the line that runs, the numbers put in, the state that changes.
+void draw_step_mark(ImVec2 from, ImVec2 to);
 
 }  // namespace attoscope

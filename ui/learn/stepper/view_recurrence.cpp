@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <exception>
 
+#include "kernels/experiment/text.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
 namespace {
-
-constexpr double seconds_a_tick = 1 / 3.0;
 
 /// Computes all steps again if the questions changed; this takes far less than a frame.
 void refresh(RecurrenceViewState& state, std::vector<StepQuestion> questions) {
@@ -27,6 +26,7 @@ void refresh(RecurrenceViewState& state, std::vector<StepQuestion> questions) {
   }
   state.clock = step_clock(state.rows);
   state.typed_scores = typed(state.asked.front().scores);
+  state.refusal.clear();
 }
 
 /// The followed algorithm: the chosen one, else the last.
@@ -35,18 +35,6 @@ int followed(const LessonScene& scene, const RecurrenceViewState& state) {
   const auto found = std::ranges::find_if(state.asked, [&](const StepQuestion& q) { return name(q.algorithm) == chosen; });
   return static_cast<int>(found == state.asked.end() ? state.asked.size() - 1
                                                      : static_cast<std::size_t>(found - state.asked.begin()));
-}
-
-/// Advances the clock if a tick is due; the last tick stops it.
-void play(LessonScene& scene, RecurrenceViewState& state, int tick) {
-  if (!state.playing) return;
-  scene.requests.animate = true;
-  if (tick + 1 >= static_cast<int>(state.clock.size())) {
-    state.playing = false;
-  } else if (const double now = ImGui::GetTime(); now >= state.next_tick + seconds_a_tick) {
-    state.next_tick = now;
-    change(scene, "at", std::to_string(tick + 1));
-  }
 }
 
 }  // namespace
@@ -59,18 +47,20 @@ std::string draw_recurrence_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   refresh(state, std::move(questions));
   if (state.rows.empty()) return state.problem;
-  const int last = static_cast<int>(state.clock.size()) - 1, tick = shown_step(scene, at, last);
+  const int last = static_cast<int>(state.clock.size()) - 1, shown = shown_step(scene, at, last),
+            start = std::clamp(to_number<int>(written(scene.view, "at")).value_or(0), 0, last),
+            tick = attoscope::stepped(scene, shown, start, last);
+  if (tick != shown) change(scene, "at", std::to_string(tick));
   const StepperData stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   scene.state.summary = fmt::format("Step {} of {}: {}, {}.", tick, last, name(stepped.row().question.algorithm),
                                     step_place(stepped.row(), stepped.index()));
   if (!is_on_page(scene)) draw_step_choices(scene, state);
   problem = draw_score_row(scene, state, stepped);
-  if (!is_on_page(scene)) draw_step_transport(scene, state, stepped, tick);
-  draw_step_lanes(scene, stepped);
+  if (!is_on_page(scene)) draw_step_transport(scene, stepped, tick, last);
+  if (const std::string unknown = draw_step_lanes(scene, stepped); problem.empty()) problem = unknown;
   draw_step_detail(scene, stepped);
   ImGui::PopStyleVar();
-  play(scene, state, tick);
   return problem;
 }
 

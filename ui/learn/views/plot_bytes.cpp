@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "implot.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/panel_plot.h"
@@ -28,11 +30,8 @@ struct BytesState {
   std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
 };
 
-/// The double loop, and whether it plays.
 struct LoopState {
   LoopPicture picture;
-  bool playing = false;
-  double next = 0;
 };
 
 /// The x axis of the curves, in powers of two.
@@ -150,15 +149,23 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   const int wanted = whole_of(scene, "at", 0, 0, farthest, problem);
   if (!problem.empty()) return problem;
   refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
-  int at = shown_step(scene, wanted, static_cast<int>(state.picture.steps.size()) - 1);
+  const int last = std::max(0, static_cast<int>(state.picture.steps.size()) - 1), shown = shown_step(scene, wanted, last),
+            start = std::clamp(to_number<int>(written(scene.view, "at")).value_or(0), 0, last);
+  int at = stepped(scene, shown, start, last);
+  if (at != shown) change(scene, "at", std::to_string(at));
   draw_view_summary(scene, colours().secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   draw_loop_picture(state.picture, at, from, {scene.width, height});
   take_room(from, {scene.width, height});
   if (is_on_page(scene)) return "";
   offer_figure(scene, Plot::window, "loop", from, {from.x + scene.width, from.y + height}, {});
-  if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width)) change(scene, "at", std::to_string(at));
-  if (state.playing) scene.requests.animate = true;
+  draw_speed(scene);
+  bool plays = scene.stepping.playing == scene.view.index;
+  const bool played = plays;
+  double never = std::numeric_limits<double>::infinity();  // `stepped` takes the steps
+  if (draw_loop_transport(state.picture, at, plays, never, scene.width - px(speed_width + 8)))
+    change(scene, "at", std::to_string(at));
+  if (plays != played) play_or_pause(scene, at, last);
   return "";
 }
 

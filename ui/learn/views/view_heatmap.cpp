@@ -97,7 +97,8 @@ std::string draw_heatmap_view(LessonScene& scene) {
   const std::string tensor = value_of(scene, "tensor", "O");
   std::string problem = unknown_word("field", {wanted}, names);
   if (problem.empty()) problem = unknown_word("tensor", {tensor}, answer_tensor_names);
-  const float height = px(static_cast<float>(whole_of(scene, "height", 320, 160, 1000, problem)));
+  const float usual = px(static_cast<float>(whole_of(scene, "height", 320, 160, 1000, problem)));
+  const float height = flexible_height(scene, usual, px(160));
   if (!problem.empty()) return problem;
   problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;

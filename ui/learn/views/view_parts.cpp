@@ -1,5 +1,7 @@
 #include "ui/learn/views/view_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -97,6 +99,13 @@ void choose(LessonScene& scene, const char* key, std::span<const Choice> choices
   const auto found = std::ranges::find(values, value);
   int chosen = found == values.end() ? -1 : static_cast<int>(found - values.begin());
   if (segmented(key, choices, chosen, width)) change(scene, key, std::string(values[static_cast<std::size_t>(chosen)]));
+}
+
+void draw_speed(LessonScene& scene) {
+  if (push_button(fmt::format("{}/s###speed", scene.stepping.speed).c_str(), false, {px(speed_width), px(control_height)}))
+    take_next_speed(scene.stepping);
+  explain("Steps a second of what plays; a click takes the next of 1, 2, 3, 5, 10 and 20. Key Shift+J.");
+  ImGui::SameLine();
 }
 
 std::optional<std::string> typed_value(LessonScene& scene, const std::string& key, std::string_view otherwise, float width,

@@ -43,6 +43,10 @@ void choose(LessonScene& scene, const char* key, std::span<const Choice> choices
 std::optional<std::string> typed_value(LessonScene& scene, const std::string& key, std::string_view otherwise, float width,
                                        std::string_view what, std::string_view formula);
 
+/// A button with the speed of what plays: a click takes the next one. Stays in the line.
+void draw_speed(LessonScene& scene);
+inline constexpr float speed_width = 44;
+
 /// The reader's other experiment: every field in which it differs from the scene's.
 void change_to(LessonScene& scene, const Experiment& edited);
 

@@ -103,7 +103,7 @@ void draw_shaded(const View& view, const Result& r, ImVec2 at, float width) {
   const int index = scrubbed(r, view);
   const auto& tiles = r.trace.tiles;
   draw_text(at, Face::label, colours().secondary,
-            fmt::format("The shaded tile, {} of {}:", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile));
+            fmt::format("The shaded tile, {} of 0 to {}:", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile));
   draw_worked(r, index, {at.x, at.y + px(22)}, width, worked_lines);
 }
 
@@ -147,7 +147,8 @@ std::string draw_plot_view(LessonScene& scene) {
   std::array<std::string_view, kinds.size()> names;
   std::ranges::transform(kinds, names.begin(), &PlotKind::name);
   std::string problem = unknown_word("kind", {kind}, names);
-  const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
+  const float wanted = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
+  const float height = flexible_height(scene, wanted, px(160));
   if (problem.empty()) problem = draw_lesson_controls(scene);
   return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
 }
@@ -187,8 +188,12 @@ std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::share
     return "";
   }
   const View before = view;
-  scene.requests.animate |= advance(state.playback, view, result.get(), ImGui::GetTime());
+  const StripSteps tiles(result.get());
+  const int shown = scrubbed(tiles, view), last = tiles.count() - 1, at = stepped(scene, shown, last, last);
+  if (at != shown) scrub(view, tiles, at - shown);
+  const bool played = state.playback.playing = scene.stepping.playing == scene.view.index;
   draw_strip(scene, view, state, plots, size);
+  if (state.playback.playing != played) play_or_pause(scene, scrubbed(tiles, view), last);
   if (view.scrubbed_tile != before.scrubbed_tile) change(scene, "tile", std::to_string(view.scrubbed_tile));
   if (view.hidden_curves != before.hidden_curves) change(scene, "hidden", std::to_string(view.hidden_curves));
   return "";

@@ -120,7 +120,8 @@ void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
 std::string draw_policy_view(LessonScene& scene) {
   auto& state = own_state<PolicyViewState>(scene);
   std::string problem;
-  const float height = px(static_cast<float>(whole_of(scene, "height", 520, 400, 1000, problem)));
+  const float wanted = px(static_cast<float>(whole_of(scene, "height", 520, 400, 1000, problem)));
+  const float height = flexible_height(scene, wanted, px(400));
   if (problem.empty()) problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
   const bool on_page = is_on_page(scene), beside = !on_page || scene.width >= px(520);

@@ -1,6 +1,10 @@
 #include "ui/learn/views/views.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
 
 #include "kernels/experiment/text.h"
 
@@ -11,6 +15,66 @@ bool is_on_page(const LessonScene& scene) { return scene.input.learn.page_part >
 int shown_step(const LessonScene& scene, int at, int last) {
   if (is_on_page(scene) && written(scene.view, "at").empty()) at = last * scene.input.learn.page_part / page_parts;
   return std::clamp(at, 0, std::max(0, last));
+}
+
+void take_next_speed(Stepping& stepping) {
+  constexpr std::array speeds{1, 2, 3, 5, 10, 20};
+  const auto next = std::ranges::upper_bound(speeds, stepping.speed);
+  stepping.speed = next == speeds.end() ? speeds.front() : *next;
+}
+
+int play_or_pause(LessonScene& scene, int at, int last) {
+  Stepping& s = scene.stepping;
+  const bool starts = s.playing != scene.view.index;
+  s.playing = starts ? scene.view.index : -1;
+  s.next = ImGui::GetTime() + 1.0 / s.speed;
+  return starts && at == last ? 0 : at;
+}
+
+int stepped(LessonScene& scene, int at, int start, int last) {
+  Stepping& s = scene.stepping;
+  constexpr float enough = 200;  // of a view is on screen
+  if (is_on_page(scene) || !ImGui::IsRectVisible({scene.width, enough})) return at;
+  const bool is_first = !s.found, is_asked = is_first && s.view == scene.view.index;
+  if (is_first && s.restarts) at = start;
+  if (is_asked && s.toggles) at = play_or_pause(scene, at, last);
+  if (is_asked && s.by != 0) {
+    at = std::clamp(at + std::clamp(s.by, -last, last), 0, last);
+    s.playing = -1;
+  }
+  if (s.playing == scene.view.index) {
+    scene.requests.animate = true;
+    if (const double now = ImGui::GetTime(); now >= s.next) {
+      at = std::min(last, at + 1);
+      s.next = std::max(s.next, now - 1.0 / s.speed) + 1.0 / s.speed;
+    }
+    if (at >= last) s.playing = -1;
+  }
+  if (is_first) {
+    s.found = true;
+    s.view = scene.view.index;
+    s.at = at, s.start = start, s.last = last;
+  }
+  return at;
+}
+
+float flexible_height(LessonScene& scene, float wanted, float least) {
+  if (scene.room <= 0) return wanted;
+  ViewFit& fit = scene.state.fit;
+  const float height = std::max(least, wanted + fit.stretch);
+  fit.stretch = height - wanted;
+  fit.flexes = true;
+  fit.is_lowest = height <= least;
+  return height;
+}
+
+void fit(ViewFit& fit, float taken) {
+  const float excess = taken - fit.room;
+  if (std::abs(excess) <= 1) return;
+  if (fit.flexes && (excess < 0 || !fit.is_lowest))
+    fit.stretch = std::min(fit.stretch - excess, fit.room);
+  else if (excess > 0)
+    fit.shrink = std::max(0.4f, fit.shrink * fit.room / taken);
 }
 
 std::string value_of(const LessonScene& scene, std::string_view key, std::string_view otherwise) {

@@ -15,8 +15,29 @@
 
 namespace attoscope {
 
+/// The stepper that keys move, the first one on screen, and the one that plays.
+struct Stepping {
+  int view = -1;                    ///< LessonView::index; -1: no stepper is on screen
+  int at = 0, start = 0, last = 0;  ///< its step, the one that the lesson begins with, and its last
+  int by = 0;                       ///< so many steps are asked for by a key
+  bool toggles = false;             ///< a key asks to play or to pause
+  bool restarts = false;            ///< the next stepper that comes on screen begins at `start`
+  bool found = false;               ///< the first one of this frame has been drawn
+  int playing = -1;                 ///< LessonView::index of the one that plays; -1: none
+  double next = 0;                  ///< time of its next step, in seconds of ImGui's clock
+  int speed = 3;                    ///< steps a second of what plays
+};
+
+/// Makes a presented view as high as its room, in pixels: first what can be lower or higher, then all of it by smaller type.
+struct ViewFit {
+  float width = 0, room = 0, scale = 0;  ///< for which the rest holds
+  float stretch = 0, shrink = 1;
+  bool flexes = false, is_lowest = false;  ///< something in it can be lower or higher; it is as low as it can be
+};
+
 /// The state of one view between frames.
 struct LessonViewState {
+  ViewFit fit;
   std::shared_ptr<void> own;              ///< the state of its kind, made by `own_state`
   std::string complaint;                  ///< the reason if the typed text is no number
   std::string summary;                    ///< the line that the view says about itself, with its numbers
@@ -35,7 +56,9 @@ struct LessonScene {
   const Experiment& experiment;  ///< of the view, with the reader's changes
   const PanelInput& input;
   Requests& requests;
-  float width;   ///< that it may fill, in pixels
+  float width;  ///< that it may fill, in pixels
+  float room;   ///< height that it has while a lesson is presented, in pixels; 0: as much as it likes
+  Stepping& stepping;
   View& window;  ///< of the window, whose menu of figures it shares
 };
 
@@ -50,6 +73,19 @@ State& own_state(LessonScene& scene) {
 bool is_on_page(const LessonScene& scene);
 /// The step, from 0 to `last`, that a scene shows: `at`, or on a page, where the lesson names none, the end of its part.
 int shown_step(const LessonScene& scene, int at, int last);
+
+/// Plays at the next speed of a list, after the highest at the lowest.
+void take_next_speed(Stepping& stepping);
+/// Takes part in the keys that step, and in playing: `at`, or the step from 0 to `last` that they move it to. `start` is the
+/// lesson's own. To be called where the view begins.
+int stepped(LessonScene& scene, int at, int start, int last);
+/// Plays the view's steps, or pauses; `at`, or 0 where it was the last.
+int play_or_pause(LessonScene& scene, int at, int last);
+/// A height that may change, in pixels: `wanted`, or while the lesson is presented what makes the view fill its room, at least
+/// `least`.
+float flexible_height(LessonScene& scene, float wanted, float least);
+/// Adjusts the fit to a view that took this height, for the next frame.
+void fit(ViewFit& fit, float taken);
 
 /// The value of a key: the reader's where he changed it, else the lesson's, else `otherwise`.
 std::string value_of(const LessonScene& scene, std::string_view key, std::string_view otherwise = {});

@@ -1,0 +1,220 @@
+// A lecture of the shipped lessons, held with the keys of a presenter's remote control.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <thread>
+
+#include "app/explore/lessons.h"
+#include "app/files/png.h"
+#include "imgui_internal.h"
+#include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
+#include "ui/learn/learn_state.h"
+#include "ui/learn/lesson_steps.h"
+
+namespace attoscope::testing {
+namespace {
+
+LearnState& learn_of(Hand& hand) { return *hand.stage.state->learn; }
+const LessonState& lesson_of(Hand& hand) { return hand.session().lesson; }
+
+/// Opens a shipped lesson, and presents it by F5.
+void open_lecture(Hand& hand, const std::string& lesson, int width, int height) {
+  Session session = small_session();
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = lesson;
+  hand.open(session);
+  hand.stage.resize(width, height);
+  hand.frames(3);
+  hand.key(ImGuiKey_F5);
+  hand.check(lesson_of(hand).presenting, "F5 presents");
+}
+
+/// "03-three-passes, step 2, screen 1".
+std::string place(Hand& hand) {
+  return lesson_of(hand).name + ", step " + std::to_string(lesson_of(hand).step + 1) + ", screen " +
+         std::to_string(learn_of(hand).presented.screen + 1);
+}
+
+/// Waits until the page's answers are there and it has its final shape.
+void come_to_rest(Hand& hand) {
+  const auto known = [&] {
+    const auto answers = hand.stage.panel_input().learn.answers;
+    return answers ? answers->size() : 0;
+  };
+  std::size_t before = known();
+  for (int still = 0; still < 12; ++still) {
+    hand.frames(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (known() != before) still = 0;
+    before = known();
+  }
+}
+
+/// Keeps a picture of the screen in the directory that ATTOSCOPE_LECTURE names.
+void keep_picture(Hand& hand) {
+  const char* const directory = std::getenv("ATTOSCOPE_LECTURE");
+  if (directory == nullptr) return;
+  const Picture picture = hand.picture();
+  write_png(fmt::format("{}/{} {}.png", directory, picture.width, place(hand)), picture);
+}
+
+/// Nothing on screen lies outside its column, and no type is smaller than it should be.
+void expect_inside(Hand& hand) {
+  hand.check(learn_of(hand).below <= 0, place(hand) + ": nothing lies below the fold, " + std::to_string(learn_of(hand).below));
+  int columns = 0;
+  for (const ImGuiWindow* w : ImGui::GetCurrentContext()->Windows) {
+    const std::string name = w->Name, own = name.substr(std::min(name.size(), name.rfind('/') + 1));
+    if (!w->WasActive || !(own.starts_with("text_") || own.starts_with("views_"))) continue;
+    ++columns;
+    hand.check(w->ContentSize.x <= w->WorkRect.GetWidth() + 2, place(hand) + ": nothing lies beside its column");
+    hand.check(w->Pos.y + w->Size.y <= ImGui::GetIO().DisplaySize.y, place(hand) + ": the column lies in the window");
+  }
+  hand.check(columns > 0, place(hand) + " is a page");
+  for (const ScreenItem& item : learn_of(hand).presented.items)
+    hand.check(item.shrink == 1, place(hand) + ": text keeps its size");
+  const LessonStep& step = *learn_of(hand).presented.of;
+  for (const LessonBlock& block : step.blocks)
+    if (!block.view.empty() && block.view.front().kind == LessonViewKind::recurrence)
+      hand.check(learn_of(hand).views[block.view.front().index].fit.shrink == 1, place(hand) + ": code keeps its size");
+}
+
+/// Page Down alone from the first step of lesson 2 to the first of lesson 7: every stepper runs to its end, and everything
+/// lies in the window; then Page Up to the screen before, B, Esc.
+CASE(lecture, lessons_2_to_6_by_a_remote_control) {
+  open_lecture(hand, "02-softmax", 1280, 800);
+  hand.check(16 * ImGui::GetStyle().FontScaleMain >= 22, "text of 22 pixels");
+  hand.check(14.5f * ImGui::GetStyle().FontScaleMain >= 20, "code of 20 pixels");
+  std::map<std::string, bool> at_its_end;  // by stepper: it was there when it was left
+  std::string screen;
+  for (int presses = 0; lesson_of(hand).name < "07" && presses < 3000 && hand.well(); ++presses) {
+    if (screen != place(hand)) {
+      screen = place(hand);
+      come_to_rest(hand);
+      keep_picture(hand);
+      expect_inside(hand);
+    }
+    const Stepping s = learn_of(hand).stepping;
+    if (s.view >= 0) at_its_end[lesson_of(hand).name + " view " + std::to_string(s.view)] = s.at == s.last;
+    hand.key(ImGuiKey_PageDown);
+  }
+  hand.check(lesson_of(hand).name.starts_with("07"), "the lecture ends: " + place(hand));
+  for (const auto& [stepper, ended] : at_its_end) hand.check(ended, stepper + " was left at its end");
+  const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
+  for (const Lesson& lesson : *lessons)
+    for (const LessonStep& step : lesson.steps)
+      for (const LessonBlock& block : step.blocks) {
+        if (block.view.empty() || lesson.name < "02" || lesson.name > "07") continue;
+        const LessonView& view = block.view.front();
+        const bool steps = view.kind == LessonViewKind::recurrence || written(view, "kind") == "loop";
+        if (steps) hand.check(at_its_end.contains(lesson.name + " view " + std::to_string(view.index)), lesson.name + " ran");
+      }
+  hand.key(ImGuiKey_PageUp);
+  hand.check(lesson_of(hand).name.starts_with("06") && learn_of(hand).presented.screen + 1 == learn_of(hand).presented.screens,
+             "Page Up shows the screen before: " + place(hand));
+  hand.key(ImGuiKey_Escape);
+  hand.check(!lesson_of(hand).presenting, "Esc leaves");
+}
+
+/// At other sizes every screen of these lessons lies in the window; the down arrow passes the steps.
+CASE(lecture, every_screen_lies_in_the_window) {
+  for (const auto& [width, height] : {std::pair{1024, 768}, std::pair{1600, 1000}, std::pair{1920, 1080}}) {
+    open_lecture(hand, "02-softmax", width, height);
+    for (int presses = 0; lesson_of(hand).name < "07" && presses < 500 && hand.well(); ++presses) {
+      come_to_rest(hand);
+      keep_picture(hand);
+      expect_inside(hand);
+      hand.key(ImGuiKey_DownArrow);
+    }
+    hand.check(lesson_of(hand).name.starts_with("07"), "the lecture ends: " + place(hand));
+  }
+  hand.stage.resize(1280, 800);
+}
+
+bool is_all_black(const Picture& picture) {
+  return std::ranges::all_of(picture.rgb, [](std::uint8_t value) { return value == 0; });
+}
+
+CASE(lecture, black_screen_and_light) {
+  open_lecture(hand, "04-online-normaliser", 1280, 800);
+  const Session before = hand.session();
+  const Picture page = hand.picture();
+  hand.key(ImGuiKey_B);
+  hand.check(is_all_black(hand.picture()), "B makes the screen black");
+  hand.key(ImGuiKey_PageDown);
+  hand.check(hand.picture().rgb == page.rgb && hand.session() == before, "the next key brings the page back, and does no more");
+  hand.key(ImGuiKey_B);
+  hand.key(ImGuiKey_B);
+  hand.check(hand.picture().rgb == page.rgb, "and so does B");
+  hand.move({640, 300});
+  const Picture plain = hand.picture();
+  hand.hold_key(ImGuiKey_L, true);
+  const Picture lit = hand.picture();
+  hand.hold_key(ImGuiKey_L, false);
+  const auto red_at = [](const Picture& p, int x, int y) {
+    const std::uint8_t* c = p.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * p.width + x);
+    return c[0] > 200 && c[1] < 90;
+  };
+  hand.check(red_at(lit, 640, 300) && !red_at(plain, 640, 300), "L held lights the place of the mouse");
+  hand.check(hand.picture().rgb == plain.rgb, "released, the light is gone");
+}
+
+/// No tooltip opens while presenting; a page that is turned by key leaves the keyboard's focus and tooltips where they were.
+CASE(lecture, tooltips_and_focus) {
+  open_lecture(hand, "04-online-normaliser", 1280, 800);
+  while (learn_of(hand).stepping.view < 0) hand.key(ImGuiKey_PageDown);
+  const std::string next = "//Learn/###next", step = "//Learn/**/###step";
+  hand.check(!hand.explained(hand.id(next)) && !hand.explained(hand.id(step)), "no tooltip while presenting");
+  hand.key(ImGuiKey_Escape);
+  hand.frames(3);
+  hand.check(hand.explained(hand.id(next)), "and one while reading");
+  hand.move({2, 300});
+  hand.key(ImGuiKey_PageDown);
+  hand.frames(3);
+  hand.check(!ImGui::GetCurrentContext()->NavCursorVisible && ImGui::GetCurrentContext()->NavId != hand.id("//Learn/###back"),
+             "Page Down moves no focus");
+}
+
+/// A stepper that was gone through before the lecture begins anew when the lecture comes to it, and stays at its end when the
+/// lecture comes back to it.
+CASE(lecture, steppers_begin_anew) {
+  open_lecture(hand, "04-online-normaliser", 1280, 800);
+  const auto to_stepper = [&](ImGuiKey key) {
+    do hand.key(key);
+    while (learn_of(hand).stepping.view < 0);
+  };
+  to_stepper(ImGuiKey_DownArrow);
+  hand.key(ImGuiMod_Shift | ImGuiKey_Period);
+  const int last = learn_of(hand).stepping.last;
+  hand.check(learn_of(hand).stepping.at == last && last > 20, "gone through");
+  hand.key(ImGuiKey_PageDown);
+  to_stepper(ImGuiKey_UpArrow);
+  hand.check(learn_of(hand).stepping.at == last, "back at its end");
+  hand.key(ImGuiKey_UpArrow);
+  to_stepper(ImGuiKey_DownArrow);
+  hand.check(learn_of(hand).stepping.at == 0, "forward it begins anew");
+}
+
+/// Items fill a screen as long as they fit; a view has a screen of its own; what leads on stays with what follows.
+CASE(lecture, screens_of_items) {
+  const LessonBlock text, view{.markdown = {}, .numbers = {}, .view = {LessonView{}}, .line = 0};
+  const auto paragraph = [&](const char* words, float height) {
+    return ScreenItem{.block = &text, .paragraph = words, .height = height};
+  };
+  const std::vector<ScreenItem> items{{.height = 40},
+                                      paragraph("one\n", 50),
+                                      paragraph("this formula:\n", 20),
+                                      paragraph("$$x$$\n", 60),
+                                      {.block = &view, .alone = true, .height = 0},
+                                      paragraph("last\n", 10)};
+  using Starts = std::vector<std::size_t>;
+  hand.check(screen_starts(items, 1000) == Starts{0, 4, 5}, "one screen of text, the view, the rest");
+  hand.check(screen_starts(items, 120) == Starts{0, 2, 4, 5}, "a formula stays with the sentence before it");
+  hand.check(screen_starts(items, 30) == Starts{0, 1, 2, 3, 4, 5}, "what fits nowhere has a screen of its own");
+}
+
+}  // namespace
+}  // namespace attoscope::testing
