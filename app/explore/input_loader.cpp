@@ -70,6 +70,7 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
     }
     input.tensors = arrival->read.tensors;
     input.digest = arrival->read.digest;
+    input.parts = arrival->read.parts;
     loaded(input);
   }
   problem = fitted(problem, input.tensors->shape());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/explore/lesson_pages.h"
+#include "app/files/zip.h"
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
 #include "app/tensors/tensor_choices.h"
@@ -24,13 +25,6 @@ void attempt(Explorer& explorer, Act act) {
   }
 }
 
-/// True if the file can be read within a frame, or is not a file.
-bool is_quick(const std::string& file) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  return error || size <= quick_text;
-}
-
 /// The list of choices among tensors, beside that of the recent sessions; "": nothing is kept.
 std::string choices_list(const SessionStore& store) {
   const std::string& recent = store.places().recent;
@@ -38,12 +32,12 @@ std::string choices_list(const SessionStore& store) {
 }
 
 void open_session(const std::string& file, const SessionContext& context) {
-  const auto read = [file, context](const ReadWatch&) -> FileReader::Then {
-    return [opened = SessionStore::read(file), context](Session& session) {
+  const auto read = [file, context](const ReadWatch& watch) -> FileReader::Then {
+    return [opened = SessionStore::read(file, watch), context](Session& session) {
       context.explorer.adopt(session, context.store.open(opened), opened.remarks);
     };
   };
-  context.explorer.read(context.session, is_quick(file), read);
+  context.explorer.read(context.session, is_quick_session(file), read);
 }
 
 void save_session(const std::string& file, const SessionContext& context) {
@@ -165,7 +159,7 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
 }
 
 void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format, GradientSpecs beside) {
-  if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), context);
+  if (files.size() == 1 && (files.front().ends_with(".json") || files.front().ends_with(pack_ending))) return open_session(files.front(), context);
   const std::string chosen = files.size() == 1 ? chosen_tensors(choices_list(context.store), files.front()) : "";
   context.session.view.show_tensors |= !chosen.empty();  // it says what was chosen
   context.explorer.open_dropped(context.session, chosen.empty() ? files : std::vector{chosen}, keeps_format, std::move(beside));

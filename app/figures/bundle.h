@@ -18,7 +18,7 @@ struct FigureArguments {
   std::string out;            ///< FILE.pdf, .svg or .png, whose .csv, .gp and .json stand beside it; or FILE.zip
   std::string plot, columns;  ///< of the window; 1 or 2
   std::string policy, n, d, seeds;
-  bool all_policies = false, list = false, no_cache = false;
+  bool all_policies = false, list = false, no_cache = false, strict = false;
 };
 
 /// The schema of every figure's JSON.

@@ -6,7 +6,9 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "app/files/zip.h"
 #include "app/json/settings_json.h"
+#include "app/session/session_places.h"
 #include "app/words/numbers.h"
 #include "ui/session/settings.h"
 
@@ -91,9 +93,14 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   return read;
 }
 
+/// The file of a session's text: itself, or the one inside of an archive.
+std::string text_file(const std::string& path) { return path.ends_with(pack_ending) ? path + "/" + packed_session : path; }
+
+std::string folder_of(const std::string& path) { return std::filesystem::absolute(path).parent_path().string(); }
+
 /// Parses a file; remarks begin with its name.
 LastSession read_file_session(const std::string& path, std::vector<std::string>& remarks) {
-  const std::string text = read_file(path, largest_session);
+  const std::string text = read_file(text_file(path), largest_session);
   const std::size_t earlier = remarks.size();
   try {
     LastSession read = parse(text, remarks);
@@ -102,6 +109,12 @@ LastSession read_file_session(const std::string& path, std::vector<std::string>&
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + ": " + error.what());
   }
+}
+
+Session placed_session(const std::string& path, std::vector<std::string>& remarks) {
+  Session session = read_file_session(path, remarks).session;
+  place_beside(session, path);
+  return session;
 }
 
 }  // namespace
@@ -123,8 +136,18 @@ std::string short_session_text(const Session& session) {
   return json_text(text, -1);
 }
 
-Session read_session(const std::string& path, std::vector<std::string>& remarks) {
-  return read_file_session(path, remarks).session;
+Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch) {
+  Session session = placed_session(path, remarks);
+  if (misses_files(session)) find_files(session, folder_of(path), watch);
+  return session;
+}
+
+bool is_quick_session(const std::string& path) try {
+  std::vector<std::string> remarks;
+  return text_file(path) == path && std::filesystem::file_size(path) <= quick_text &&
+         !misses_files(placed_session(path, remarks));
+} catch (const std::exception&) {  // told where it is opened
+  return true;
 }
 
 Session first_session() {
@@ -144,6 +167,7 @@ LastSession last_session(const std::string& path, std::vector<std::string>& rema
   try {
     LastSession last = read_file_session(path, remarks);
     last.stays = !remarks.empty() && !remark_aside(path, remarks);
+    if (!last.document.empty() && misses_files(last.session)) find_files(last.session, folder_of(last.document));
     return last;
   } catch (const std::exception& unreadable) {
     remarks.emplace_back(unreadable.what());

@@ -88,10 +88,10 @@ SessionStore::SessionStore(Places places, const Session& session, const std::str
   look_for_recent();
 }
 
-SessionStore::Read SessionStore::read(const std::string& path) {
+SessionStore::Read SessionStore::read(const std::string& path, const ReadWatch& watch) {
   Read read{absolute(path), {}, {}, {}};
   read.hash = hash_of_file(read.path);
-  read.session = read_session(read.path, read.remarks);
+  read.session = read_session(read.path, read.remarks, watch);
   return read;
 }
 

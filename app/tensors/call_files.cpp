@@ -37,6 +37,14 @@ std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
   return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double), seed);
 }
 
+std::uint64_t mask_hash(const MaskTensor& mask, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(mask.rows.data(), mask.rows.size() * sizeof(Keys), hash(mask.terms, seed));
+}
+
+std::uint64_t sizes(int rows, int columns) {
+  return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
+}
+
 /// Access to all heads of a layer, which opens the files again on each call; null if there is one head.
 std::shared_ptr<const AllHeads> all_heads_of(const TensorSpec& files, std::size_t place, const CallFiles::Layer& layer) {
   if (layer.q.count() == 1) return nullptr;
@@ -116,13 +124,14 @@ std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& pack
 }  // namespace
 
 std::uint64_t digest_of(const Tensors& t) {
-  const auto sizes = [](int rows, int columns) {
-    return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
-  };
   const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
   const std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
-  if (!t.mask) return digest;
-  return XXH3_64bits_withSeed(t.mask->rows.data(), t.mask->rows.size() * sizeof(Keys), hash(t.mask->terms, digest));
+  return t.mask ? mask_hash(*t.mask, digest) : digest;
+}
+
+PartDigests part_digests_of(const Tensors& t) {
+  return {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)),
+          t.mask ? mask_hash(*t.mask, sizes(t.n, t.n_k)) : 0};
 }
 
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {
@@ -392,6 +401,7 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
   input.file = files_.text();
   input.index = head;
   input.digest = digest_of(read);
+  input.parts = part_digests_of(read);
   input.tensors = std::make_shared<const Tensors>(std::move(read));
   return input;
 }

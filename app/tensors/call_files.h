@@ -21,6 +21,7 @@ namespace attoscope {
 
 /// Digest of the bits of Q, K and V, and of their sizes.
 std::uint64_t digest_of(const Tensors& tensors);
+PartDigests part_digests_of(const Tensors& tensors);
 
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.
