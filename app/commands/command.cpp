@@ -16,6 +16,7 @@
 #include "app/json/settings_json.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/part_digests.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"
@@ -240,6 +241,7 @@ std::vector<std::string> changed_since(const std::string& place, const Experimen
   constexpr int deepest = 16;
   if (place.empty() || place == "-" || !can_open(place)) return {};
   const nlohmann::json json = parse_json(read_file(place, largest), deepest);
+  if (json.contains("tensors")) read_part_digests(json["tensors"]);
   std::vector<std::string> remarks;
   Experiment kept = e;
   kept.problem.input.digest = kept.loaded.digest = kept.backward.d_o_file.digest = kept.backward.d_lse_file.digest = 0;

@@ -7,7 +7,9 @@
 #include "app/explore/lesson_pages.h"
 #include "app/files/zip.h"
 #include "app/session/experiment_options.h"
+#include "app/files/files.h"
 #include "app/session/session.h"
+#include "app/session/session_pack.h"
 #include "app/tensors/tensor_choices.h"
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
@@ -47,8 +49,22 @@ void save_session(const std::string& file, const SessionContext& context) {
   });
 }
 
+/// Writes the session and its tensors on another thread.
+void save_packed(const std::string& file, const SessionContext& context) {
+  const std::string to = file.ends_with(pack_ending) ? file : pack_name(file);
+  const auto pack = [to, context, session = context.session](const ReadWatch& watch) -> FileReader::Then {
+    const SessionPack packed = pack_session(session, watch);
+    write_safely(to, packed.bytes);
+    return [to, context](Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors."); };
+  };
+  context.explorer.read(context.session, false, pack);
+}
+
 void ask_desktop(FileDialog::Purpose purpose, const SessionContext& context) {
-  context.dialog.ask({purpose, context.store.files(context.session).file});
+  std::string start = context.store.files(context.session).file;
+  if (purpose == FileDialog::Purpose::pack_session) start = pack_name(start.empty() ? "untitled" : start);
+  if (purpose == FileDialog::Purpose::locate) start = context.explorer.missing();
+  context.dialog.ask({purpose, start});
 }
 
 void handle(const SessionRequest& request, const SessionContext& context) {
@@ -63,8 +79,12 @@ void handle(const SessionRequest& request, const SessionContext& context) {
       if (context.store.has_file(context.session)) return save_session("", context);
       [[fallthrough]];
     case SessionRequest::Act::save_as:
+      if (request.file.ends_with(pack_ending)) return save_packed(request.file, context);
       return request.file.empty() ? ask_desktop(FileDialog::Purpose::save_session, context)
                                   : save_session(request.file, context);
+    case SessionRequest::Act::pack:
+      return request.file.empty() ? ask_desktop(FileDialog::Purpose::pack_session, context)
+                                  : save_packed(request.file, context);
   }
 }
 
@@ -85,6 +105,10 @@ void take_chosen(const SessionContext& context) {
         return open_session(answer->file, context);
       case FileDialog::Purpose::save_session:
         return save_session(answer->file, context);
+      case FileDialog::Purpose::pack_session:
+        return save_packed(answer->file, context);
+      case FileDialog::Purpose::locate:
+        return context.explorer.locate(context.session, {context.explorer.missing(), answer->file});
       case FileDialog::Purpose::open_checkpoint:
         return handle(TrainRequest{.act = TrainRequest::Act::open, .file = answer->file}, context);
       case FileDialog::Purpose::save_checkpoint:
@@ -189,6 +213,10 @@ void take_trained(const SessionContext& context) {
 void handle_sessions(const Requests& requests, const SessionContext& context) {
   handle(requests.train, context);
   if (requests.files.session) handle(*requests.files.session, context);
+  if (const auto& locate = requests.files.locate; locate && locate->found.empty())
+    ask_desktop(FileDialog::Purpose::locate, context);
+  else if (locate)
+    context.explorer.locate(context.session, *locate);
   if (requests.files.list_sessions) context.store.look_for_recent();
   if (requests.remarks_read) context.explorer.forget_remarks();
   if (!requests.files.choice_of.empty())

@@ -9,6 +9,7 @@
 #include "app/files/zip.h"
 #include "app/json/settings_json.h"
 #include "app/session/session_places.h"
+#include "app/tensors/part_digests.h"
 #include "app/words/numbers.h"
 #include "ui/session/settings.h"
 
@@ -85,7 +86,8 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   Session& session = read.session;
   Settings all = settings(session);
   all.insert(all.begin(), {"document", &read.document});
-  read_settings(json, "", all, remarks, {"schema", "version"});
+  read_settings(json, "", all, remarks, {"schema", "version", "tensors"});
+  if (json.contains("tensors")) read_part_digests(json["tensors"]);
   find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
@@ -125,6 +127,9 @@ std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
   json.update(settings_json(settings_to_read(session)));
+  std::vector<const Experiment*> experiments{&session.experiment};
+  for (const Pin& pin : session.pins) experiments.push_back(&pin.experiment);
+  if (Json tensors = part_digests_json(experiments); !tensors.is_null()) json["tensors"] = std::move(tensors);
   return json_text(json);
 }
 

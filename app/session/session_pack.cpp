@@ -229,7 +229,8 @@ class Packer {
                                                 const ReadOutput& read) {
     std::vector<ExactTensor> tensors;
     for (int head = 0; head < heads; ++head) {
-      KernelOutput o{.file = file, .index = head};
+      KernelOutput o;
+      o.file = file, o.index = head;
       try {
         read(o);
       } catch (const std::runtime_error&) {

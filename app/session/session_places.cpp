@@ -11,6 +11,7 @@
 #include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/part_digests.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
@@ -72,8 +73,9 @@ std::optional<std::size_t> part_of_path(const TensorSpec& spec, const std::strin
 }
 
 std::uint64_t digest_of_part(const Input& input, std::optional<std::size_t> part) {
-  const std::array<std::uint64_t, 4> parts{input.parts.q, input.parts.k, input.parts.v, input.parts.mask};
-  return part && parts[*part] != 0 ? parts[*part] : input.digest;
+  constexpr std::array fields{&PartDigests::q, &PartDigests::k, &PartDigests::v, &PartDigests::mask};
+  const std::optional<PartDigests> parts = parts_of_digest(input.digest);
+  return part && parts && *parts.*fields[*part] != 0 ? *parts.*fields[*part] : input.digest;
 }
 
 /// A file-naming text of an experiment, its kept digest, and the digest of what another text names.
@@ -91,9 +93,10 @@ KeptSpec kept_input(Input& input, const ReadWatch& watch) {
   const auto part = [kept](const std::string& path) { return part_of_path(kept.file, path); };
   return {&input.file, kept.index, [kept, part](const std::string& path) { return digest_of_part(kept, part(path)); },
           [kept, part, watch](const std::string& spec, const std::string& path) {
-            Input other{.kind = InputKind::tensors, .file = spec, .index = kept.index};
+            Input other;
+            other.kind = InputKind::tensors, other.file = spec, other.index = kept.index;
             load_tensors(other, watch);
-            return kept.parts.q == 0 ? other.digest : digest_of_part(other, part(path));
+            return parts_of_digest(kept.digest) ? digest_of_part(other, part(path)) : other.digest;
           }};
 }
 
@@ -102,7 +105,8 @@ KeptSpec kept_output(KernelOutput& output, Load load) {
   const KernelOutput kept = output;
   return {&output.file, kept.index, [kept](const std::string&) { return kept.digest; },
           [kept, load](const std::string& spec, const std::string&) {
-            KernelOutput other{.file = spec, .index = kept.index};
+            KernelOutput other;
+            other.file = spec, other.index = kept.index;
             load(other);
             return other.digest;
           }};

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/files/zip.h"
 #include "app/json/json.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
@@ -135,13 +136,13 @@ void SessionStore::settle(const Session& before, const Session& after) {
 
 bool SessionStore::has_file(const Session& session) const {
   const auto found = documents_.find(session.origin);
-  return found != documents_.end() && !found->second.path.empty();
+  return found != documents_.end() && !found->second.path.empty() && !found->second.path.ends_with(pack_ending);
 }
 
 std::string SessionStore::save(const Session& session, const std::string& path) {
   Document& d = documents_[session.origin];
   std::string to = path.empty() ? d.path : absolute(path);
-  if (to.empty()) throw std::runtime_error("The session has no file yet, expected a name to save it under.");
+  if (to.empty() || to.ends_with(pack_ending)) throw std::runtime_error("The session has no file yet, expected a name to save it under.");
   if (!path.empty() && !to.ends_with(".json")) to += ".json";
   const std::string aside = write(to, text_of(session));
   d = {.path = to, .saved = session, .settling = false};

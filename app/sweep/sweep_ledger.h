@@ -36,6 +36,8 @@ class SweepLedger {
 
   /// Records a finished point; duplicates are ignored.
   void add(SweepAnswer answer);
+  /// Forgets the points that failed, so that they are missing again.
+  void forget_failures();
   /// Points without an answer, at most `most`, in order.
   std::vector<std::size_t> missing(std::size_t most) const;
   /// A point of the combination with an answer, that of the first seed if it has one.

@@ -289,6 +289,7 @@ std::string Sweeper::handle(const Requests& requests, Session& session) {
       break;
     case SweepRequest::run:
       if (!ledger_ || !planned_.sweep) break;
+      if (state() != State::paused) ledger_->forget_failures();
       wanted_ = State::running;
       ask();
       break;

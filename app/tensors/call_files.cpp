@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "app/tensors/part_digests.h"
 #include "app/tensors/tensor_names.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
@@ -125,13 +126,11 @@ std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& pack
 
 std::uint64_t digest_of(const Tensors& t) {
   const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
-  const std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
-  return t.mask ? mask_hash(*t.mask, digest) : digest;
-}
-
-PartDigests part_digests_of(const Tensors& t) {
-  return {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)),
-          t.mask ? mask_hash(*t.mask, sizes(t.n, t.n_k)) : 0};
+  std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
+  if (t.mask) digest = mask_hash(*t.mask, digest);
+  remember_parts(digest, {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)),
+                          t.mask ? mask_hash(*t.mask, sizes(t.n, t.n_k)) : 0});
+  return digest;
 }
 
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {
@@ -401,7 +400,6 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
   input.file = files_.text();
   input.index = head;
   input.digest = digest_of(read);
-  input.parts = part_digests_of(read);
   input.tensors = std::make_shared<const Tensors>(std::move(read));
   return input;
 }

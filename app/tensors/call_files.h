@@ -19,9 +19,8 @@
 
 namespace attoscope {
 
-/// Digest of the bits of Q, K and V, and of their sizes.
+/// Digest of the bits of Q, K and V, and of their sizes; remembers those of each (`remember_parts`).
 std::uint64_t digest_of(const Tensors& tensors);
-PartDigests part_digests_of(const Tensors& tensors);
 
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.

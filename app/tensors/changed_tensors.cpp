@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <utility>
+#include <optional>
 
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/part_digests.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
@@ -34,15 +35,13 @@ std::vector<std::string> changed_tensors(const Input& kept, const Input& read) {
   if (kept.kind != InputKind::tensors || kept.digest == 0 || kept.digest == read.digest || kept.file != read.file ||
       kept.index != read.index)
     return changed;
-  const std::array<std::pair<std::uint64_t, std::uint64_t>, 4> digests{{{kept.parts.q, read.parts.q},
-                                                                        {kept.parts.k, read.parts.k},
-                                                                        {kept.parts.v, read.parts.v},
-                                                                        {kept.parts.mask, read.parts.mask}}};
-  constexpr std::array<const char*, 4> names{"q", "k", "v", "the mask"};
-  const bool told = kept.parts.q != 0;  // by sessions that keep a digest of each tensor
-  for (std::size_t i = 0; i < (told ? digests.size() : 0); ++i)
-    if (const auto& [then, now] = digests[i]; then != now)
-      changed.push_back(changed_sentence(file_of(read.file, i), names[i], read.index, then, now));
+  constexpr std::array names{"q", "k", "v", "the mask"};
+  constexpr std::array parts{&PartDigests::q, &PartDigests::k, &PartDigests::v, &PartDigests::mask};
+  const std::optional<PartDigests> then = parts_of_digest(kept.digest), now = parts_of_digest(read.digest);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (then && now && *then.*parts[i] != *now.*parts[i])
+      changed.push_back(
+          changed_sentence(file_of(read.file, i), names[i], read.index, *then.*parts[i], *now.*parts[i]));
   if (changed.empty()) changed.push_back(changed_sentence(read.file, "q, k or v", read.index, kept.digest, read.digest));
   return changed;
 }

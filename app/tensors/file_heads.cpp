@@ -37,7 +37,6 @@ Experiment on_tokens(Experiment e, int first, int count) {
   e.problem = with_shape(e.problem, t.shape());
   e.problem.traced_row = std::min(e.problem.traced_row, count - 1);
   e.problem.input.digest = digest_of(t);
-  e.problem.input.parts = part_digests_of(t);
   e.problem.input.tensors = std::make_shared<const Tensors>(std::move(t));
   return e;
 }

@@ -54,9 +54,13 @@ struct Words {
 Words words(FileDialog::Purpose purpose) {
   switch (purpose) {
     case FileDialog::Purpose::open_session:
-      return {"Open a session", "Sessions", "*.json"};
+      return {"Open a session", "Sessions", "*.json *.attoscope.zip"};
     case FileDialog::Purpose::save_session:
       return {"Save the session", "Sessions", "*.json", true, pfd::opt::force_overwrite};  // an existing file is backed up
+    case FileDialog::Purpose::pack_session:
+      return {"Save the session with its tensors", "Packed sessions", "*.attoscope.zip", true};
+    case FileDialog::Purpose::locate:
+      return {"Locate the missing file", "Tensors", "*.npy *.npz *.safetensors *.pt *.pth *.bin *.gguf"};
     case FileDialog::Purpose::open_checkpoint:
       return {"Open a checkpoint", "Checkpoints", "*.checkpoint"};
     case FileDialog::Purpose::save_checkpoint:

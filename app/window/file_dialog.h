@@ -13,7 +13,7 @@ namespace attoscope {
 /// One dialog at a time: a newer question, or destruction, closes the open one.
 class FileDialog {
  public:
-  enum class Purpose : std::uint8_t { open_session, save_session, open_checkpoint, save_checkpoint };
+  enum class Purpose : std::uint8_t { open_session, save_session, pack_session, locate, open_checkpoint, save_checkpoint };
   struct Question {
     Purpose purpose = Purpose::open_session;
     std::string start;  ///< initial file or folder; empty: the current folder

@@ -48,11 +48,6 @@ inline constexpr std::array<std::string_view, 11> input_names{
 constexpr bool has_value(InputKind k) { return k == InputKind::constant || k == InputKind::biased; }
 constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
 
-/// Digests of the bits and sizes of Q, K, V and the mask tensor; 0: unknown, or there is none.
-struct PartDigests {
-  std::uint64_t q = 0, k = 0, v = 0, mask = 0;
-};
-
 /// Source of Q, K, V. The file is read outside kernels/; `tensors` then holds its numbers.
 struct Input {
   InputKind kind = InputKind::normal;
@@ -60,8 +55,7 @@ struct Input {
   std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
   int index = 0;             ///< of `tensors`: which head
   std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is another experiment
-  PartDigests parts{};       ///< the same of each tensor; not compared, as `digest` has them all
-  std::shared_ptr<const Tensors> tensors{};  ///< not compared
+  std::shared_ptr<const Tensors> tensors;  ///< not compared
 
   friend bool operator==(const Input& x, const Input& y) {
     return x.kind == y.kind && x.value == y.value && x.file == y.file && x.index == y.index && x.digest == y.digest;
@@ -73,9 +67,9 @@ struct KernelOutput {
   std::string file;          ///< FILE.npy or FILE.safetensors[:INDEX]; empty: none
   int index = 0;             ///< which head
   std::uint64_t digest = 0;  ///< of the bits that were read, so that a changed file is another experiment
-  std::string type{};        ///< of its elements as stored: "BF16"
+  std::string type;          ///< of its elements as stored: "BF16"
   int n = 0, d = 0;
-  std::shared_ptr<const std::vector<double>> values{};  ///< row-major; not compared
+  std::shared_ptr<const std::vector<double>> values;  ///< row-major; not compared
 
   friend bool operator==(const KernelOutput& x, const KernelOutput& y) {
     return x.file == y.file && x.index == y.index && x.digest == y.digest;

@@ -147,7 +147,6 @@ Problem with_head(Problem p, int index) {
   if (p.input.index == index) return p;
   p.input.index = index;
   p.input.digest = 0;
-  p.input.parts = {};
   p.input.tensors.reset();
   return p;
 }

@@ -40,10 +40,6 @@ Settings settings(Input& i) {
           .swept(10, "problem", "0:1", true, true)
           .called("head"),
       {"digest", HexValue{&i.digest}},
-      {"digests", Settings{{"q", HexValue{&i.parts.q}},
-                           {"k", HexValue{&i.parts.k}},
-                           {"v", HexValue{&i.parts.v}},
-                           {"mask", HexValue{&i.parts.mask}}}},
   };
 }
 

@@ -23,8 +23,13 @@ namespace attoscope {
 
 /// An action on session files.
 struct SessionRequest {
-  enum class Act : std::uint8_t { fresh, open, save, save_as } act = Act::save;
+  enum class Act : std::uint8_t { fresh, open, save, save_as, pack } act = Act::save;
   std::string file{};  ///< empty: ask by a file dialog
+};
+
+/// A missing file of the session, and the one to take in its place.
+struct LocateRequest {
+  std::string missing, found;  ///< found empty: ask by a file dialog
 };
 
 /// A part of the window to be saved as a picture, and its numbers.
@@ -56,6 +61,7 @@ struct FileRequests {
   std::string choice_of;            ///< file whose choice among its tensors is `tensors`, to be remembered; or empty
   std::string look;                 ///< a spec that is being typed, to list its contents
   std::optional<SessionRequest> session;
+  std::optional<LocateRequest> locate;
   bool list_sessions = false;  ///< update `SessionFiles::recent`
 };
 

@@ -282,6 +282,7 @@ struct Popups {
   GalleryState gallery;
   SessionMenuState session_menu;
   PathPrompt file, kernel;     ///< of Q, K, V; of a kernel's output
+  PathPrompt missing;          ///< of a file that is not where the session says
   PathPrompt d_o, d_lse;       ///< of the gradients that come into the backward pass
   PathPrompt dq, dk, dv;       ///< of gradients that a kernel computed
   bool forward_steps = false;  ///< the controls show the forward pass's steps while the backward pass is on
