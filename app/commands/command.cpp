@@ -232,7 +232,7 @@ OptionList& OptionList::strict(bool& is_strict) {
 
 void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams) {
   if (changed.empty()) return;
-  if (strict) throw TensorsChanged(fmt::format("{}", fmt::join(changed, "\n")));
+  if (strict) throw TensorsChanged(fmt::format("{}", fmt::join(changed, "; ")));
   for (const std::string& sentence : changed) streams.warnings << "attoscope: " << printable(sentence) << '\n';
 }
 

@@ -66,7 +66,9 @@ void Explorer::update(Session& session) {
   ask_what_is_missing();
   const Input& input = experiment.problem.input;
   const std::string& file = input.kind == InputKind::tensors ? input.file : choices_.example_file;
-  choices_.tensors = loader_.describe(file, messages_.error);
+  std::string unlisted;
+  choices_.tensors = loader_.describe(file, unlisted);
+  if (!unlisted.empty() && choices_.missing.empty()) messages_.error = unlisted;
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);
   for (std::string failure : {answer_.update(), side_.update(), failure_of([&] { lessons_.update(); })})
@@ -96,7 +98,7 @@ bool Explorer::load_files(Experiment& e) {
 
 void Explorer::locate(Session& session, const LocateRequest& request) {
   session = with_file_at(session, request.missing, absolute_spec(request.found));
-  loader_.retry();
+  loader_.try_again();
   messages_.error.clear();
 }
 
@@ -210,7 +212,7 @@ void Explorer::adopt(Session& session, Session opened, std::vector<std::string> 
 void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks, const Input& kept) {
   session = std::move(opened);
   const Input& input = session.experiment.problem.input;
-  loader_.retry();
+  loader_.try_again();
   if (input.tensors) loader_.loaded(input, changed_tensors(kept, input));
   messages_.error = fmt::format("{}", fmt::join(remarks, "  "));
   remarked_ = !remarks.empty();

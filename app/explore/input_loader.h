@@ -27,8 +27,10 @@ class InputLoader {
   bool load_gradients(Experiment& experiment, std::string& failure);
   /// Records tensors that were read elsewhere, and sentences of `changed_tensors` on them.
   void loaded(const Input& input, const std::vector<std::string>& changed = {});
-  /// Allows files that could not be read to be tried again.
-  void retry() { unreadable_.reset(), unreadable_output_.reset(); }
+  /// Allows tensors that could not be read to be tried again.
+  void retry() { unreadable_.reset(); }
+  /// The same for all files, which may be others now.
+  void try_again() { unreadable_.reset(), unreadable_output_.reset(), described_.reset(); }
   /// Sentences on the tensors of the experiment that are not those it was kept with.
   std::string changed(const Experiment& experiment) const;
 

@@ -219,7 +219,7 @@ void Explorer::read_rewritten(Session& session) {
   const Experiment& e = session.experiment;
   for (const std::string& file : changed) {
     if (file == choices_.missing) {
-      loader_.retry();
+      loader_.try_again();
       continue;
     }
     const auto failed = [this, file](const std::string& sentence) {

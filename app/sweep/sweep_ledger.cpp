@@ -84,6 +84,7 @@ void SweepLedger::add(SweepAnswer answer) {
   if (computed) weight_computed_ += weight(place);
   failed_ += has_failed;
   ++done_;
+  ++changes_;
 }
 
 void SweepLedger::forget_failures() {
@@ -100,6 +101,7 @@ void SweepLedger::forget_failures() {
     };
     if (std::erase_if(answers_[at], forget) > 0) changed_.push_back(at);
   }
+  ++changes_;
 }
 
 std::vector<std::size_t> SweepLedger::missing(std::size_t most) const {
