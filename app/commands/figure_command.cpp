@@ -16,7 +16,6 @@
 #include "app/papers/sweep_figure.h"
 #include "app/session/session_places.h"
 #include "app/sweep/sweep_json.h"
-#include "app/tensors/changed_tensors.h"
 #include "app/train/train_figures.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
@@ -93,7 +92,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
-  tell_changed(load_kept(sweep.base), x.strict, streams);
+  tell_changed(load_found(sweep.base), x.strict, streams);
   const auto answers = computed(x, attoscope::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),

@@ -17,7 +17,7 @@
 #include "app/link/start_window.h"
 #include "app/session/autosave.h"
 #include "app/session/session.h"
-#include "app/tensors/changed_tensors.h"
+#include "app/session/session_places.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
@@ -166,7 +166,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   std::vector<std::string> remarks;
   Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
-  tell_changed(load_kept(session.experiment), false, streams);
+  tell_changed(load_found(session.experiment), false, streams);
   prepare_gpus(usable_device(session.device).spec, streams);
   render(session, {.file = x.out, .width = width, .height = height, .example_file = example_file()});
   for (const std::string& remark : remarks) streams.out << remark << '\n';

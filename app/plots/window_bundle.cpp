@@ -7,7 +7,6 @@
 #include "app/files/interrupts.h"
 #include "app/session/session.h"
 #include "app/session/session_places.h"
-#include "app/tensors/changed_tensors.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
@@ -114,7 +113,7 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
   const std::vector<std::string> tensors =
-      is_of_experiment(asked.plot) ? load_kept(asked.session.experiment) : std::vector<std::string>();
+      is_of_experiment(asked.plot) ? load_found(asked.session.experiment) : std::vector<std::string>();
   tell(tensors);
   const Interrupts interrupts;
   const UsableDevice device = usable_device(asked.session.device);

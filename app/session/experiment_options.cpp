@@ -8,8 +8,8 @@
 #include "app/judge/judgement.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
+#include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
-#include "app/tensors/changed_tensors.h"
 #include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
@@ -313,7 +313,7 @@ Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string
   check_scales_have_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
-  if (x.session) changed = load_kept(e);
+  if (x.session) changed = load_found(e);
   set_methods(e, x, !x.preset && !x.session);
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);

@@ -14,8 +14,8 @@
 #include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/session/session.h"
+#include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
-#include "app/tensors/changed_tensors.h"
 #include "app/tensors/exact_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"
@@ -158,7 +158,7 @@ class Packer {
     if (!has_loaded(e)) e.loaded = {};
     if (!e.backward.on) e.backward.d_o_file = e.backward.d_lse_file = {};
     if (e.backward.d_o_file.file.empty() && e.backward.d_o == OutputGradient::file) e.backward.d_o = OutputGradient::normal;
-    for (const std::string& sentence : load_kept(e))
+    for (const std::string& sentence : load_found(e))
       if (std::ranges::find(changed_, sentence) == changed_.end()) changed_.push_back(sentence);
     const Problem read = e.problem;
     if (Input& input = e.problem.input; input.kind == InputKind::tensors)

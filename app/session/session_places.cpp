@@ -10,6 +10,7 @@
 
 #include "app/files/files.h"
 #include "app/files/zip.h"
+#include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/part_digests.h"
 #include "app/tensors/readers.h"
@@ -245,6 +246,14 @@ std::optional<MissingFile> missing_file(const Experiment& experiment) {
       return missing;
     }
   return std::nullopt;
+}
+
+std::vector<std::string> load_found(Experiment& e) try {
+  return load_kept(e);
+} catch (const std::runtime_error&) {
+  if (const std::optional<MissingFile> missing = missing_file(e))
+    throw std::runtime_error(missing->sentence + ", and no file beside the session has its bits");
+  throw;
 }
 
 bool misses_files(const Session& session) {

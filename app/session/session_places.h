@@ -30,6 +30,8 @@ struct MissingFile {
 };
 /// The first one; none: all are there.
 std::optional<MissingFile> missing_file(const Experiment& experiment);
+/// `load_kept`; where a file is missing it throws that sentence.
+std::vector<std::string> load_found(Experiment& experiment);
 bool misses_files(const Session& session);
 
 /// Looks for missing files in `folder`, by name and by digest: of two files, the one with the kept bits is taken, whatever it

@@ -45,7 +45,7 @@ bool holds_all(const ExactType& type, const std::vector<double>& values) {
   });
 }
 
-const ExactType& exact(const std::vector<double>& values, std::string_view before) {
+const ExactType& narrowest(const std::vector<double>& values, std::string_view before) {
   const auto* const first = std::ranges::find(exact_types, before, &ExactType::name);
   if (first != exact_types.end() && holds_all(*first, values)) return *first;
   return *std::ranges::find_if(exact_types, [&](const ExactType& type) { return holds_all(type, values); });
@@ -57,14 +57,14 @@ void append(std::string& bytes, std::uint64_t number, int count) {
 
 }  // namespace
 
-std::string_view exact_type(const std::vector<double>& values, std::string_view before) { return exact(values, before).name; }
+std::string_view exact_type(const std::vector<double>& values, std::string_view before) { return narrowest(values, before).name; }
 
 std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::string data;
   for (const ExactTensor& t : tensors) {
-    const ExactType& type = exact(t.values, t.type);
+    const ExactType& type = narrowest(t.values, t.type);
     const std::size_t begin = data.size();
     for (const double x : t.values) append(data, type.bits(x), type.bytes);
     header[t.name] = {{"dtype", type.name}, {"shape", t.shape}, {"data_offsets", {begin, data.size()}}};

@@ -17,6 +17,7 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/tensors.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "tests/app/outcome.h"
 #include "tests/app/own_cache.h"
@@ -155,8 +156,9 @@ TEST(SessionPack, HoldsAllHeadsWhereTheSessionNeedsThem) {
   const TemporaryDirectory here;
   Session s = session_of(write_heads(here, 4) + ":2");
   EXPECT_EQ(pack_session(s).heads, 1);
-  s.pins.push_back({.name = "another", .experiment = session_of(here / "heads.safetensors:1").experiment});
-  s.pins.push_back({.name = "the same", .experiment = s.experiment});
+  s.pins.resize(2);
+  s.pins[0].experiment = session_of(here / "heads.safetensors:1").experiment;
+  s.pins[1].experiment = s.experiment;
   EXPECT_EQ(pack_session(s).heads, 2);
   s.sweep.over = SweepOver::head;
   const SessionPack pack = pack_session(s);
