@@ -1,9 +1,9 @@
 #include "app/commands/command.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -227,7 +227,8 @@ OptionList& OptionList::session(ExperimentOptions& x, bool& is_strict) {
 }
 
 OptionList& OptionList::strict(bool& is_strict) {
-  return add("--strict", is_strict, "end with exit code 4 and write nothing where a tensor is not the one whose digest was kept");
+  return add("--strict", is_strict,
+             "end with exit code 4 and write nothing where a tensor is not the one whose digest was kept");
 }
 
 void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams) {

@@ -48,8 +48,8 @@ class Explorer {
   /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. A failure is reported after
   /// `before` and changes nothing.
   void read(Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
-  /// Replaces the session once its tensors are read, or where a file is missing, and shows its remarks. Throws if they cannot be
-  /// read; the session then stays unchanged.
+  /// Replaces the session once its tensors are read, or where a file is missing, and shows its remarks. Throws if they cannot
+  /// be read; the session then stays unchanged.
   void adopt(Session& session, Session opened, std::vector<std::string> remarks);
   /// Takes a file in the place of a missing one, and tries again.
   void locate(Session& session, const LocateRequest& request);

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "app/explore/lesson_pages.h"
+#include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/session/experiment_options.h"
-#include "app/files/files.h"
 #include "app/session/session.h"
 #include "app/session/session_pack.h"
 #include "app/tensors/tensor_choices.h"
@@ -183,7 +183,8 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
 }
 
 void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format, GradientSpecs beside) {
-  if (files.size() == 1 && (files.front().ends_with(".json") || files.front().ends_with(pack_ending))) return open_session(files.front(), context);
+  if (files.size() == 1 && (files.front().ends_with(".json") || files.front().ends_with(pack_ending)))
+    return open_session(files.front(), context);
   const std::string chosen = files.size() == 1 ? chosen_tensors(choices_list(context.store), files.front()) : "";
   context.session.view.show_tensors |= !chosen.empty();  // it says what was chosen
   context.explorer.open_dropped(context.session, chosen.empty() ? files : std::vector{chosen}, keeps_format, std::move(beside));

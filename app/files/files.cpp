@@ -218,9 +218,7 @@ void InputFile::read_by_descriptor(std::uint64_t offset, std::span<char> bytes) 
   }
 }
 
-bool can_open(const std::string& path) try {
-  return InputFile(path).path() == path;
-} catch (const std::exception&) {
+bool can_open(const std::string& path) try { return InputFile(path).path() == path; } catch (const std::exception&) {
   return false;
 }
 

@@ -30,8 +30,8 @@ class Descriptor {
 
 class FileMapping;
 
-/// A regular file, a part of one, or a file inside a packed session (`packed_file`), for random reads. It is mapped, so that only the parts that are read come from disk. Every
-/// failure is a std::runtime_error with one sentence that names the file.
+/// A regular file, a part of one, or a file inside a packed session (`packed_file`), for random reads. It is mapped, so that
+/// only the parts that are read come from disk. Every failure is a std::runtime_error with one sentence that names the file.
 class InputFile {
  public:
   /// Treatment of symbolic links.

@@ -289,8 +289,7 @@ std::optional<PackedFile> packed_file(const std::string& path) {
     throw std::runtime_error(path + ": has " + std::to_string(found->size) + " bytes, expected at most " +
                              std::to_string(most_unpacked) + " of a compressed file");
   const auto file = std::make_shared<ZippedFile>(archive, *found, path);
-  return PackedFile{found->size,
-                    [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }};
+  return PackedFile{found->size, [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }};
 }
 
 std::string zip_member(const std::string& path, std::string_view ending, std::uint64_t limit) {

@@ -94,7 +94,8 @@ class WholeCall {
   ExactTensor part(std::size_t i, int of, const HeadShape& s) const {
     constexpr std::array<const char*, 4> names{"q", "k", "v", "o"};
     const std::string before = files_.layers().size() == 1 ? "" : "layers." + std::to_string(i) + ".";
-    ExactTensor t{before + names[size(of)], {size(s.heads), size(s.n), size(s.d)}, {}, files_.tensor(files_.layers()[i], of).dtype};
+    ExactTensor t{
+        before + names[size(of)], {size(s.heads), size(s.n), size(s.d)}, {}, files_.tensor(files_.layers()[i], of).dtype};
     if (s.batch > 1) t.shape.insert(t.shape.begin(), size(s.batch));
     return t;
   }
@@ -142,7 +143,8 @@ class Packer {
   };
   using ReadOutput = std::function<void(KernelOutput&)>;
 
-  /// The member's file and the head in it that a head of a file became, packed by `make(name, heads)` where it is not there yet.
+  /// The member's file and the head in it that a head of a file became, packed by `make(name, heads)` where it is not there
+  /// yet.
   template <class Make>
   std::pair<std::string, int> place(const char* kind, const std::string& file, int head, bool all, Make make) {
     for (const int known : {all_heads, head})
@@ -216,8 +218,9 @@ class Packer {
     if (output.file.empty()) return;
     const bool all = heads != 1;
     const auto make = [&](const std::string& name) {
-      const std::vector<ExactTensor> tensors = all ? all_of_output(output.file, tensor, heads, read)
-                                                   : std::vector{matrix(tensor, output.n, output.d, *output.values, output.type)};
+      const std::vector<ExactTensor> tensors =
+          all ? all_of_output(output.file, tensor, heads, read)
+              : std::vector{matrix(tensor, output.n, output.d, *output.values, output.type)};
       members_.push_back({name, safetensors_bytes(tensors, {}), true});
       return name;
     };
@@ -238,7 +241,8 @@ class Packer {
         break;  // the file has no more
       }
       const bool fits = !tensors.empty() && tensors.back().shape[1] == size(o.n) && tensors.back().shape[2] == size(o.d);
-      if (!fits) tensors.push_back({"layers." + std::to_string(tensors.size()) + "." + tensor, {0, size(o.n), size(o.d)}, {}, o.type});
+      if (!fits)
+        tensors.push_back({"layers." + std::to_string(tensors.size()) + "." + tensor, {0, size(o.n), size(o.d)}, {}, o.type});
       ++tensors.back().shape[0];
       tensors.back().values.insert(tensors.back().values.end(), o.values->begin(), o.values->end());
     }
@@ -250,16 +254,15 @@ class Packer {
   void pack_kernel_gradients(bool all) {
     KernelGradients& g = session_.kernel_gradients;
     if (!session_.experiment.backward.on) g = {};
-    for (const auto& [spec, tensor, name] : {std::tuple{&g.dq, AnswerTensor::dQ, "dq"},
-                                             {&g.dk, AnswerTensor::dK, "dk"},
-                                             {&g.dv, AnswerTensor::dV, "dv"}}) {
+    for (const auto& [spec, tensor, name] :
+         {std::tuple{&g.dq, AnswerTensor::dQ, "dq"}, {&g.dk, AnswerTensor::dK, "dk"}, {&g.dv, AnswerTensor::dV, "dv"}}) {
       if (spec->empty()) continue;
       KernelOutput output = read_kernel_gradient(*spec, session_.experiment.problem, tensor, watch_);
       const bool own = all && output.file == *spec;  // each head of Q has its own
       pack_output(output, name, own ? most_heads : 1, [&, of = tensor](KernelOutput& o) {
         o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), session_.experiment.problem, of, watch_);
       });
-      *spec = output.file;
+      *spec = own ? output.file : output.file + ":0";
     }
   }
 

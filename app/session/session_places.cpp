@@ -123,8 +123,8 @@ std::vector<KeptSpec> kept_specs(Experiment& e, const ReadWatch& watch) {
     }));
   for (const bool of_lse : {false, true})
     if (KernelOutput& file = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; e.backward.on && !file.file.empty())
-      all.push_back(kept_output(
-          file, [problem, of_lse, watch](KernelOutput& other) { load_gradient(other, problem, of_lse, watch); }));
+      all.push_back(
+          kept_output(file, [problem, of_lse, watch](KernelOutput& other) { load_gradient(other, problem, of_lse, watch); }));
   return all;
 }
 
@@ -210,7 +210,8 @@ std::string missing_sentence(const MissingFile& missing, int head) {
 }  // namespace
 
 void for_each_spec(Experiment& e, const Spec& f) {
-  for (std::string* const spec : {&e.problem.input.file, &e.loaded.file, &e.backward.d_o_file.file, &e.backward.d_lse_file.file})
+  for (std::string* const spec :
+       {&e.problem.input.file, &e.loaded.file, &e.backward.d_o_file.file, &e.backward.d_lse_file.file})
     if (!spec->empty()) f(*spec);
 }
 
@@ -248,9 +249,7 @@ std::optional<MissingFile> missing_file(const Experiment& experiment) {
   return std::nullopt;
 }
 
-std::vector<std::string> load_found(Experiment& e) try {
-  return load_kept(e);
-} catch (const std::runtime_error&) {
+std::vector<std::string> load_found(Experiment& e) try { return load_kept(e); } catch (const std::runtime_error&) {
   if (const std::optional<MissingFile> missing = missing_file(e))
     throw std::runtime_error(missing->sentence + ", and no file beside the session has its bits");
   throw;

@@ -1,4 +1,4 @@
-/// Where the files of a session lie: relative paths, files that have moved, files that are missing.
+/// Places of the files of a session: relative paths, files that have moved, files that are missing.
 #pragma once
 
 #include <cstdint>

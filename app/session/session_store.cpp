@@ -142,7 +142,8 @@ bool SessionStore::has_file(const Session& session) const {
 std::string SessionStore::save(const Session& session, const std::string& path) {
   Document& d = documents_[session.origin];
   std::string to = path.empty() ? d.path : absolute(path);
-  if (to.empty() || to.ends_with(pack_ending)) throw std::runtime_error("The session has no file yet, expected a name to save it under.");
+  if (to.empty() || to.ends_with(pack_ending))
+    throw std::runtime_error("The session has no file yet, expected a name to save it under.");
   if (!path.empty() && !to.ends_with(".json")) to += ".json";
   const std::string aside = write(to, text_of(session));
   d = {.path = to, .saved = session, .settling = false};

@@ -40,8 +40,7 @@ std::vector<std::string> changed_tensors(const Input& kept, const Input& read) {
   const std::optional<PartDigests> then = parts_of_digest(kept.digest), now = parts_of_digest(read.digest);
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (then && now && *then.*parts[i] != *now.*parts[i])
-      changed.push_back(
-          changed_sentence(file_of(read.file, i), names[i], read.index, *then.*parts[i], *now.*parts[i]));
+      changed.push_back(changed_sentence(file_of(read.file, i), names[i], read.index, *then.*parts[i], *now.*parts[i]));
   if (changed.empty()) changed.push_back(changed_sentence(read.file, "q, k or v", read.index, kept.digest, read.digest));
   return changed;
 }

@@ -26,7 +26,8 @@ std::uint64_t f16_bits(double x) {
   if (!(size < 65536)) return sign | (std::isnan(x) ? 0x7e00U : 0x7c00U);
   if (size == 0) return sign;
   const int exponent = std::max(std::ilogb(size), -14);  // 1024 to 2047 units of the last bit, or fewer of the smallest
-  return sign | (static_cast<std::uint64_t>(exponent + 14) * 1024 + static_cast<std::uint64_t>(std::ldexp(size, 10 - exponent)));
+  return sign |
+         (static_cast<std::uint64_t>(exponent + 14) * 1024 + static_cast<std::uint64_t>(std::ldexp(size, 10 - exponent)));
 }
 std::uint64_t f32_bits(double x) { return std::bit_cast<std::uint32_t>(static_cast<float>(x)); }
 double f32_number(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
@@ -57,7 +58,9 @@ void append(std::string& bytes, std::uint64_t number, int count) {
 
 }  // namespace
 
-std::string_view exact_type(const std::vector<double>& values, std::string_view before) { return narrowest(values, before).name; }
+std::string_view exact_type(const std::vector<double>& values, std::string_view before) {
+  return narrowest(values, before).name;
+}
 
 std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/json/json.h"
@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// What is remembered: a digest says what its parts are, so that nothing in it becomes wrong.
+/// The parts that are remembered: a digest names its parts for good, and nothing in the list becomes wrong.
 class Known {
  public:
   std::optional<PartDigests> find(std::uint64_t digest) {

@@ -1,4 +1,6 @@
 // Sessions that travel: packed with their tensors, moved away from them, and opened beside changed ones.
+#include "app/session/session_pack.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include "app/commands/command.h"
 #include "app/files/zip.h"
 #include "app/session/session.h"
-#include "app/session/session_pack.h"
 #include "app/session/session_places.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/exact_tensors.h"
@@ -57,10 +58,8 @@ std::string write_call(const TemporaryDirectory& place, std::uint64_t seed = 1) 
 std::string write_heads(const TemporaryDirectory& place, int heads) {
   std::vector<ExactTensor> tensors;
   for (const char* const name : {"q", "k", "v"})
-    tensors.push_back({name,
-                       {static_cast<std::uint64_t>(heads), rows, columns},
-                       draws(7 + tensors.size(), heads * rows * columns),
-                       ""});
+    tensors.push_back(
+        {name, {static_cast<std::uint64_t>(heads), rows, columns}, draws(7 + tensors.size(), heads * rows * columns), ""});
   return place.write("heads.safetensors", safetensors_bytes(tensors, {}));
 }
 
@@ -129,7 +128,8 @@ TEST(SessionPack, OpensOnAnotherMachineWithTheSameBits) {
 TEST(SessionPack, HoldsOutputGradientAndMask) {
   const TemporaryDirectory here, there;
   std::vector<double> mask(rows * rows);
-  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 5 == 0 ? -std::numeric_limits<double>::infinity() : 0.25 * double(i % 3);
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    mask[i] = i % 5 == 0 ? -std::numeric_limits<double>::infinity() : 0.25 * double(i % 3);
   const std::string spec = write_call(here) + ",mask=" + here.write("mask.npy", npy_bytes(rows, rows, mask.data())) + ":add";
   Session s = session_of(spec);
   s.experiment.backward.on = true;
@@ -264,7 +264,7 @@ TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
   strict(sweep);
   strict({"sweep", "--input", spec, "--vary", "block_k=8,16", "--json", here / "s.json", "--quiet"});  // its own JSON of before
   EXPECT_EQ(bytes_of_file(here / "s.json"), old_json);
-  strict({"figure", here / "s.json", "--out", here / "f.zip", "--quiet"});
+  strict({"figure", here / "d/sweep.json", "--out", here / "f.zip", "--quiet"});
   EXPECT_FALSE(fs::exists(here / "f.zip"));
   const std::string was = hex16(s.experiment.problem.input.digest);
   EXPECT_THAT(said({"run", "--session", file, "--json", "-"}).out, Not(HasSubstr(was)));

@@ -280,7 +280,8 @@ std::vector<std::string> packs() {
   session.experiment.problem.input = parse_input(scratch.write("x.safetensors", call));
   load_tensors(session.experiment.problem.input);
   session.experiment.problem = fitted(session.experiment.problem, session.experiment.problem.input.tensors->shape());
-  const std::string text = R"({"schema": "attoscope.session/1", "experiment": {"problem": {"input": {"kind": "tensors", "file": )";
+  const std::string text =
+      R"({"schema": "attoscope.session/1", "experiment": {"problem": {"input": {"kind": "tensors", "file": )";
   return {pack_session(session).bytes, zip_bytes({{"session.json", text + R"("q.npy,k.npy,v.npy"}}}})"}, {"q.npy", "x"}}),
           zip_bytes({{"session.json", text + R"("/etc/hostname"}}}})"}}), zip_bytes({{"../session.json", "{}"}})};
 }

@@ -78,7 +78,8 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   explain("Opens the session at this path.");
   ImGui::SameLine(0, gap);
   if (push_button("save as###save path", menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
-  explain("Saves the session at this path; .json is added if it is missing, and .attoscope.zip holds its tensors, too. An existing "
+  explain(
+      "Saves the session at this path; .json is added if it is missing, and .attoscope.zip holds its tensors, too. An existing "
       "session is kept beside it.");
   ImGui::EndDisabled();
   if (!menu.path.failed) return;
@@ -152,7 +153,8 @@ std::string window_title(const SessionFiles& files) {
 }
 
 void ask_session(Act act, const PanelInput& input, UiState& state, Requests& requests) {
-  const bool names_file = act == Act::open || act == Act::save_as || act == Act::pack || (act == Act::save && input.sessions.file.empty());
+  const bool names_file =
+      act == Act::open || act == Act::save_as || act == Act::pack || (act == Act::save && input.sessions.file.empty());
   if (!names_file || input.sessions.has_dialogs) {
     requests.files.session = SessionRequest{act, ""};
     return;
@@ -161,7 +163,9 @@ void ask_session(Act act, const PanelInput& input, UiState& state, Requests& req
   menu.asked = menu.typing = true;
   menu.entered = act == Act::save ? Act::save_as : act;
   if (menu.entered != Act::open || menu.path.typed.empty()) menu.path.typed = input.sessions.file;
-  if (act == Act::pack) menu.path.typed = (input.sessions.file.empty() ? "" : folder_of(input.sessions.file)) + session_name(input.sessions) + std::string(packed_ending);
+  if (act == Act::pack)
+    menu.path.typed = (input.sessions.file.empty() ? "" : folder_of(input.sessions.file)) + session_name(input.sessions) +
+                      std::string(packed_ending);
 }
 
 void session_button(const PanelInput& input, UiState& state, Requests& requests) {
