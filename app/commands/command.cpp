@@ -1,15 +1,23 @@
 #include "app/commands/command.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "app/figures/bundle.h"
+#include "app/json/json.h"
+#include "app/json/settings_json.h"
+#include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/part_digests.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"
@@ -217,6 +225,38 @@ std::string OptionList::typed() const {
         text += " " + option->get_name() + (option->get_items_expected_max() > 0 ? " " + shell_word(value) : "");
   }
   return text;
+}
+
+OptionList& OptionList::session(ExperimentOptions& x, bool& is_strict) {
+  group("Session");
+  add("--session", x.session, "begin with the experiment of this session or packed session; the other options then change it");
+  return strict(is_strict);
+}
+
+OptionList& OptionList::strict(bool& is_strict) {
+  return add("--strict", is_strict,
+             "end with exit code 4 and write nothing where a tensor is not the one whose digest was kept");
+}
+
+void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams) {
+  if (changed.empty()) return;
+  if (strict) throw TensorsChanged(fmt::format("{}", fmt::join(changed, "; ")));
+  for (const std::string& sentence : changed) streams.warnings << "attoscope: " << printable(sentence) << '\n';
+}
+
+std::vector<std::string> changed_since(const std::string& place, const Experiment& e) try {
+  constexpr std::uint64_t largest = 64 << 20;
+  constexpr int deepest = 16;
+  if (place.empty() || place == "-" || !can_open(place)) return {};
+  const nlohmann::json json = parse_json(read_file(place, largest), deepest);
+  if (json.contains("tensors")) read_part_digests(json["tensors"]);
+  std::vector<std::string> remarks;
+  Experiment kept = e;
+  kept.problem.input.digest = kept.loaded.digest = kept.backward.d_o_file.digest = kept.backward.d_lse_file.digest = 0;
+  read_settings(json.at("experiment"), "experiment", settings(kept), remarks);
+  return changed_tensors(kept, e);
+} catch (const std::exception&) {  // no JSON of an experiment
+  return {};
 }
 
 void prepare_gpus(const std::string& device, const Streams& streams, const std::vector<LoadCode*>& codes) try {

@@ -28,7 +28,7 @@ namespace attoscope {
 struct StyleArguments;
 
 /// Exit codes.
-enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3 };
+enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3, changed_tensor = 4 };
 
 /// The streams that a command writes to.
 struct Streams {
@@ -86,6 +86,9 @@ class OptionList {
   OptionList& methods(ExperimentOptions& x, const std::string& usual = "hw");
   /// Gradients of a and b.
   OptionList& backward(ExperimentOptions& x);
+  /// The session that the experiment begins with, and `--strict`.
+  OptionList& session(ExperimentOptions& x, bool& strict);
+  OptionList& strict(bool& strict);
   /// Somebody's output.
   OptionList& kernel(ExperimentOptions& x);
   OptionList& device(std::string& device, std::string& threads, const std::string& help);
@@ -131,6 +134,16 @@ Command command(const char* name, const char* what, void (*declare)(OptionList&,
             };
           }};
 }
+
+/// The end of a command with --strict: a tensor is not the one whose digest was kept.
+struct TensorsChanged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// Writes the sentences of `changed_tensors` as warnings; throws them as TensorsChanged where `strict`.
+void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams);
+/// Before a file is replaced: the tensors of `e` that are not those with the digests in the JSON that stands at `place`, if
+/// that is of the same head of the same files. None where there is no such JSON.
+std::vector<std::string> changed_since(const std::string& place, const Experiment& e);
 
 /// Throws a sentence: this build has no window.
 [[noreturn]] void no_window();

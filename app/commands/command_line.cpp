@@ -16,9 +16,9 @@ namespace {
 
 /// In the order of the help.
 std::vector<Command> commands() {
-  return {run_command(),   sweep_command(),  train_command(),   figure_command(),     presets_command(),
-          bench_command(), render_command(), lessons_command(), dot_command(),        check_gpu_command(),
-          judge_command(), heads_command(),  kv_command(),      invariance_command(), open_command()};
+  return {run_command(),    sweep_command(),      train_command(), figure_command(),    presets_command(), bench_command(),
+          render_command(), lessons_command(),    dot_command(),   check_gpu_command(), judge_command(),   heads_command(),
+          kv_command(),     invariance_command(), open_command(),  pack_command()};
 }
 
 /// "run, sweep, train"
@@ -45,7 +45,7 @@ void check_before_command(const CLI::App& app) {
 /// Refuses a word that is no file: it was meant to be a command.
 void check_without_command(const CLI::App& app, const std::vector<Command>& all) {
   for (const std::string& word : words_of(app)) {
-    const bool file_like = word.ends_with(".json") || word.find('/') != std::string::npos;
+    const bool file_like = word.ends_with(".json") || word.ends_with(".zip") || word.find('/') != std::string::npos;
     std::error_code error;
     if (file_like || std::filesystem::exists(word, error)) continue;
     if (const std::string file = without_head(word); reader_of(file) != nullptr && !std::filesystem::exists(file, error))
@@ -96,6 +96,8 @@ int run_command_line(const std::vector<std::string>& arguments, std::ostream& ou
     return complain(err, std::string(error.what()) + " (see attoscope --help)", wrong_usage);
   } catch (const std::invalid_argument& error) {
     return complain(err, error.what(), wrong_usage);
+  } catch (const TensorsChanged& error) {
+    return complain(err, error.what(), changed_tensor);
   } catch (const std::bad_alloc&) {
     return complain(err, "there is not enough memory for this", failed);
   } catch (const std::exception& error) {

@@ -20,6 +20,7 @@ Command heads_command();
 Command kv_command();
 Command invariance_command();
 Command open_command();
+Command pack_command();
 
 /// No command: the window.
 Command window_command();

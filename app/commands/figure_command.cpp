@@ -14,6 +14,7 @@
 #include "app/papers/named.h"
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"
+#include "app/session/session_places.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/sweep_ledger.h"
 #include "app/train/train_figures.h"
@@ -88,10 +89,12 @@ std::string list_text() {
 /// The picture of a sweep once more.
 void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   std::vector<std::string> remarks;
-  const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
+  Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   style.print = typed_style(x.style, style.print);
+  find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
+  tell_changed(load_found(sweep.base), x.strict, streams);
   const auto answers = computed(x, attoscope::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   const Figure figure = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), style);
@@ -117,7 +120,8 @@ bool asks_for_plot(const FigureArguments& x) {
 /// Computes what is not known yet and writes the four files together; without gnuplot the three others, and then throws.
 void draw_figure(const FigureArguments& x, const Streams& streams) {
 #ifdef ATTOSCOPE_GUI
-  if (asks_for_plot(x)) return draw_plot(x, streams.out);
+  const auto tell = [&](const std::vector<std::string>& changed) { tell_changed(changed, x.strict, streams); };
+  if (asks_for_plot(x)) return draw_plot(x, streams.out, tell);
 #else
   if (asks_for_plot(x)) no_window();
 #endif
@@ -156,7 +160,7 @@ void declare(OptionList& c, FigureArguments& x) {
   c.add("--d", x.d, "head dimension (64); not of training");
   c.add("--seeds", x.seeds, "how many (5); not of training");
   c.add("--list", x.list, "only list the figures");
-  c.add("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.add("--no-cache", x.no_cache, "compute every point, and keep none").strict(x.strict);
   c.group("Output");
   c.style(x.style);
   c.add("--out", x.out, "FILE.pdf, .svg, .png or .tex (TikZ), with .csv, .gp and .json beside it; or FILE.zip").quiet();

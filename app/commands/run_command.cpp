@@ -27,7 +27,7 @@ namespace {
 /// The options as typed.
 struct RunArguments : ExperimentOptions {
   std::string device = "auto", threads = "0";
-  bool attribute = false;
+  bool attribute = false, strict = false;
   std::string json, save;                 ///< where to write; "" nowhere, json "-" to standard output
   std::vector<std::string> save_field{};  ///< "a_error=FILE.npy"
 };
@@ -130,7 +130,10 @@ std::string table_of(const Answer& answer) {
 void run_experiment(const RunArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_device("--device", x.device);
-  const Experiment experiment = experiment_of(x);
+  std::vector<std::string> changed;
+  const Experiment experiment = experiment_of(x, changed);
+  if (changed.empty()) changed = changed_since(x.json, experiment);
+  tell_changed(changed, x.strict, streams);
   const std::vector<FieldFile> fields = field_files(x);
   check_places(x, fields, experiment.backward.on);
   std::vector<LoadCode*> codes{attention_code};
@@ -144,7 +147,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
 }
 
 void declare(OptionList& c, RunArguments& x) {
-  c.problem(x).methods(x).backward(x).kernel(x).device(x.device, x.threads, device_help()).group("Output");
+  c.session(x, x.strict).problem(x).methods(x).backward(x).kernel(x).device(x.device, x.threads, device_help()).group("Output");
   c.add("--attribute", x.attribute, "print what each rounding step of a costs");
   c.add("--json", x.json, "write the result to this file, - for standard output");
   c.add("--save", x.save,

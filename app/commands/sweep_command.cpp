@@ -13,12 +13,14 @@
 #include "app/figures/bundle.h"
 #include "app/files/paths.h"
 #include "app/papers/sweep_figure.h"
+#include "app/session/session.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/ranks.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/sweep_ledger.h"
+#include "app/sweep/sweeper.h"
 #include "app/sweep/table.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/head_numbers.h"
@@ -44,7 +46,7 @@ struct SweepArguments {
   std::string out;                         ///< directory for sweep.json and points.csv
   std::string shard;                       ///< "K/N": every N-th point, from the K-th of 1 .. N on
   std::vector<std::string> merge{};        ///< directories of shards, instead of computing
-  bool no_cache = false;
+  bool no_cache = false, strict = false;
 };
 
 constexpr const char *sweep_file = "sweep.json", *points_file = "points.csv";
@@ -61,11 +63,11 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
 }
 
 /// The experiment that is varied. Where n is, the traced row must be one of every n, and of no other.
-Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes) {
+Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, std::vector<std::string>& changed) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
-  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options);
+  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, changed);
   const std::string row = options.typed.extract("traced_row").mapped();
-  Experiment base = experiment_of(options);
+  Experiment base = experiment_of(options, changed);
   for (const std::string& n : varied->values) {
     Experiment e = base;
     vary(e, "n", n);
@@ -74,13 +76,35 @@ Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>&
   return base;
 }
 
+/// The sweep that a session plans, of its experiment.
+Sweep sweep_of_session(const ExperimentOptions& base, std::vector<std::string>& changed) {
+  std::vector<std::string> remarks;
+  const PlannedSweep plan = planned(read_session(*base.session, remarks).sweep, experiment_of(base, changed));
+  if (plan.sweep) return *plan.sweep;
+  std::string wrong = plan.about.wrong;
+  for (const std::string& sentence : plan.about.wrong_values)
+    if (wrong.empty()) wrong = sentence;
+  throw std::runtime_error(*base.session + ": its sweep cannot be computed: " + wrong);
+}
+
+/// The tensors that are not those of the session, or of the files that are to be replaced.
+std::vector<std::string> changed_of(const SweepArguments& x, const Sweep& sweep, std::vector<std::string> of_session) {
+  std::vector<std::string> places{x.json};
+  if (!x.out.empty()) places.push_back((fs::path(x.out) / sweep_file).string());
+  if (!x.figure.empty()) places.push_back(fs::path(x.figure).replace_extension(".json").string());
+  for (const std::string& place : places)
+    if (of_session.empty()) of_session = changed_since(place, sweep.base);
+  return of_session;
+}
+
 /// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
-Sweep sweep_of(const SweepArguments& x) {
+Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
+  if (x.vary.empty() && x.base.session) return sweep_of_session(x.base, changed);
   if (x.vary.empty())
     throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
   std::vector<Axis> axes;
   for (const std::string& axis : x.vary) axes.push_back(parse_axis(axis));
-  Sweep s{.base = varied_experiment(x.base, axes),
+  Sweep s{.base = varied_experiment(x.base, axes, changed),
           .axes = axes,
           .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
           .measure = parse_measure(x.measure)};
@@ -140,7 +164,9 @@ std::optional<Answered> computed(const SweepArguments& x, const Streams& streams
   Answered answered;
   const auto prepare = [&] {
     check_device("--device", x.device);
-    answered.sweep = sweep_of(x);
+    std::vector<std::string> changed;
+    answered.sweep = sweep_of(x, changed);
+    tell_changed(changed_of(x, answered.sweep, std::move(changed)), x.strict, streams);
     prepare_gpus(x.device, streams);
   };
   if (!ranks.agree(prepare)) return std::nullopt;
@@ -280,7 +306,7 @@ void run_sweep(const SweepArguments& x, const Streams& streams) {
 }
 
 void declare(OptionList& c, SweepArguments& x) {
-  c.problem(x.base).methods(x.base).backward(x.base).kernel(x.base).group("Sweep");
+  c.session(x.base, x.strict).problem(x.base).methods(x.base).backward(x.base).kernel(x.base).group("Sweep");
   std::string axes = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
   for (const AxisKey& key : axis_keys()) axes += std::string(key.key) + ", ";
   c.add("--vary", x.vary, axes + "a.NAME or b.NAME");

@@ -11,11 +11,13 @@
 
 #include "app/commands/commands.h"
 #include "app/files/paths.h"
+#include "app/files/zip.h"
 #include "app/link/link.h"
 #include "app/link/live_link.h"
 #include "app/link/start_window.h"
 #include "app/session/autosave.h"
 #include "app/session/session.h"
+#include "app/session/session_places.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
@@ -68,7 +70,8 @@ struct WindowArguments {
   std::string session() const {
     const auto names = [&](std::string_view ending) { return files.front().find(ending) != std::string::npos; };
     const auto reads = [&](const Reader& reader) { return std::ranges::any_of(reader.endings, names); };
-    return files.size() == 1 && std::ranges::none_of(readers(), reads) ? files.front() : "";
+    const bool packed = files.size() == 1 && files.front().ends_with(pack_ending);
+    return packed || (files.size() == 1 && std::ranges::none_of(readers(), reads)) ? files.front() : "";
   }
 };
 
@@ -163,6 +166,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   std::vector<std::string> remarks;
   Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
+  tell_changed(load_found(session.experiment), false, streams);
   prepare_gpus(usable_device(session.device).spec, streams);
   render(session, {.file = x.out, .width = width, .height = height, .example_file = example_file()});
   for (const std::string& remark : remarks) streams.out << remark << '\n';

@@ -13,8 +13,11 @@
 #include "app/judge/judgement.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
+#include "app/session/session_places.h"
+#include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/scale_names.h"
+#include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
@@ -61,13 +64,13 @@ void Explorer::update(Session& session) {
   follow_head(experiment);
   drop_chosen_row(experiment);
   read_rewritten(session);
-  if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
-      loader_.load_gradients(experiment, messages_.error) && !has_asked(experiment))
-    ask(experiment);
+  if (load_files(experiment) && !has_asked(experiment)) ask(experiment);
   ask_what_is_missing();
   const Input& input = experiment.problem.input;
   const std::string& file = input.kind == InputKind::tensors ? input.file : choices_.example_file;
-  choices_.tensors = loader_.describe(file, messages_.error);
+  std::string unlisted;
+  choices_.tensors = loader_.describe(file, unlisted);
+  if (!unlisted.empty() && choices_.missing.empty()) messages_.error = unlisted;
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);
   for (std::string failure : {answer_.update(), side_.update(), failure_of([&] { lessons_.update(); })})
@@ -76,6 +79,29 @@ void Explorer::update(Session& session) {
   judged_answer_.show_worst(session, side_.judged());
   choose_row(experiment);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
+}
+
+/// Reads the experiment's files; says which one is missing, and which tensors are not those of the session.
+bool Explorer::load_files(Experiment& e) {
+  std::string failure;
+  const bool loaded = loader_.load(e.problem, failure) && loader_.load_output(e, failure) && loader_.load_gradients(e, failure);
+  if (loaded) choices_.missing.clear();
+  if (!failure.empty()) {
+    const std::optional<MissingFile> missing = missing_file(e);
+    choices_.missing = missing ? missing->path : "";
+    choices_.missing_text = missing ? missing->sentence + ": locate it at the input." : "";
+    messages_.error = missing ? choices_.missing_text : failure;
+  }
+  std::string changed = loader_.changed(e);
+  if (changed != choices_.changed_text && !changed.empty()) messages_.notice = changed, remarked_ = true;
+  choices_.changed_text = std::move(changed);
+  return loaded;
+}
+
+void Explorer::locate(Session& session, const std::string& found) {
+  session = with_file_at(session, choices_.missing, absolute_spec(found));
+  loader_.try_again();
+  messages_.error.clear();
 }
 
 PanelInput Explorer::panel_input() const {
@@ -197,18 +223,21 @@ void Explorer::adopt(Session& session, Session opened, std::vector<std::string> 
     const auto load = [this, opened, remarks](const ReadWatch& watch) -> FileReader::Then {
       Session whole = opened;
       load_tensors(whole.experiment.problem.input, watch);
-      return [this, whole, remarks](Session& shown) { show(shown, whole, remarks); };
+      return [this, opened, whole, remarks](Session& shown) { show(shown, whole, remarks, opened.experiment.problem.input); };
     };
     return read(session, false, load);
   }
-  load_tensors(input);
-  show(session, std::move(opened), std::move(remarks));
+  const Input kept = input;
+  if (!missing_file(opened.experiment)) load_tensors(input);  // else the panels ask for it
+  show(session, std::move(opened), std::move(remarks), kept);
 }
 
-void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks) {
+void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks, const Input& kept) {
   opened.view.reduced_motion = session.view.reduced_motion;  // of the person, not of the file
   session = std::move(opened);
-  if (session.experiment.problem.input.tensors) loader_.loaded(session.experiment.problem.input);
+  const Input& input = session.experiment.problem.input;
+  loader_.try_again();
+  if (input.tensors) loader_.loaded(input, changed_tensors(kept, input));
   messages_.error = fmt::format("{}", fmt::join(remarks, "  "));
   remarked_ = !remarks.empty();
   messages_.remarks = std::move(remarks);

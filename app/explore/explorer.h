@@ -50,9 +50,13 @@ class Explorer {
   /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. A failure is reported after
   /// `before` and changes nothing.
   void read(Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
-  /// Replaces the session once its tensors are read, and shows its remarks. Throws if they cannot be read; the session then
-  /// stays unchanged.
+  /// Replaces the session once its tensors are read, or where a file is missing, and shows its remarks. Throws if they cannot
+  /// be read; the session then stays unchanged.
   void adopt(Session& session, Session opened, std::vector<std::string> remarks);
+  /// Takes a file in the place of a missing one, and tries again.
+  void locate(Session& session, const std::string& found);
+  /// The experiment's file that is missing; "": none.
+  const std::string& missing() const { return choices_.missing; }
   /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
   /// Opens tensors (FILE.safetensors, or three .npy). On failure the session stays unchanged and a sentence is shown.
@@ -111,7 +115,8 @@ class Explorer {
   void follow_head(Experiment& experiment);
   void watch_files(const Experiment& experiment);
   void read_rewritten(Session& session);
-  void show(Session& session, Session opened, std::vector<std::string> remarks);
+  void show(Session& session, Session opened, std::vector<std::string> remarks, const Input& kept);
+  bool load_files(Experiment& e);
   void choose_device(const Session& session);
   void choose_row(Experiment& experiment);
   void drop_chosen_row(Experiment& experiment);

@@ -1,8 +1,12 @@
 #include "app/explore/input_loader.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <exception>
 #include <utility>
 
+#include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/rules.h"
@@ -68,17 +72,18 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
       failure = arrival->failure;
       return false;
     }
+    const std::vector<std::string> changed = changed_tensors(input, arrival->read);
     input.tensors = arrival->read.tensors;
     input.digest = arrival->read.digest;
-    loaded(input);
+    loaded(input, changed);
   }
   problem = fitted(problem, input.tensors->shape());
   return true;
 }
 
 template <class Load>
-bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, KernelOutput& output, const Head& head, std::string& failure,
-                             Load load) {
+bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Head& head,
+                             std::string& failure, Load load) {
   auto arrival = read(shelf, head, output.file, [load](const Head& asked, const ReadWatch& watch) {
     KernelOutput read;
     read.file = asked.file;
@@ -88,7 +93,7 @@ bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, KernelOutput& out
   });
   if (!arrival) return false;
   failure = arrival->failure;
-  if (failure.empty()) output = arrival->read;
+  if (failure.empty()) keep(arrival->read.digest, changed_tensors(output, arrival->read, name)), output = arrival->read;
   return failure.empty();
 }
 
@@ -99,7 +104,7 @@ bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   std::string failed;
   const Head head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)};
   const bool loaded = read_named(
-      outputs_, output, head, failed,
+      outputs_, "o", output, head, failed,
       [](KernelOutput& read, const Head& asked, const ReadWatch& watch) { load_kernel_output(read, asked.n, asked.d, watch); });
   if (!failed.empty()) unreadable_output_ = experiment, failure = failed;
   if (loaded) unreadable_output_.reset();
@@ -116,7 +121,7 @@ bool InputLoader::load_gradients(Experiment& experiment, std::string& failure) {
     std::string failed;
     const Problem problem = experiment.problem;
     const Head head{gradient.file, gradient.index, problem.n, value_columns(problem)};
-    const bool loaded = read_named(of_lse ? d_lse_ : d_o_, gradient, head, failed,
+    const bool loaded = read_named(of_lse ? d_lse_ : d_o_, of_lse ? "dL" : "dO", gradient, head, failed,
                                    [problem, of_lse](KernelOutput& read, const Head&, const ReadWatch& watch) {
                                      load_gradient(read, problem, of_lse, watch);
                                    });
@@ -138,9 +143,26 @@ const OutputFileInfo& InputLoader::describe_output(const KernelOutput& output, c
   return output_info_;
 }
 
-void InputLoader::loaded(const Input& input) {
+void InputLoader::loaded(const Input& input, const std::vector<std::string>& changed) {
   loaded_ = input;
   unreadable_.reset();
+  keep(input.digest, changed);
+}
+
+void InputLoader::keep(std::uint64_t digest, const std::vector<std::string>& changed) {
+  if (!changed.empty()) changed_[digest] = fmt::format("{}", fmt::join(changed, ".  ")) + ".";
+}
+
+std::string InputLoader::changed(const Experiment& e) const {
+  std::string all;
+  const auto add = [&](std::uint64_t digest) {
+    const auto found = changed_.find(digest);
+    if (digest != 0 && found != changed_.end()) all += (all.empty() ? "" : "  ") + found->second;
+  };
+  if (e.problem.input.kind == InputKind::tensors) add(e.problem.input.digest);
+  if (has_loaded(e)) add(e.loaded.digest);
+  if (e.backward.on) add(e.backward.d_o_file.digest), add(e.backward.d_lse_file.digest);
+  return all;
 }
 
 const TensorFileInfo& InputLoader::describe(const std::string& file, std::string& failure) {

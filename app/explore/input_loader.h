@@ -1,8 +1,11 @@
 /// Reads the files of an experiment. A failed read is repeated only after another question.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/explore/file_reader.h"
 #include "kernels/experiment/experiment.h"
@@ -22,10 +25,14 @@ class InputLoader {
   bool load_output(Experiment& experiment, std::string& failure);
   /// Reads dO and dL of the backward pass, if they are files. False as `load`.
   bool load_gradients(Experiment& experiment, std::string& failure);
-  /// Records tensors that were read elsewhere.
-  void loaded(const Input& input);
+  /// Records tensors that were read elsewhere, and sentences of `changed_tensors` on them.
+  void loaded(const Input& input, const std::vector<std::string>& changed = {});
   /// Allows tensors that could not be read to be tried again.
   void retry() { unreadable_.reset(); }
+  /// The same for all files, which may be others now.
+  void try_again() { unreadable_.reset(), unreadable_output_.reset(), described_.reset(); }
+  /// Sentences on the tensors of the experiment that are not those it was kept with.
+  std::string changed(const Experiment& experiment) const;
 
   /// Contents of the file, updated when it changes. `failure`: a sentence if it cannot be read.
   const TensorFileInfo& describe(const std::string& file, std::string& failure);
@@ -57,16 +64,19 @@ class InputLoader {
 
   /// An output that is named and not yet read, by `load(output, head, watch)`; false as `load_output`.
   template <class Load>
-  bool read_named(Shelf<Head, KernelOutput>& shelf, KernelOutput& output, const Head& head, std::string& failure, Load load);
+  bool read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Head& head,
+                  std::string& failure, Load load);
+  void keep(std::uint64_t digest, const std::vector<std::string>& changed);
 
   FileReader& reader_;
   Shelf<Head, Input> inputs_;
   Shelf<Head, KernelOutput> outputs_, d_o_, d_lse_;
   Shelf<std::string, TensorFileInfo> infos_;
-  std::optional<Input> loaded_;                  ///< input whose tensors were read last
-  std::optional<Input> unreadable_;              ///< input whose tensors could not be read
-  std::optional<Experiment> unreadable_output_;  ///< experiment whose output or gradient could not be read
-  std::optional<std::string> described_;         ///< file of `info_`
+  std::optional<Input> loaded_;                   ///< input whose tensors were read last
+  std::optional<Input> unreadable_;               ///< input whose tensors could not be read
+  std::optional<Experiment> unreadable_output_;   ///< experiment whose output or gradient could not be read
+  std::map<std::uint64_t, std::string> changed_;  ///< sentences by the new digest
+  std::optional<std::string> described_;          ///< file of `info_`
   TensorFileInfo info_;
   OutputFileInfo output_info_;
   std::uint64_t output_digest_ = 0;  ///< digest of the output of `output_info_`

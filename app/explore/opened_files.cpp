@@ -211,6 +211,7 @@ void Explorer::watch_files(const Experiment& e) {
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
     for (std::string& file : watched_files(e.problem.input.file))
       if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
+  if (!choices_.missing.empty()) files.push_back(choices_.missing);
   if (files != watched_) watch_.watch(watched_ = files);
 }
 
@@ -220,6 +221,10 @@ void Explorer::read_rewritten(Session& session) {
   if (!changed.empty()) side_.forget_files();
   const Experiment& e = session.experiment;
   for (const std::string& file : changed) {
+    if (file == choices_.missing) {
+      loader_.try_again();
+      continue;
+    }
     const auto failed = [this, file](const std::string& sentence) {
       messages_.notice = file_name(file) + " was rewritten, but cannot be read yet: " + sentence;
     };

@@ -6,8 +6,11 @@
 
 #include "app/explore/lesson_pages.h"
 #include "app/files/path_completion.h"
+#include "app/files/files.h"
+#include "app/files/zip.h"
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
+#include "app/session/session_pack.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_choices.h"
 #include "imgui.h"
@@ -42,12 +45,12 @@ std::string choices_list(const SessionStore& store) {
 }
 
 void open_session(const std::string& file, const SessionContext& context) {
-  const auto read = [file, context](const ReadWatch&) -> FileReader::Then {
-    return [opened = SessionStore::read(file), context](Session& session) {
+  const auto read = [file, context](const ReadWatch& watch) -> FileReader::Then {
+    return [opened = SessionStore::read(file, watch), context](Session& session) {
       context.explorer.adopt(session, context.store.open(opened), opened.remarks);
     };
   };
-  context.explorer.read(context.session, is_quick(file), read);
+  context.explorer.read(context.session, is_quick_session(file), read);
 }
 
 void save_session(const std::string& file, const SessionContext& context) {
@@ -57,14 +60,27 @@ void save_session(const std::string& file, const SessionContext& context) {
   });
 }
 
+/// Writes the session and its tensors on another thread.
+void save_packed(const std::string& file, const SessionContext& context) {
+  const std::string to = file.ends_with(pack_ending) ? file : pack_name(file);
+  const auto pack = [to, context, session = context.session](const ReadWatch& watch) -> FileReader::Then {
+    const SessionPack packed = pack_session(session, watch);
+    write_safely(to, packed.bytes);
+    return [to, context](Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors."); };
+  };
+  context.explorer.read(context.session, false, pack);
+}
+
 /// Asks by the desktop's dialog, which begins at the session's file, or beside the tensors that are shown.
 void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
   FileDialog::Question question{use, saves};
   const SessionFiles files = context.store.files(context.session);
   if (use == FileUse::session) question.start = files.file.empty() && saves ? files.proposed : files.file;
   if (use == FileUse::checkpoint && saves) question.start = folder_of(files.proposed) + "training.checkpoint";
+  if (use == FileUse::pack) question.start = pack_name(files.file.empty() ? "untitled" : files.file);
   if (use > FileUse::checkpoint) {
-    question.start = folder_of(context.session.experiment.problem.input.file);
+    question.start =
+        use == FileUse::missing ? context.explorer.missing() : folder_of(context.session.experiment.problem.input.file);
     for (const std::string& ending : tensor_endings()) question.patterns += (question.patterns.empty() ? "*" : " *") + ending;
   }
   context.dialog.ask(question);
@@ -95,7 +111,10 @@ void handle(const SessionRequest& request, const SessionContext& context) {
       if (context.store.has_file(context.session)) return save_session("", context);
       [[fallthrough]];
     case SessionRequest::Act::save_as:
+      if (request.file.ends_with(pack_ending)) return save_packed(request.file, context);
       return request.file.empty() ? ask_desktop(FileUse::session, true, context) : save_session(request.file, context);
+    case SessionRequest::Act::pack:
+      return request.file.empty() ? ask_desktop(FileUse::pack, true, context) : save_packed(request.file, context);
   }
 }
 
@@ -115,6 +134,8 @@ void take_chosen(const SessionContext& context) {
     if (use == FileUse::session) return saves ? save_session(file, context) : open_session(file, context);
     if (use == FileUse::checkpoint)
       return handle(TrainRequest{.act = saves ? TrainRequest::Act::save : TrainRequest::Act::open, .file = file}, context);
+    if (use == FileUse::pack) return save_packed(file, context);
+    if (use == FileUse::missing) return context.explorer.locate(context.session, file);
     if (use == FileUse::tensors) return open_files(answer->files, context);
     FileRequests request;
     request.open(use, file, loaded_place(context.session.experiment) == LoadedPlace::b);
@@ -182,7 +203,8 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
 }
 
 void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format, GradientSpecs beside) {
-  if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), context);
+  if (files.size() == 1 && (files.front().ends_with(".json") || files.front().ends_with(pack_ending)))
+    return open_session(files.front(), context);
   const std::string chosen = files.size() == 1 ? chosen_tensors(choices_list(context.store), files.front()) : "";
   context.session.view.show_tensors |= !chosen.empty();  // it says what was chosen
   context.explorer.open_dropped(context.session, chosen.empty() ? files : std::vector{chosen}, keeps_format, std::move(beside));
@@ -212,6 +234,7 @@ void take_trained(const SessionContext& context) {
 void handle_sessions(const Requests& requests, const SessionContext& context) {
   handle(requests.train, context);
   if (requests.files.session) handle(*requests.files.session, context);
+  if (!requests.files.located.empty()) context.explorer.locate(context.session, with_home(requests.files.located));
   if (requests.files.list_sessions) context.store.look_for_recent();
   if (requests.remarks_read) context.explorer.forget_remarks();
   if (!requests.files.choice_of.empty())

@@ -30,7 +30,7 @@ struct FigureArguments {
   std::string plot;  ///< of the window
   StyleArguments style{};
   std::string policy, n, d, seeds;
-  bool all_policies = false, list = false, no_cache = false;
+  bool all_policies = false, list = false, no_cache = false, strict = false;
 };
 
 /// The schema of every figure's JSON.

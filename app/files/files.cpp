@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "app/files/file_mapping.h"
+#include "app/files/zip.h"
 
 namespace attoscope {
 namespace fs = std::filesystem;
@@ -175,6 +176,11 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 int Descriptor::release() { return std::exchange(fd_, -1); }
 
 InputFile::InputFile(const std::string& path, Links links) : path_(path) {
+  if (std::optional<PackedFile> packed = packed_file(path)) {
+    size_ = packed->size;
+    read_ = std::move(packed->read);
+    return;
+  }
   struct stat status{};
   const bool followed = links == Links::followed;
   if ((followed ? ::stat : ::lstat)(path.c_str(), &status) != 0) fail(path, "cannot be opened", errno);
@@ -210,6 +216,10 @@ void InputFile::read_by_descriptor(std::uint64_t offset, std::span<char> bytes) 
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
   }
+}
+
+bool can_open(const std::string& path) try { return InputFile(path).path() == path; } catch (const std::exception&) {
+  return false;
 }
 
 std::string read_file(const std::string& path, std::uint64_t limit) {

@@ -30,8 +30,8 @@ class Descriptor {
 
 class FileMapping;
 
-/// A regular file, or a part of one, for random reads. It is mapped, so that only the parts that are read come from disk. Every
-/// failure is a std::runtime_error with one sentence that names the file.
+/// A regular file, a part of one, or a file inside a packed session (`packed_file`), for random reads. It is mapped, so that
+/// only the parts that are read come from disk. Every failure is a std::runtime_error with one sentence that names the file.
 class InputFile {
  public:
   /// Treatment of symbolic links.
@@ -57,6 +57,9 @@ class InputFile {
   std::shared_ptr<const FileMapping> mapping_;  ///< none: the file is empty, or its file system cannot map
   Read read_;                                   ///< none: use the mapping or the descriptor
 };
+
+/// True if there is a file of this name that can be opened.
+bool can_open(const std::string& path);
 
 /// All of a file of at most `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit);

@@ -3,6 +3,7 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -58,6 +59,7 @@ void add(zip_t* archive, const ZipMember& member) {
     throw std::runtime_error("the archive cannot hold " + in_quotes(member.name));
   }
   zip_file_set_dostime(archive, static_cast<zip_uint64_t>(index), 0, first_day, 0);
+  if (member.stored) zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
 }
 
 std::string bytes_of(zip_source_t* source) {
@@ -71,6 +73,12 @@ std::string bytes_of(zip_source_t* source) {
   return bytes;
 }
 
+/// Throws unless this is a plain file's name, which stays in the folder that it is put in.
+void check_name(std::string_view name, const std::string& path) {
+  if (!name.empty() && name != "." && name != ".." && name.find_first_of("/\\:") == std::string_view::npos) return;
+  throw std::runtime_error(path + ": holds " + in_quotes(name) + ", expected names without folders");
+}
+
 /// Index of the only member whose name ends with `ending`.
 zip_uint64_t only_member(zip_t* archive, const std::string& path, std::string_view ending) {
   const zip_int64_t count = zip_get_num_entries(archive, 0);
@@ -80,8 +88,7 @@ zip_uint64_t only_member(zip_t* archive, const std::string& path, std::string_vi
   for (zip_int64_t i = 0; i < count; ++i) {
     const char* const name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
     if (name == nullptr || !std::string_view(name).ends_with(ending)) continue;
-    if (std::string_view(name).find_first_of("/\\:") != std::string_view::npos)
-      throw std::runtime_error(path + ": holds " + in_quotes(name) + ", expected names without folders");
+    check_name(name, path);
     if (found >= 0)
       throw std::runtime_error(path + ": holds several files that end in " + std::string(ending) + ", expected one");
     found = i;
@@ -246,6 +253,43 @@ std::vector<std::shared_ptr<const InputFile>> files_in_zip(const std::string& pa
         label, stat.size, [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }));
   }
   return files;
+}
+
+namespace {
+
+/// Length of the archive's path in the path of a file inside it; none: it names none.
+std::optional<std::size_t> archive_length(const std::string& path) {
+  const std::string mark = std::string(pack_ending) + "/";
+  const std::size_t at = path.rfind(mark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t length = at + pack_ending.size();
+  std::error_code error;
+  return std::filesystem::is_regular_file(path.substr(0, length), error) ? std::optional(length) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PackedFile> packed_file(const std::string& path) {
+  const std::optional<std::size_t> length = archive_length(path);
+  if (!length) return std::nullopt;
+  const auto archive = std::make_shared<OpenArchive>(path.substr(0, *length));
+  const std::string name = path.substr(*length + 1);
+  const zip_int64_t count = zip_get_num_entries(archive->archive.get(), 0);
+  if (count > most_tensors)
+    throw std::runtime_error(archive->path + ": holds " + std::to_string(count) + " files, expected at most " +
+                             std::to_string(most_tensors));
+  std::optional<zip_stat_t> found;
+  for (zip_int64_t i = 0; i < count; ++i) {
+    const zip_stat_t stat = stat_of(*archive, static_cast<zip_uint64_t>(i));
+    check_name(stat.name, archive->path);
+    if (name == stat.name) found = stat;
+  }
+  if (!found) throw std::runtime_error(path + ": cannot be opened: the archive has no file " + in_quotes(name));
+  if (!ZippedFile::is_stored(*found) && found->size > most_unpacked)
+    throw std::runtime_error(path + ": has " + std::to_string(found->size) + " bytes, expected at most " +
+                             std::to_string(most_unpacked) + " of a compressed file");
+  const auto file = std::make_shared<ZippedFile>(archive, *found, path);
+  return PackedFile{found->size, [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }};
 }
 
 std::string zip_member(const std::string& path, std::string_view ending, std::uint64_t limit) {

@@ -1,8 +1,11 @@
-/// Zip archives of a few small files.
+/// Zip archives: of a few small files, of tensors, of a session with its tensors.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +15,7 @@ namespace attoscope {
 /// A file of an archive.
 struct ZipMember {
   std::string name, bytes;
+  bool stored = false;  ///< as it is, so that it can be read in place; else compressed
 };
 
 /// An archive of these files; equal files give equal bytes.
@@ -26,5 +30,17 @@ std::string zip_member(const std::string& path, std::string_view ending, std::ui
 /// compressed ones are unpacked in memory on their first read. Throws std::runtime_error with one sentence that names the
 /// archive: it is damaged, or its compressed files are too large together.
 std::vector<std::shared_ptr<const class InputFile>> files_in_zip(const std::string& path, const std::string& ending);
+
+/// Ending of an archive that holds a session and its tensors.
+inline constexpr std::string_view pack_ending = ".attoscope.zip";
+
+/// A file inside such an archive.
+struct PackedFile {
+  std::uint64_t size = 0;
+  std::function<void(std::uint64_t offset, std::span<char> bytes)> read;  ///< as `InputFile::Read`
+};
+/// The file that a path names inside an archive: "calls.attoscope.zip/q.npy"; none: the path names no such file. Throws as
+/// `files_in_zip`, and where the archive has no file of this name, or one whose name could lie outside of it.
+std::optional<PackedFile> packed_file(const std::string& path);
 
 }  // namespace attoscope

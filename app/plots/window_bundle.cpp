@@ -7,8 +7,7 @@
 #include "app/files/interrupts.h"
 #include "app/papers/figure_maker.h"
 #include "app/session/session.h"
-#include "app/tensors/kernel_output.h"
-#include "app/tensors/tensors.h"
+#include "app/session/session_places.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
@@ -60,6 +59,7 @@ PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks
   PlotBundle asked;
   if (x.plot.empty()) {
     asked = parsed_bundle(x.what, [&](const std::string& text) { return parse_plot(text, remarks); });
+    find_files(asked.session.experiment, std::filesystem::absolute(x.what).parent_path().string());
   } else {
     asked = {plot_named(x.plot), read_session(x.what, remarks), std::nullopt};
     keep_session(x);
@@ -76,13 +76,6 @@ void refuse_settings_of_named(const FigureArguments& x) {
        {std::pair{"--policy", x.policy}, std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
         std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
     if (!value.empty()) refuse(option, value, "it with a named figure: a plot is drawn as its session says");
-}
-
-/// The experiment's files, read.
-void load(Experiment& e) {
-  load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
-  load_gradients(e);
 }
 
 }  // namespace
@@ -117,14 +110,16 @@ std::string changed_digests(const Digests& then, const Digests& now) {
          " are not those that the figure was first made of: its inputs, the program or the device have changed";
 }
 
-void draw_plot(const FigureArguments& x, std::ostream& out) try {
+void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& tell) try {
   refuse_settings_of_named(x);
   std::vector<std::string> remarks;
   PlotBundle asked = asked_for(x, remarks);
   check_bundle_place("--out", x.out);  // before anything is computed
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
-  if (is_of_experiment(asked.plot)) load(asked.session.experiment);
+  const std::vector<std::string> tensors =
+      is_of_experiment(asked.plot) ? load_found(asked.session.experiment) : std::vector<std::string>();
+  tell(tensors);
   const Interrupts interrupts;
   const UsableDevice device = usable_device(asked.session.device);
   const PlotData data = answered(asked.plot, asked.session, {},
@@ -133,7 +128,7 @@ void draw_plot(const FigureArguments& x, std::ostream& out) try {
   write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption), [&] { return interrupts.arrived(); });
   for (const std::string& remark : remarks) out << remark << "\n";
   out << figure.caption << "\n" << x.out << "\n";
-  const std::string changed = asked.digests ? changed_digests(*asked.digests, data.result->digests) : "";
+  const std::string changed = asked.digests && tensors.empty() ? changed_digests(*asked.digests, data.result->digests) : "";
   if (!changed.empty()) throw std::runtime_error(x.what + ": " + changed + "; " + x.out + " shows what was computed now");
 } catch (const Stopped&) {
   throw std::runtime_error("stopped before the figure was drawn; nothing was written");

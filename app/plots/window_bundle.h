@@ -1,8 +1,10 @@
 /// A plot of the window as a bundle that can be made again, and its answer's digests to tell whether it was.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "app/figures/bundle.h"
 #include "app/plots/plot_bundle.h"
@@ -18,7 +20,9 @@ std::string changed_digests(const Digests& then, const Digests& now);
 
 /// `attoscope figure BUNDLE.json|BUNDLE.zip` and `attoscope figure SESSION.json --plot NAME`: computes the answer again,
 /// tensors and loaded outputs included, and writes the same picture. Throws std::runtime_error in a sentence, once the files
-/// are there, where an answer has other bits than it had.
-void draw_plot(const FigureArguments& arguments, std::ostream& out);
+/// are there, where an answer of the same tensors has other bits than it had. `tell` hears of tensors that are not those of the
+/// session before anything is computed, and may throw.
+using TellChanged = std::function<void(const std::vector<std::string>& changed)>;
+void draw_plot(const FigureArguments& arguments, std::ostream& out, const TellChanged& tell);
 
 }  // namespace attoscope

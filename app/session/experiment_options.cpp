@@ -7,6 +7,8 @@
 
 #include "app/judge/judgement.h"
 #include "app/session/probes.h"
+#include "app/session/session.h"
+#include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
@@ -290,13 +292,29 @@ ExperimentOptions without_head_numbers(ExperimentOptions x) {
   return x;
 }
 
-Experiment experiment_of(const ExperimentOptions& typed) {
+/// The experiment that the options change.
+static Experiment first_experiment(const ExperimentOptions& x) {
+  if (x.session && x.preset) refuse("--preset", *x.preset, "either it or --session");
+  if (x.preset) return of_option("--preset", [&] { return probe(*x.preset); }).experiment;
+  std::vector<std::string> remarks;
+  Experiment e = x.session ? read_session(*x.session, remarks).experiment : default_experiment();
+  if (!remarks.empty()) throw std::runtime_error(remarks.front());
+  return e;
+}
+
+Experiment experiment_of(const ExperimentOptions& options) {
+  std::vector<std::string> changed;
+  return experiment_of(options, changed);
+}
+
+Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string>& changed) {
   const ExperimentOptions x = without_head_numbers(typed);
-  Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
+  Experiment e = first_experiment(x);
   check_scales_have_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
-  set_methods(e, x, !x.preset);
+  if (x.session) changed = load_found(e);
+  set_methods(e, x, !x.preset && !x.session);
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);

@@ -24,7 +24,8 @@ struct FieldOption {
 
 /// The options as typed.
 struct ExperimentOptions {
-  Typed preset;  ///< initial probe; none: the default experiment
+  Typed preset;   ///< initial probe; none: the default experiment
+  Typed session;  ///< file of the session that the experiment begins with, in place of a probe
   std::map<std::string, std::string, std::less<>>
       typed;                    ///< by the keys of `experiment_parameters()`: "--n 4096" is typed["n"]
   Typed like;                   ///< a whole kernel for a
@@ -58,6 +59,8 @@ ExperimentOptions without_head_numbers(ExperimentOptions options);
 /// The experiment of the options, with its tensors read, and the numbers of its head. Throws std::invalid_argument with one
 /// sentence on an invalid option, std::runtime_error on an invalid file.
 Experiment experiment_of(const ExperimentOptions& options);
+/// The same; `changed` receives the sentences on tensors that are not those of the session (`changed_tensors`).
+Experiment experiment_of(const ExperimentOptions& options, std::vector<std::string>& changed);
 
 /// The traced row of n tokens from --row: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument with one sentence.
 int row_of(const std::string& typed, int n);

@@ -6,7 +6,10 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "app/files/zip.h"
 #include "app/json/settings_json.h"
+#include "app/session/session_places.h"
+#include "app/tensors/part_digests.h"
 #include "app/words/numbers.h"
 #include "ui/session/settings.h"
 
@@ -83,7 +86,8 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   Session& session = read.session;
   Settings all = settings(session);
   all.insert(all.begin(), {"document", &read.document});
-  read_settings(json, "", all, remarks, {"schema", "version"});
+  read_settings(json, "", all, remarks, {"schema", "version", "tensors"});
+  if (json.contains("tensors")) read_part_digests(json["tensors"]);
   find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
@@ -91,9 +95,14 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   return read;
 }
 
+/// The file of a session's text: itself, or the one inside of an archive.
+std::string text_file(const std::string& path) { return path.ends_with(pack_ending) ? path + "/" + packed_session : path; }
+
+std::string folder_of(const std::string& path) { return std::filesystem::absolute(path).parent_path().string(); }
+
 /// Parses a file; remarks begin with its name.
 LastSession read_file_session(const std::string& path, std::vector<std::string>& remarks) {
-  const std::string text = read_file(path, largest_session);
+  const std::string text = read_file(text_file(path), largest_session);
   const std::size_t earlier = remarks.size();
   try {
     LastSession read = parse(text, remarks);
@@ -104,6 +113,12 @@ LastSession read_file_session(const std::string& path, std::vector<std::string>&
   }
 }
 
+Session placed_session(const std::string& path, std::vector<std::string>& remarks) {
+  Session session = read_file_session(path, remarks).session;
+  place_beside(session, path);
+  return session;
+}
+
 }  // namespace
 
 Session parse_session(std::string_view text, std::vector<std::string>& remarks) { return parse(text, remarks).session; }
@@ -112,6 +127,9 @@ std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
   json.update(settings_json(settings_to_read(session)));
+  std::vector<const Experiment*> experiments{&session.experiment};
+  for (const Pin& pin : session.pins) experiments.push_back(&pin.experiment);
+  if (Json tensors = part_digests_json(experiments); !tensors.is_null()) json["tensors"] = std::move(tensors);
   return json_text(json);
 }
 
@@ -123,8 +141,18 @@ std::string short_session_text(const Session& session) {
   return json_text(text, -1);
 }
 
-Session read_session(const std::string& path, std::vector<std::string>& remarks) {
-  return read_file_session(path, remarks).session;
+Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch) {
+  Session session = placed_session(path, remarks);
+  if (misses_files(session)) find_files(session, folder_of(path), watch);
+  return session;
+}
+
+bool is_quick_session(const std::string& path) try {
+  std::vector<std::string> remarks;
+  return text_file(path) == path && std::filesystem::file_size(path) <= quick_text &&
+         !misses_files(placed_session(path, remarks));
+} catch (const std::exception&) {  // told where it is opened
+  return true;
 }
 
 Session first_session() {
@@ -144,6 +172,7 @@ LastSession last_session(const std::string& path, std::vector<std::string>& rema
   try {
     LastSession last = read_file_session(path, remarks);
     last.stays = !remarks.empty() && !remark_aside(path, remarks);
+    if (!last.document.empty() && misses_files(last.session)) find_files(last.session, folder_of(last.document));
     return last;
   } catch (const std::exception& unreadable) {
     remarks.emplace_back(unreadable.what());

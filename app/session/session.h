@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/json/json.h"
+#include "app/tensors/stored_tensor.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -22,8 +23,14 @@ std::string session_text(const Session& session, const std::string& document = {
 /// `parse_session` finds in any installation.
 std::string short_session_text(const Session& session);
 
-/// Parses a file; sentences begin with its name.
-Session read_session(const std::string& path, std::vector<std::string>& remarks);
+/// Parses a file, or an archive of `pack_session`; sentences begin with its name. Relative paths are those of files beside it,
+/// and files that are not where the session says are looked for there (`find_files`). Throws if `watch` asks to stop.
+Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch = {});
+/// True if that takes less than a frame, or fails.
+bool is_quick_session(const std::string& path);
+
+/// Name of the session's text inside of an archive.
+inline constexpr const char* packed_session = "session.json";
 
 /// A window's session, and its file.
 struct LastSession {

@@ -11,6 +11,7 @@
 #include "app/files/files.h"
 #include "app/files/path_completion.h"
 #include "app/files/paths.h"
+#include "app/files/zip.h"
 #include "app/json/json.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
@@ -104,10 +105,10 @@ SessionStore::SessionStore(Places places, const Session& session, const std::str
   look_for_recent();
 }
 
-SessionStore::Read SessionStore::read(const std::string& path) {
+SessionStore::Read SessionStore::read(const std::string& path, const ReadWatch& watch) {
   Read read{absolute(path), {}, {}, {}};
   read.hash = hash_of_file(read.path);
-  read.session = read_session(read.path, read.remarks);
+  read.session = read_session(read.path, read.remarks, watch);
   return read;
 }
 
@@ -162,13 +163,14 @@ void SessionStore::settle(const Session& before, const Session& after) {
 
 bool SessionStore::has_file(const Session& session) const {
   const auto found = documents_.find(session.origin);
-  return found != documents_.end() && !found->second.path.empty();
+  return found != documents_.end() && !found->second.path.empty() && !found->second.path.ends_with(pack_ending);
 }
 
 std::string SessionStore::save(const Session& session, const std::string& path) {
   Document& d = documents_[session.origin];
   std::string to = path.empty() ? d.path : absolute(path);
-  if (to.empty()) throw std::runtime_error("The session has no file yet, expected a name to save it under.");
+  if (to.empty() || to.ends_with(pack_ending))
+    throw std::runtime_error("The session has no file yet, expected a name to save it under.");
   if (!path.empty() && !to.ends_with(".json")) to = to.substr(0, to.find_last_not_of('.') + 1) + ".attoscope.json";
   const std::string aside = write(to, text_of(session));
   d = {.path = to, .saved = session, .settling = false};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/autosave.h"
+#include "app/tensors/stored_tensor.h"
 #include "ui/frame/entries.h"
 #include "ui/session/session.h"
 
@@ -41,7 +42,7 @@ class SessionStore {
     std::optional<std::uint64_t> hash;  ///< of the file
   };
   /// Throws as `read_session`.
-  static Read read(const std::string& path);
+  static Read read(const std::string& path, const ReadWatch& watch = {});
   /// The session that was read, as the window's new session.
   Session open(Read read);
   /// Reads a file as the window's new session; `remarks` names what was not understood.

@@ -4,6 +4,7 @@
 
 #include "app/json/settings_json.h"
 #include "app/session/session.h"
+#include "app/tensors/part_digests.h"
 #include "kernels/experiment/settings.h"
 
 namespace attoscope {
@@ -16,6 +17,7 @@ Json sweep_json(const Sweep& sweep) {
   for (const Axis& axis : sweep.axes) vary.push_back(axis_text(axis));
   Json json{{"schema", schema},     {"version", ATTOSCOPE_VERSION},  {"vary", vary},
             {"seeds", sweep.seeds}, {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
+  if (Json tensors = part_digests_json({&sweep.base}); !tensors.is_null()) json["tensors"] = std::move(tensors);
   if (sweep.over.kind != SweepOver::seed) json["over"] = text(sweep.over);
   return json;
 }
@@ -30,7 +32,8 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
                  {"over", &over},
                  {"measure", &sweep.measure.name},
                  {"experiment", settings(sweep.base)}},
-                remarks, {"schema", "version", "vary", "style", "print", "caption"});
+                remarks, {"schema", "version", "vary", "style", "print", "caption", "tensors"});
+  if (json.contains("tensors")) read_part_digests(json["tensors"]);
   try {
     sweep.measure = parse_measure(sweep.measure.name);
     sweep.over = parse_repeats(over);

@@ -95,6 +95,24 @@ void SweepLedger::add(SweepAnswer answer) {
   if (computed) weight_computed_ += weight(place);
   failed_ += has_failed;
   ++done_;
+  ++changes_;
+}
+
+void SweepLedger::forget_failures() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t at = 0; at < answers_.size(); ++at) {
+    const auto forget = [&](const SweepAnswer& answer) {
+      if (answer.summary) return false;
+      const double share = weight(place_of(sweep_, answer.index));
+      weight_done_ -= share;
+      if (!answer.remembered) weight_computed_ -= share;
+      known_[answer.index] = false;
+      --failed_, --done_;
+      return true;
+    };
+    if (std::erase_if(answers_[at], forget) > 0) changed_.push_back(at);
+  }
+  ++changes_;
 }
 
 std::vector<std::size_t> SweepLedger::missing(std::size_t most) const {

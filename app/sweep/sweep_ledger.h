@@ -30,6 +30,8 @@ class SweepLedger {
   std::size_t points() const { return points_; }
   std::size_t done() const { return done_; }
   std::size_t failed() const { return failed_; }
+  /// Number of changes so far: points that were added, and times that failures were forgotten.
+  std::size_t changes() const { return changes_; }
   /// Finished share of the work, 0 .. 1, weighted by multiply-adds if N or d is varied.
   double share() const;
   /// The same without points from the cache.
@@ -37,6 +39,8 @@ class SweepLedger {
 
   /// Records a finished point; duplicates are ignored.
   void add(SweepAnswer answer);
+  /// Forgets the points that failed, so that they are missing again.
+  void forget_failures();
   /// Points without an answer, at most `most`, in order.
   std::vector<std::size_t> missing(std::size_t most) const;
   /// A point of the combination with an answer, that of the first seed if it has one.
@@ -54,7 +58,7 @@ class SweepLedger {
   const std::array<std::string, 2> methods_;
   std::array<std::vector<double>, 2> weights_;  ///< of each axis' values, relative to the smallest
   double all_ = 0;                              ///< total weight of all points
-  std::atomic<std::size_t> done_{0}, failed_{0};
+  std::atomic<std::size_t> done_{0}, failed_{0}, changes_{0};
   std::atomic<double> weight_done_{0}, weight_computed_{0};
   mutable std::mutex mutex_;
   std::vector<std::vector<SweepAnswer>> answers_;  ///< by combination

@@ -243,10 +243,10 @@ void Sweeper::take_table() {
     tabled_in_ = Clock::now() - tabled_at_;
   }
   if (!ledger_ || !planned_.sweep || tables_.busy()) return;
-  TableQuestion wanted{ledger_, planned_.sweep->measure, planned_.rival, ledger_->done()};
+  TableQuestion wanted{ledger_, planned_.sweep->measure, planned_.rival, ledger_->changes()};
   const bool same = shown_ && shown_->question.ledger == wanted.ledger && shown_->question.measure == wanted.measure &&
                     shown_->question.rival == wanted.rival;
-  if (same && (shown_->question.done == wanted.done || Clock::now() - tabled_at_ < 4 * tabled_in_)) return;
+  if (same && (shown_->question.changes == wanted.changes || Clock::now() - tabled_at_ < 4 * tabled_in_)) return;
   tabled_at_ = Clock::now();
   tables_.submit(std::move(wanted));
 }
@@ -285,6 +285,7 @@ std::string Sweeper::handle(const Requests& requests, Session& session) {
       break;
     case SweepRequest::run:
       if (!ledger_ || !planned_.sweep) break;
+      if (state() != State::paused) ledger_->forget_failures();
       wanted_ = State::running;
       ask();
       break;

@@ -74,7 +74,7 @@ class Sweeper {
     Ledger ledger;
     Measure measure;
     std::optional<Measure> rival;
-    std::size_t done = 0;  ///< least number of points in the table
+    std::size_t changes = 0;  ///< of the ledger, at the least those in the table
   };
   struct TableAnswer {
     TableQuestion question;

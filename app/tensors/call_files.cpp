@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "app/tensors/part_digests.h"
 #include "app/tensors/tensor_names.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
@@ -35,6 +36,14 @@ std::span<const std::string_view> usual_names(std::size_t part) {
 
 std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
   return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double), seed);
+}
+
+std::uint64_t mask_hash(const MaskTensor& mask, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(mask.rows.data(), mask.rows.size() * sizeof(Keys), hash(mask.terms, seed));
+}
+
+std::uint64_t sizes(int rows, int columns) {
+  return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
 }
 
 /// Access to all heads of a layer, which opens the files again on each call; null if there is one head.
@@ -116,13 +125,12 @@ std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& pack
 }  // namespace
 
 std::uint64_t digest_of(const Tensors& t) {
-  const auto sizes = [](int rows, int columns) {
-    return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
-  };
   const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
-  const std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
-  if (!t.mask) return digest;
-  return XXH3_64bits_withSeed(t.mask->rows.data(), t.mask->rows.size() * sizeof(Keys), hash(t.mask->terms, digest));
+  std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
+  if (t.mask) digest = mask_hash(*t.mask, digest);
+  remember_parts(digest, {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)),
+                          t.mask ? mask_hash(*t.mask, sizes(t.n, t.n_k)) : 0});
+  return digest;
 }
 
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {

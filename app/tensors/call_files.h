@@ -19,7 +19,7 @@
 
 namespace attoscope {
 
-/// Digest of the bits of Q, K and V, and of their sizes.
+/// Digest of the bits of Q, K and V, and of their sizes; remembers those of each (`remember_parts`).
 std::uint64_t digest_of(const Tensors& tensors);
 
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from

@@ -153,8 +153,7 @@ void take_head(KernelOutput& output, const Outputs& files, int n, int d, const R
   output.n = r.n;
   output.d = columns;
   output.type = type_name(tensor.type);
-  output.digest = XXH3_64bits_withSeed(values->data(), values->size() * sizeof(double),
-                                       static_cast<std::uint64_t>(r.n) << 32 | static_cast<std::uint64_t>(r.d));
+  output.digest = output_digest(*values, r.n, r.d);
   output.values = std::move(values);
 }
 
@@ -192,6 +191,11 @@ int usual_head(const Problem& problem, int heads) {
 }
 
 }  // namespace
+
+std::uint64_t output_digest(const std::vector<double>& values, int n, int d) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double),
+                              static_cast<std::uint64_t>(n) << 32 | static_cast<std::uint64_t>(d));
+}
 
 KernelOutput parse_kernel_output(const std::string& text) { return parse_spec("kernel output", text, names_output); }
 

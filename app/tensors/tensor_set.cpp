@@ -245,23 +245,39 @@ std::vector<std::string> single_files_of(const TensorSpec& spec) {
   return paths;
 }
 
-std::string absolute_spec(const std::string& text) {
-  const auto absolute = [](const std::string& path) { return fs::absolute(path).lexically_normal().string(); };
+std::string with_paths(const std::string& text, const std::function<std::string(const std::string&)>& place) {
   const std::optional<HeadSpec> typed = head_spec(text, names_tensor_files);
   const std::optional<int> head = typed && typed->head ? to_number<int>(*typed->head) : std::nullopt;
   const bool names_head = head && *head >= 0;
   const TensorSpec spec = names_head ? typed->file : TensorSpec(text);
   std::string files;
-  for (const std::string& file : files_in_list(spec.files())) files += (files.empty() ? "" : ",") + absolute(file);
+  const bool named = lists_tensors(spec.files());
+  for (const std::string& file : files_in_list(spec.files())) {
+    const std::string path = named ? tensor_ref(file).file : file;
+    files += (files.empty() ? "" : ",") + place(path) + file.substr(path.size());
+  }
   ScaleSpecs scales = spec.scales();
   for (std::size_t part = 0; part < scales.size(); ++part)
     if (const std::string file = scales[part] ? file_of_part(*scales[part], part) : ""; !file.empty())
-      scales[part]->tensor = absolute(file) + scales[part]->tensor.substr(file.size());
+      scales[part]->tensor = place(file) + scales[part]->tensor.substr(file.size());
   PackedSpecs packed = spec.packed();
   for (const PackedPart part : packed_tensors)
     if (const std::string file = tensor_ref(packed[part]).file; !file.empty())
-      packed[part] = absolute(file) + packed[part].substr(file.size());
+      packed[part] = place(file) + packed[part].substr(file.size());
   return TensorSpec(files, spec.layout(), scales, packed).text() + (names_head ? ":" + std::to_string(*head) : "");
+}
+
+std::vector<std::string> paths_of(const std::string& spec) {
+  std::vector<std::string> paths;
+  with_paths(spec, [&](const std::string& path) {
+    if (!path.empty() && std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+    return path;
+  });
+  return paths;
+}
+
+std::string absolute_spec(const std::string& text) {
+  return with_paths(text, [](const std::string& path) { return fs::absolute(path).lexically_normal().string(); });
 }
 
 TensorSet open_tensor_set(const std::string& files) {

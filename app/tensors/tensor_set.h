@@ -1,6 +1,7 @@
 /// All tensors of a text that names files: one file, several, an archive or a folder.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,12 @@ bool is_single_file(const std::string& files);
 
 /// All files of a spec including the scales', and for a folder the files in it that are read.
 std::vector<std::string> single_files_of(const TensorSpec& spec);
+
+/// The same text, with or without a head, with `place(path)` for each path. Throws std::invalid_argument with one sentence on a
+/// text that names no files.
+std::string with_paths(const std::string& spec, const std::function<std::string(const std::string& path)>& place);
+/// The paths of a text, as written.
+std::vector<std::string> paths_of(const std::string& spec);
 
 /// The same text, with or without a head, with absolute paths.
 std::string absolute_spec(const std::string& spec);

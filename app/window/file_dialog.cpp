@@ -50,18 +50,21 @@ struct Words {
   std::string title, kind, pattern;
 };
 Words words(const FileDialog::Question& q) {
-  constexpr std::array<const char*, 9> titles{"session", "checkpoint", "Q, K and V", "your kernel's output", "dO", "dL",
-                                              "dQ",      "dK",         "dV"};
+  constexpr std::array<const char*, 11> titles{
+      "session", "session with its tensors", "checkpoint", "Q, K and V", "your kernel's output", "dO", "dL", "dQ", "dK", "dV",
+      "the missing file"};
   const std::string of = titles[static_cast<std::size_t>(q.use)];
-  const bool own = q.use == FileUse::session || q.use == FileUse::checkpoint;
+  const bool own = q.use <= FileUse::checkpoint;
   return {std::string(q.saves ? "Save the "
                       : own   ? "Open a "
                               : "Open ") +
               of,
           q.use == FileUse::session      ? "Sessions"
+          : q.use == FileUse::pack       ? "Packed sessions"
           : q.use == FileUse::checkpoint ? "Checkpoints"
                                          : "Tensors",
-          q.use == FileUse::session      ? "*.json"
+          q.use == FileUse::session      ? "*.json *.attoscope.zip"
+          : q.use == FileUse::pack       ? "*.attoscope.zip"
           : q.use == FileUse::checkpoint ? "*.checkpoint"
                                          : q.patterns};
 }

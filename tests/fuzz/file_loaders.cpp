@@ -4,12 +4,18 @@
 #include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/judge/judged_files.h"
+#include "app/session/session.h"
+#include "app/session/session_pack.h"
+#include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
+#include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/npy_numbers.h"
+#include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
+#include "kernels/experiment/rules.h"
 #include "tests/fuzz/loaders.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/support/support.h"
@@ -21,7 +27,7 @@ namespace {
 
 /// The same bytes under every name whose ending selects a reader.
 const MemoryFile& file() {
-  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.pt", "x.zip", "x"});
+  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.pt", "x.zip", "x.attoscope.zip", "x"});
   return only;
 }
 
@@ -254,6 +260,30 @@ void load_zips(std::string_view bytes) { zip_member(file().holding(bytes, "x.zip
 std::vector<std::string> zip_archives() {
   return {zip_bytes({{"f.json", "{}"}, {"f.csv", "x,y\n1,2\n"}}), zip_bytes({{"f.json", std::string(5000, ' ')}}),
           zip_bytes({{"a/f.json", "{}"}}), zip_bytes({{"f.json", "{}"}, {"g.json", "{}"}}), zip_bytes({{"f.gp", ""}})};
+}
+
+void load_packs(std::string_view bytes) {
+  const std::string path = file().holding(bytes, "x.attoscope.zip");
+  std::vector<std::string> remarks;
+  Session session = read_session(path, remarks);
+  for_each_spec(session, [&](const std::string& spec) {
+    for (const std::string& inside : paths_of(spec))
+      expect_that(!inside.starts_with('/') || inside.starts_with(path + "/"), "a file outside of the archive");
+  });
+  load_kept(session.experiment);
+}
+
+std::vector<std::string> packs() {
+  const TemporaryDirectory scratch;
+  const std::string call = safetensors(good_header(), 72);
+  Session session;
+  session.experiment.problem.input = parse_input(scratch.write("x.safetensors", call));
+  load_tensors(session.experiment.problem.input);
+  session.experiment.problem = fitted(session.experiment.problem, session.experiment.problem.input.tensors->shape());
+  const std::string text =
+      R"({"schema": "attoscope.session/1", "experiment": {"problem": {"input": {"kind": "tensors", "file": )";
+  return {pack_session(session).bytes, zip_bytes({{"session.json", text + R"("q.npy,k.npy,v.npy"}}}})"}, {"q.npy", "x"}}),
+          zip_bytes({{"session.json", text + R"("/etc/hostname"}}}})"}}), zip_bytes({{"../session.json", "{}"}})};
 }
 
 /// Half of them get the size and the digest that they should have: else the parts behind these would never be read.

@@ -14,7 +14,7 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 18> table{{
+constexpr std::array<Loader, 19> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
     {"judged_calls", checked<load_judged_calls>, judged_calls},
@@ -26,6 +26,7 @@ constexpr std::array<Loader, 18> table{{
     {"sessions", checked<load_sessions>, session_texts},
     {"figures", checked<load_figures>, figure_texts},
     {"zips", checked<load_zips>, zip_archives},
+    {"packs", checked<load_packs>, packs},
     {"checkpoints", checked<load_checkpoints>, checkpoints},
     {"points", checked<load_points>, point_texts},
     {"command_texts", checked<load_command_texts>, command_texts},

@@ -285,6 +285,8 @@ void add_your_kernel(const Session& session, std::vector<Command>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
   all.push_back({"your kernel: open its output …", std::string(words), "",
                  [](const Frame& t) { ask_file(t, FileUse::output, &Popups::kernel); }, ""});
+  all.push_back({"session: save with its tensors …", "pack, one file NAME.attoscope.zip that opens anywhere, share, archive",
+                 "", [](const Frame& t) { ask_session(SessionRequest::Act::pack, t.input, t.state, t.requests); }, ""});
   all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors", "",
                  [](const Frame& t) { ask_file(t, FileUse::tensors, &Popups::file); }, ""});
   if (session.experiment.problem.input.kind == InputKind::tensors)

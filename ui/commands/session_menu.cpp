@@ -14,6 +14,7 @@ namespace {
 using Act = SessionRequest::Act;
 
 constexpr float menu_width = 440, row_height = 28;
+constexpr std::string_view packed_ending = ".attoscope.zip";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
 std::string file_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -48,6 +49,10 @@ void file_rows(const PanelInput& input, UiState& state, Requests& requests) {
               : files.file);
   if (menu_row("##save as", "save as …", "Ctrl+Shift+S", !files.asking)) ask_session(Act::save_as, input, state, requests);
   explain("Saves the session under another name and continues with that file.");
+  if (menu_row("##pack", "save with its tensors …", "", !files.asking)) ask_session(Act::pack, input, state, requests);
+  explain(
+      "Writes one file NAME.attoscope.zip with the session and the heads that it uses, which opens on any machine. The session "
+      "continues with its own file.");
 }
 
 /// A text field for a path; some desktops have no file dialog.
@@ -74,7 +79,8 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   ImGui::SameLine(0, gap);
   if (push_button("save as###save path", menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
   explain(
-      "Saves the session at this path; .attoscope.json is added where .json is missing. An existing file is kept beside it.");
+      "Saves the session at this path; .attoscope.json is added where .json is missing, and .attoscope.zip holds its tensors, "
+      "too. An existing session is kept beside it.");
   ImGui::EndDisabled();
   ImGui::Dummy({0, px(4)});
   ImGui::Indent(pad);
@@ -138,7 +144,7 @@ void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max) {
 std::string session_name(const SessionFiles& files) {
   if (files.file.empty()) return "untitled";
   const std::string name = file_of(files.file);
-  for (const std::string_view ending : {".attoscope.json", ".json"})
+  for (const std::string_view ending : {packed_ending, std::string_view(".attoscope.json"), std::string_view(".json")})
     if (name.ends_with(ending) && name.size() > ending.size()) return name.substr(0, name.size() - ending.size());
   return name;
 }
@@ -148,17 +154,21 @@ std::string window_title(const SessionFiles& files) {
 }
 
 void ask_session(Act act, const PanelInput& input, UiState& state, Requests& requests) {
-  const bool names_file = act == Act::open || act == Act::save_as || (act == Act::save && input.sessions.file.empty());
+  const bool names_file =
+      act == Act::open || act == Act::save_as || act == Act::pack || (act == Act::save && input.sessions.file.empty());
   if (!names_file || input.sessions.has_dialogs) {
     requests.files.session = SessionRequest{act, ""};
     return;
   }
   SessionMenuState& menu = state.popups.session_menu;
   menu.asked = menu.typing = true;
-  menu.entered = act == Act::open ? Act::open : Act::save_as;
+  menu.entered = act == Act::save ? Act::save_as : act;
   const std::string& file = input.sessions.file;
   if (menu.entered == Act::save_as) menu.path.typed = file.empty() ? input.sessions.proposed : file;
   if (menu.path.typed.empty()) menu.path.typed = file;
+  if (act == Act::pack)
+    menu.path.typed = (input.sessions.file.empty() ? "" : folder_of(input.sessions.file)) + session_name(input.sessions) +
+                      std::string(packed_ending);
 }
 
 void session_button(const PanelInput& input, UiState& state, Requests& requests) {

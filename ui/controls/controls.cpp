@@ -82,7 +82,7 @@ void draw_controls(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + spare_spacing(ImGui::GetContentRegionAvail().y)});
   section("INPUT");
   beside_heading(px(154), [&] { edit_pass(e, px(154), px(heading_button)); });
-  edit_input(e, frame.input, frame.state.popups.file, frame.requests);
+  edit_input(e, frame.input, frame.state.popups, frame.requests);
   frame.session.view.show_tensors |= frame.requests.files.list_tensors;
   edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);
   if (e.backward.on) edit_kernel_gradients(frame);

@@ -18,7 +18,7 @@ struct ProbeEntry;
 void draw_controls(const Frame& frame);
 
 /// Input, mask, seed, head.
-bool edit_input(Experiment& experiment, const PanelInput& input, PathPrompt& prompt, Requests& requests);
+bool edit_input(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests);
 
 /// Preset buttons, bit layout, bit sliders, limits.
 bool edit_format(const char* label, Format& format);

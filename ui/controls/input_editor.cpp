@@ -207,6 +207,33 @@ bool edit_detail(Problem& problem, const PanelInput& in, float width, Requests& 
   return false;
 }
 
+constexpr PathTexts path_of_missing{
+    FileUse::missing, "the file's new path",
+    "The path at which this file lies now. Others that are missing are taken from the same folder, by their names.",
+    "folder/q.npy", "Takes this file in the place of the missing one, and computes again."};
+
+/// A line below the input, where a file is missing or a tensor has changed since the session was saved.
+void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& requests) {
+  const ChoicesInput& c = in.choices;
+  const float room = ImGui::GetContentRegionAvail().x, button = px(84), gap = px(8);
+  if (!c.missing.empty()) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const std::string text = fitted(Face::label, shown_file(c.missing) + " is missing", room - button - gap);
+    draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().bad, text);
+    ImGui::InvisibleButton("missing file", {room - button - gap, px(control_height)});
+    explain(c.missing_text);
+    ImGui::SameLine(0, gap);
+    if (push_button("locate ...###locate", true, {button, 0}) && must_type(FileUse::missing, in, requests))
+      ImGui::OpenPopup("missing file");
+    explain("Says where the file lies now. The rest of the session stays.");
+    set_popup_place();
+    path_popup("missing file", prompt, in, path_of_missing, requests);
+  }
+  if (c.changed_text.empty()) return;
+  label(Face::label, colours().bad, fitted(Face::label, "tensors have changed since they were saved", room));
+  explain(c.changed_text);
+}
+
 /// A pseudo-random successor of the seed, at most six digits.
 std::uint64_t next_seed(std::uint64_t seed) {
   std::uint64_t x = seed + 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
@@ -305,8 +332,9 @@ bool edit_mask(Problem& problem) {
 }
 }  // namespace
 
-bool edit_input(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
+bool edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& requests) {
   Problem& problem = e.problem;
+  PathPrompt& prompt = popups.file;
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
   bool changed = input_combo(problem, in, left, requests);
   ImGui::SameLine(0, gap);
@@ -314,6 +342,7 @@ bool edit_input(Experiment& e, const PanelInput& in, PathPrompt& prompt, Request
   if (is_due(prompt)) ImGui::OpenPopup("tensor file");
   set_popup_place();
   path_popup("tensor file", prompt, in, path_of_tensors, requests);
+  draw_file_state(in, popups.missing, requests);
   changed |= edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);
   changed |= edit_seed(problem, depends_on_seed(e), seed);

@@ -62,7 +62,10 @@ struct ChoicesInput {
   std::string example_file;                               ///< path of the shipped example; empty: none
   std::shared_ptr<const std::vector<ProbeEntry>> probes;  ///< null: none
   std::vector<DeviceEntry> devices;                       ///< cpu first
-  std::string no_hardware;  ///< one sentence why the method `hardware` cannot be chosen; empty: it can
+  std::string missing;       ///< file of the experiment that is not where the session says; empty: all are there
+  std::string missing_text;  ///< a sentence on it
+  std::string changed_text;  ///< sentences on tensors that are not those of the session's file; empty: all are
+  std::string no_hardware;   ///< one sentence why the method `hardware` cannot be chosen; empty: it can
 };
 
 /// Sentences for the user.

@@ -23,11 +23,11 @@
 namespace attoscope {
 
 /// The place that a file is asked for.
-enum class FileUse : std::uint8_t { session, checkpoint, tensors, output, d_o, d_lse, dq, dk, dv };
+enum class FileUse : std::uint8_t { session, pack, checkpoint, tensors, output, d_o, d_lse, dq, dk, dv, missing };
 
 /// An action on session files.
 struct SessionRequest {
-  enum class Act : std::uint8_t { fresh, open, save, save_as } act = Act::save;
+  enum class Act : std::uint8_t { fresh, open, save, save_as, pack } act = Act::save;
   std::string file{};  ///< empty: ask by a file dialog
 };
 
@@ -57,6 +57,7 @@ struct FileRequests {
   std::string gradient;                 ///< spec of a dO to load, or empty
   bool gradient_is_of_lse = false;      ///< of a dL instead
   KernelGradients gradients;            ///< specs of gradients of a kernel to load, or empty
+  std::string located;                  ///< spec of the file that `ChoicesInput::missing` is now, or empty
   bool list_tensors = false;            ///< show the list of the input's tensors
   std::string choice_of;                ///< file whose choice among its tensors is `tensors`, to be remembered; or empty
   std::string look;                     ///< a spec that is being typed, to list its contents and how it may go on
@@ -65,16 +66,17 @@ struct FileRequests {
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< update `SessionFiles::recent`
 
-  /// Requests the file that was chosen for a place (not a session or checkpoint); an output becomes b if `as_b`.
+  /// Requests the file that was chosen for a place (not a session, pack or checkpoint); an output becomes b if `as_b`.
   void open(FileUse use, const std::string& spec, bool as_b) {
     kernel_as_b = as_b;
     gradient_is_of_lse = use == FileUse::d_lse;
-    (use == FileUse::tensors  ? tensors
-     : use == FileUse::output ? kernel
-     : use == FileUse::dq     ? gradients.dq
-     : use == FileUse::dk     ? gradients.dk
-     : use == FileUse::dv     ? gradients.dv
-                              : gradient) = spec;
+    (use == FileUse::tensors   ? tensors
+     : use == FileUse::output  ? kernel
+     : use == FileUse::dq      ? gradients.dq
+     : use == FileUse::dk      ? gradients.dk
+     : use == FileUse::dv      ? gradients.dv
+     : use == FileUse::missing ? located
+                               : gradient) = spec;
   }
 };
 

@@ -288,6 +288,7 @@ struct Popups {
   GalleryState gallery;
   SessionMenuState session_menu;
   PathPrompt file, kernel;       ///< of Q, K, V; of a kernel's output
+  PathPrompt missing;            ///< of a file that is not where the session says
   PathPrompt d_o, d_lse;         ///< of the gradients that come into the backward pass
   PathPrompt dq, dk, dv;         ///< of gradients that a kernel computed
   bool questions_asked = false;  ///< open the list of questions in this frame

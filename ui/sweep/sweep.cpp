@@ -38,8 +38,8 @@ using State = SweepProgress::State;
 
 constexpr float button_width = 76;
 
-const char* next_text(State state) {
-  switch (state) {
+const char* next_text(const SweepProgress& p) {
+  switch (p.state) {
     case State::idle:
       return "run###run sweep";
     case State::running:
@@ -49,18 +49,18 @@ const char* next_text(State state) {
     case State::done:
       break;
   }
-  return "done###run sweep";
+  return p.failed > 0 ? "try again###run sweep" : "done###run sweep";
 }
 
 void draw_buttons(const SweepScene& s) {
   const SweepProgress& p = s.sweep().progress;
   const SweepRequest next = next_request(p);
   ImGui::BeginDisabled(next == SweepRequest::none);
-  if (push_button(next_text(p.state), next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
+  if (push_button(next_text(p), next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
   ImGui::EndDisabled();
   explain(
       "Computes the missing points, the newest plan first; pressed again, it pauses. Finished points are kept on disk and not "
-      "computed again, even after a restart. Key R.");
+      "computed again, even after a restart; points that failed are tried again. Key R.");
   ImGui::SameLine(0, px(8));
   const bool under_way = p.state == State::running || p.state == State::paused;
   ImGui::BeginDisabled(!under_way);
@@ -139,7 +139,7 @@ void draw_sweep(const Frame& frame) {
 SweepRequest next_request(const SweepProgress& p) {
   const bool wrong = !p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty();
   if (p.state == State::running) return SweepRequest::pause;
-  return p.state == State::done || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
+  return (p.state == State::done && p.failed == 0) || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
 }
 
 void draw_sweep_head(const SweepScene& s) {

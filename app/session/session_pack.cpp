@@ -1,0 +1,294 @@
+#include "app/session/session_pack.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "app/files/files.h"
+#include "app/files/zip.h"
+#include "app/session/session.h"
+#include "app/session/session_places.h"
+#include "app/tensors/call_files.h"
+#include "app/tensors/exact_tensors.h"
+#include "app/tensors/kernel_output.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+constexpr int all_heads = -1;
+constexpr std::uint64_t largest_text = std::uint64_t{1} << 30;
+
+std::uint64_t size(int x) { return static_cast<std::uint64_t>(x); }
+
+ExactTensor matrix(std::string name, int rows, int columns, std::vector<double> values, std::string type = {}) {
+  return {std::move(name), {size(rows), size(columns)}, std::move(values), std::move(type)};
+}
+
+/// The mask as terms: what is added to each score.
+std::vector<double> terms_of(const MaskTensor& mask) {
+  if (!mask.terms.empty()) return mask.terms;
+  std::vector<double> terms(size(mask.n) * size(mask.n_k), -std::numeric_limits<double>::infinity());
+  for (int row = 0; row < mask.n; ++row) {
+    const Keys keys = mask.rows[size(row)];
+    for (int key = keys.first; key < keys.end; ++key) terms[size(row) * size(mask.n_k) + size(key)] = 0;
+  }
+  return terms;
+}
+
+/// Names of heads as a file's `heads` has them.
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::string name : names) {
+    for (std::size_t at; (at = name.find(", ")) != std::string::npos;) name.replace(at, 2, ".");
+    std::ranges::replace(name, ',', ' ');
+    text += (text.empty() ? "" : ",") + name;
+  }
+  return text;
+}
+
+/// True if the session shows, sweeps or scales by heads beside that of the experiment.
+bool needs_all_heads(const Session& s) {
+  const auto is_head = [](const VariedParameter& varied) { return varied.key == "head"; };
+  return s.view.picture == PictureKind::heads || s.sweep.over == SweepOver::head || s.sweep.over == SweepOver::layer ||
+         is_head(s.sweep.first) || is_head(s.sweep.second) || depends_on_other_heads(s.experiment);
+}
+
+/// The tensors of all heads of a call, layer by layer, as its file has them: heads of Q, and those of K and V that they share.
+class WholeCall {
+ public:
+  WholeCall(const CallFiles& files, const ReadWatch& watch) : files_(files), watch_(watch) {
+    for (std::size_t i = 0; i < files.layers().size(); ++i) add_layer(i);
+  }
+  std::vector<ExactTensor> tensors;
+  bool has_mask = false;
+
+ private:
+  void add_layer(std::size_t i) {
+    const CallFiles::Layer& layer = files_.layers()[i];
+    const int group = layer.q.heads / layer.k.heads;
+    ExactTensor q = part(i, 0, layer.q), k = part(i, 1, layer.k), v = part(i, 2, layer.v), o = part(i, 3, output_shape(layer));
+    for (int head = 0; head < layer.q.count(); ++head) {
+      const Tensors t = files_.inputs(layer.first + head, watch_);
+      append(q, t.q);
+      if (head % layer.q.heads % group == 0) append(k, t.k), append(v, t.v);
+      if (layer.has_output) append(o, files_.output(layer.first + head, watch_));
+      if (i == 0 && t.mask) masks_.push_back(t.mask);
+    }
+    for (ExactTensor* const x : {&q, &k, &v}) tensors.push_back(std::move(*x));
+    if (layer.has_output) tensors.push_back(std::move(o));
+    if (i == 0 && !masks_.empty()) add_mask(layer.q);
+  }
+  static HeadShape output_shape(const CallFiles::Layer& layer) {
+    HeadShape shape = layer.q;
+    shape.d = layer.v.d;
+    return shape;
+  }
+  ExactTensor part(std::size_t i, int of, const HeadShape& s) const {
+    constexpr std::array<const char*, 4> names{"q", "k", "v", "o"};
+    const std::string before = files_.layers().size() == 1 ? "" : "layers." + std::to_string(i) + ".";
+    ExactTensor t{
+        before + names[size(of)], {size(s.heads), size(s.n), size(s.d)}, {}, files_.tensor(files_.layers()[i], of).dtype};
+    if (s.batch > 1) t.shape.insert(t.shape.begin(), size(s.batch));
+    return t;
+  }
+  void add_mask(const HeadShape& q) {
+    const bool shared = std::ranges::all_of(masks_, [&](const auto& mask) { return mask == masks_.front(); });
+    const MaskTensor& first = *masks_.front();
+    ExactTensor mask{"mask", {size(q.batch), size(q.heads), size(first.n), size(first.n_k)}, {}};
+    if (shared) mask.shape = {size(first.n), size(first.n_k)}, masks_.resize(1);
+    for (const auto& one : masks_) append(mask, terms_of(*one));
+    tensors.push_back(std::move(mask));
+    has_mask = true;
+    masks_.clear();
+  }
+  static void append(ExactTensor& t, const std::vector<double>& values) {
+    t.values.insert(t.values.end(), values.begin(), values.end());
+  }
+
+  const CallFiles& files_;
+  const ReadWatch& watch_;
+  std::vector<std::shared_ptr<const MaskTensor>> masks_;
+};
+
+/// Packs the experiments of a session one after the other; what several name is in the archive once.
+class Packer {
+ public:
+  Packer(const Session& session, const ReadWatch& watch) : session_(session), watch_(watch) {}
+
+  SessionPack pack() {
+    const bool all = needs_all_heads(session_);
+    pack_kernel_gradients(all);
+    pack_experiment(session_.experiment, all);
+    for (Pin& pin : session_.pins) pack_experiment(pin.experiment, all || depends_on_other_heads(pin.experiment));
+    pack_text(session_.train.text.file);
+    session_.view.listed_file.clear();
+    members_.insert(members_.begin(), {packed_session, session_text(session_), false});
+    return {zip_bytes(members_), heads_, std::move(changed_)};
+  }
+
+ private:
+  /// One head of a file, or all of them.
+  struct Heads {
+    std::string file;
+    int head = all_heads;
+    auto operator<=>(const Heads&) const = default;
+  };
+  using ReadOutput = std::function<void(KernelOutput&)>;
+
+  /// The member's file and the head in it that a head of a file became, packed by `make(name, heads)` where it is not there
+  /// yet.
+  template <class Make>
+  std::pair<std::string, int> place(const char* kind, const std::string& file, int head, bool all, Make make) {
+    for (const int known : {all_heads, head})
+      if (const auto found = packed_.find({kind + file, known}); found != packed_.end())
+        return {found->second, known == all_heads ? head : 0};
+    const std::string name = kind + std::to_string(packed_.size()) + ".safetensors";
+    const std::string spec = make(name);
+    packed_[{kind + file, all ? all_heads : head}] = spec;
+    return {spec, all ? head : 0};
+  }
+
+  void pack_experiment(Experiment& e, bool all) {
+    if (!has_loaded(e)) e.loaded = {};
+    if (!e.backward.on) e.backward.d_o_file = e.backward.d_lse_file = {};
+    if (e.backward.d_o_file.file.empty() && e.backward.d_o == OutputGradient::file) e.backward.d_o = OutputGradient::normal;
+    for (const std::string& sentence : load_found(e))
+      if (std::ranges::find(changed_, sentence) == changed_.end()) changed_.push_back(sentence);
+    const Problem read = e.problem;
+    if (Input& input = e.problem.input; input.kind == InputKind::tensors)
+      std::tie(input.file, input.index) = place("call-", input.file, input.index, all, [&](const std::string& name) {
+        return all ? all_of_call(read.input, name) : head_of_call(read.input, name);
+      });
+    else
+      input.file.clear();
+    const int n = read.n, d = value_columns(read);
+    if (all && e.loaded.file == read.input.file && !e.loaded.file.empty())
+      e.loaded.file = e.problem.input.file, e.loaded.index = e.problem.input.index;
+    else
+      pack_output(e.loaded, "o", all ? kernel_output_heads(e.loaded.file) : 1,
+                  [&](KernelOutput& o) { load_kernel_output(o, all ? 0 : n, all ? 0 : d, watch_); });
+    const int heads = all ? most_heads : 1;
+    pack_output(e.backward.d_o_file, "do", heads, [&](KernelOutput& o) { load_gradient(o, read, false, watch_); });
+    pack_output(e.backward.d_lse_file, "dlse", heads, [&](KernelOutput& o) { load_gradient(o, read, true, watch_); });
+  }
+
+  std::string head_of_call(const Input& read, const std::string& name) {
+    const Tensors& t = *read.tensors;
+    std::array<std::string, 3> types;
+    std::map<std::string, std::string> metadata;
+    try {
+      const CallFiles files(read.file);
+      const CallFiles::Layer& layer = files.layer_of(read.index);
+      for (int part = 0; part < 3; ++part) types[size(part)] = files.tensor(layer, part).dtype;
+      metadata["heads"] = names_text({files.head_names()[size(read.index)]});
+    } catch (const std::exception&) {  // gone since it was read
+    }
+    std::vector<ExactTensor> tensors{matrix("q", t.n, t.d, t.q, types[0]), matrix("k", t.n_k, t.d, t.k, types[1]),
+                                     matrix("v", t.n_k, t.d_v, t.v, types[2])};
+    if (t.mask) tensors.push_back(matrix("mask", t.n, t.n_k, terms_of(*t.mask)));
+    ++heads_;
+    return added_call(name, tensors, metadata, t.mask != nullptr);
+  }
+  std::string all_of_call(const Input& read, const std::string& name) {
+    const CallFiles files(read.file);
+    const WholeCall call(files, watch_);
+    heads_ += files.heads();
+    return added_call(name, call.tensors, {{"heads", names_text(files.head_names())}}, call.has_mask);
+  }
+  /// Adds a file of a call, and returns its text for `Input`: heads before tokens, with the mask in it.
+  std::string added_call(const std::string& name, const std::vector<ExactTensor>& tensors,
+                         const std::map<std::string, std::string>& metadata, bool has_mask) {
+    members_.push_back({name, safetensors_bytes(tensors, metadata), true});
+    ScaleSpecs beside;
+    if (has_mask) beside[mask_part] = ScaleSpec{name + ":mask:add"};
+    const bool batch = tensors.front().shape.size() == 4;
+    return TensorSpec(name, batch || tensors.front().shape.size() == 3 ? parse_layout("h n d") : std::nullopt, beside).text();
+  }
+
+  /// Packs the head of an output, or up to `heads` of them, as they are read by `read`.
+  void pack_output(KernelOutput& output, const std::string& tensor, int heads, const ReadOutput& read) {
+    if (output.file.empty()) return;
+    const bool all = heads != 1;
+    const auto make = [&](const std::string& name) {
+      const std::vector<ExactTensor> tensors =
+          all ? all_of_output(output.file, tensor, heads, read)
+              : std::vector{matrix(tensor, output.n, output.d, *output.values, output.type)};
+      members_.push_back({name, safetensors_bytes(tensors, {}), true});
+      return name;
+    };
+    std::tie(output.file, output.index) = place((tensor + "-").c_str(), output.file, output.index, all, make);
+    output.digest = output_digest(*output.values, output.n, output.d);
+  }
+  /// Its heads, those of one size in one tensor.
+  static std::vector<ExactTensor> all_of_output(const std::string& file, const std::string& tensor, int heads,
+                                                const ReadOutput& read) {
+    std::vector<ExactTensor> tensors;
+    for (int head = 0; head < heads; ++head) {
+      KernelOutput o;
+      o.file = file, o.index = head;
+      try {
+        read(o);
+      } catch (const std::runtime_error&) {
+        if (head == 0 || heads != most_heads) throw;
+        break;  // the file has no more
+      }
+      const bool fits = !tensors.empty() && tensors.back().shape[1] == size(o.n) && tensors.back().shape[2] == size(o.d);
+      if (!fits)
+        tensors.push_back({"layers." + std::to_string(tensors.size()) + "." + tensor, {0, size(o.n), size(o.d)}, {}, o.type});
+      ++tensors.back().shape[0];
+      tensors.back().values.insert(tensors.back().values.end(), o.values->begin(), o.values->end());
+    }
+    if (tensors.size() == 1) tensors.front().name = tensor;
+    return tensors;
+  }
+
+  /// The gradients that somebody's kernel computed, which are shown beside the backward pass.
+  void pack_kernel_gradients(bool all) {
+    KernelGradients& g = session_.kernel_gradients;
+    if (!session_.experiment.backward.on) g = {};
+    for (const auto& [spec, tensor, name] :
+         {std::tuple{&g.dq, AnswerTensor::dQ, "dq"}, {&g.dk, AnswerTensor::dK, "dk"}, {&g.dv, AnswerTensor::dV, "dv"}}) {
+      if (spec->empty()) continue;
+      KernelOutput output = read_kernel_gradient(*spec, session_.experiment.problem, tensor, watch_);
+      const bool own = all && output.file == *spec;  // each head of Q has its own
+      pack_output(output, name, own ? most_heads : 1, [&, of = tensor](KernelOutput& o) {
+        o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), session_.experiment.problem, of, watch_);
+      });
+      *spec = own ? output.file : output.file + ":0";
+    }
+  }
+
+  void pack_text(std::string& file) {
+    if (file.empty()) return;
+    members_.push_back({"text.txt", read_file(file, largest_text), false});
+    file = "text.txt";
+  }
+
+  Session session_;
+  const ReadWatch& watch_;
+  std::vector<ZipMember> members_;
+  std::map<Heads, std::string> packed_;  ///< texts of what is in the archive
+  int heads_ = 0;
+  std::vector<std::string> changed_;
+};
+
+}  // namespace
+
+SessionPack pack_session(const Session& session, const ReadWatch& watch) { return Packer(session, watch).pack(); }
+
+std::string pack_name(const std::string& file) {
+  std::string name = file;
+  for (const std::string_view ending : {std::string_view(".json"), pack_ending, std::string_view(".attoscope")})
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  return name + std::string(pack_ending);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,73 @@
+#include "app/tensors/changed_tensors.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/part_digests.h"
+#include "app/tensors/tensor_set.h"
+#include "app/tensors/tensors.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+std::string changed_sentence(const std::string& file, const std::string& tensor, int head, std::uint64_t then,
+                             std::uint64_t now) {
+  return file + ": " + tensor + " of head " + std::to_string(head) + " has changed: its digest is " + hex16(now) +
+         ", expected " + hex16(then);
+}
+
+/// The file that holds part 0 q, 1 k, 2 v or 3 the mask of an input.
+std::string file_of(const TensorSpec& spec, std::size_t part) {
+  if (part == mask_part - 1) return spec.scales()[mask_part] ? spec.scales()[mask_part]->tensor : spec.text();
+  const std::vector<std::string> list = files_in_list(spec.files());
+  return list.size() == 3 || lists_tensors(spec.files()) ? list[part] : spec.files();
+}
+
+}  // namespace
+
+std::vector<std::string> changed_tensors(const Input& kept, const Input& read) {
+  std::vector<std::string> changed;
+  if (kept.kind != InputKind::tensors || kept.digest == 0 || kept.digest == read.digest || kept.file != read.file ||
+      kept.index != read.index)
+    return changed;
+  constexpr std::array names{"q", "k", "v", "the mask"};
+  constexpr std::array parts{&PartDigests::q, &PartDigests::k, &PartDigests::v, &PartDigests::mask};
+  const std::optional<PartDigests> then = parts_of_digest(kept.digest), now = parts_of_digest(read.digest);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (then && now && *then.*parts[i] != *now.*parts[i])
+      changed.push_back(changed_sentence(file_of(read.file, i), names[i], read.index, *then.*parts[i], *now.*parts[i]));
+  if (changed.empty()) changed.push_back(changed_sentence(read.file, "q, k or v", read.index, kept.digest, read.digest));
+  return changed;
+}
+
+std::vector<std::string> changed_tensors(const KernelOutput& kept, const KernelOutput& read, const std::string& name) {
+  if (kept.digest == 0 || read.digest == 0 || kept.digest == read.digest || kept.file != read.file || kept.index != read.index)
+    return {};
+  return {changed_sentence(read.file, name, read.index, kept.digest, read.digest)};
+}
+
+std::vector<std::string> changed_tensors(const Experiment& kept, const Experiment& read) {
+  std::vector<std::string> all = changed_tensors(kept.problem.input, read.problem.input);
+  const auto add = [&](const KernelOutput& then, const KernelOutput& now, const char* name) {
+    std::ranges::move(changed_tensors(then, now, name), std::back_inserter(all));
+  };
+  add(kept.loaded, read.loaded, "o");
+  add(kept.backward.d_o_file, read.backward.d_o_file, "dO");
+  add(kept.backward.d_lse_file, read.backward.d_lse_file, "dL");
+  return all;
+}
+
+std::vector<std::string> load_kept(Experiment& e) {
+  const Experiment kept = e;
+  load_tensors(e.problem.input);
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
+  load_gradients(e);
+  return changed_tensors(kept, e);
+}
+
+}  // namespace attoscope

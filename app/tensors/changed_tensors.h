@@ -1,0 +1,21 @@
+/// Tensors whose bits are not those that a session, a figure or a sweep was made with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// A sentence for each tensor of `read` whose digest is not that of `kept`: its file, its name, both digests. None where
+/// `kept` has no digest, or is another file or head.
+std::vector<std::string> changed_tensors(const Input& kept, const Input& read);
+std::vector<std::string> changed_tensors(const KernelOutput& kept, const KernelOutput& read, const std::string& name);
+/// The same of Q, K, V, the mask, a loaded output, dO and dL.
+std::vector<std::string> changed_tensors(const Experiment& kept, const Experiment& read);
+
+/// Reads the files of an experiment that has digests from before. Returns `changed_tensors`. Throws as `load_tensors`.
+std::vector<std::string> load_kept(Experiment& e);
+
+}  // namespace attoscope

@@ -1,0 +1,277 @@
+// Sessions that travel: packed with their tensors, moved away from them, and opened beside changed ones.
+#include "app/session/session_pack.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/command.h"
+#include "app/files/zip.h"
+#include "app/session/session.h"
+#include "app/session/session_places.h"
+#include "app/tensors/changed_tensors.h"
+#include "app/tensors/exact_tensors.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/npy.h"
+#include "app/tensors/tensors.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/rules.h"
+#include "tests/app/outcome.h"
+#include "tests/app/own_cache.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using namespace testing;  // attoscope::testing
+
+constexpr int rows = 24, columns = 8;
+
+/// Draws of N(0, 1) that fp16 holds.
+std::vector<double> draws(std::uint64_t seed, int count) {
+  Dice dice(seed);
+  std::vector<double> x(static_cast<std::size_t>(count));
+  for (double& value : x) value = std::round(dice.normal() * 256) / 256;
+  return x;
+}
+
+std::string npy_of(std::uint64_t seed, int n = rows) { return npy_bytes(n, columns, draws(seed, n * columns).data()); }
+
+/// Writes q.npy, k.npy and v.npy, and returns their names as one text.
+std::string write_call(const TemporaryDirectory& place, std::uint64_t seed = 1) {
+  return place.write("q.npy", npy_of(seed)) + "," + place.write("k.npy", npy_of(seed + 1)) + "," +
+         place.write("v.npy", npy_of(seed + 2));
+}
+
+/// A file of `heads` heads.
+std::string write_heads(const TemporaryDirectory& place, int heads) {
+  std::vector<ExactTensor> tensors;
+  for (const char* const name : {"q", "k", "v"})
+    tensors.push_back(
+        {name, {static_cast<std::uint64_t>(heads), rows, columns}, draws(7 + tensors.size(), heads * rows * columns), ""});
+  return place.write("heads.safetensors", safetensors_bytes(tensors, {}));
+}
+
+Session session_of(const std::string& spec) {
+  Session s;
+  s.experiment.problem.input = parse_input(spec);
+  load_tensors(s.experiment.problem.input);
+  s.experiment.problem = fitted(s.experiment.problem, s.experiment.problem.input.tensors->shape());
+  s.experiment.a.block_q = s.experiment.a.block_k = 8;
+  s.sweep.first = {"block_k", "8,16"};
+  return s;
+}
+
+std::string write_session(const TemporaryDirectory& place, const Session& s) {
+  return place.write("session.json", session_text(s));
+}
+
+/// The session of a file, its tensors read; expects that no bit has changed.
+Session opened(const std::string& file) {
+  std::vector<std::string> remarks;
+  Session s = read_session(file, remarks);
+  EXPECT_THAT(remarks, IsEmpty());
+  EXPECT_THAT(load_kept(s.experiment), IsEmpty());
+  return s;
+}
+
+/// Changes one number of v.npy.
+void change_v(const TemporaryDirectory& place, std::uint64_t seed = 1) {
+  std::vector<double> v = draws(seed + 2, rows * columns);
+  v[5] += 0.5;
+  place.write("v.npy", npy_bytes(rows, columns, v.data()));
+}
+
+TEST(ExactTensors, AreStoredInTheNarrowestTypeThatKeepsEveryBit) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto type = [](std::vector<double> x, const char* before = "") { return exact_type(x, before); };
+  EXPECT_EQ(type({0, -0.0, 1, 65504, -0x1p-24, 0x1.ffcp-15, inf, -inf}), "F16");
+  EXPECT_EQ(type({65536}), "BF16");
+  EXPECT_EQ(type({1, 0x1p-25}), "BF16");
+  EXPECT_EQ(type({1 + 0x1p-11}), "F32");
+  EXPECT_EQ(type({1 + 0x1p-30}), "F64");
+  EXPECT_EQ(type({1}, "F32"), "F32");
+  EXPECT_EQ(type({1 + 0x1p-11}, "BF16"), "F32");
+  for (std::uint64_t bits = 0; bits < 0x7c00; ++bits)
+    ASSERT_EQ(type({from_f16(static_cast<std::uint32_t>(bits))}), "F16") << bits;
+}
+
+TEST(SessionPack, OpensOnAnotherMachineWithTheSameBits) {
+  const TemporaryDirectory here, there;
+  const Session s = session_of(write_heads(here, 4) + ":2");
+  const std::string file = write_session(here, s), packed = there / "s.attoscope.zip";
+  const Outcome before = attoscope({"run", "--session", file, "--json", "-"});
+  const Outcome pack = attoscope({"pack", file, "--out", packed});
+  EXPECT_EQ(pack.code, 0) << pack.err;
+  EXPECT_THAT(pack.out, HasSubstr("1 head\n"));
+  EXPECT_LT(fs::file_size(packed), fs::file_size(here / "heads.safetensors") / 2 + 8000);
+  fs::remove_all(here / "heads.safetensors");
+  fs::rename(packed, there / "t.attoscope.zip");
+  const Outcome after = attoscope({"run", "--session", there / "t.attoscope.zip", "--json", "-", "--strict"});
+  EXPECT_EQ(after.code, 0) << after.err;
+  EXPECT_THAT(after.err, IsEmpty());
+  EXPECT_EQ(nlohmann::json::parse(before.out)["digests"], nlohmann::json::parse(after.out)["digests"]);
+  EXPECT_EQ(opened(there / "t.attoscope.zip").experiment.problem.input.digest, s.experiment.problem.input.digest);
+}
+
+TEST(SessionPack, HoldsOutputGradientAndMask) {
+  const TemporaryDirectory here, there;
+  std::vector<double> mask(rows * rows);
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    mask[i] = i % 5 == 0 ? -std::numeric_limits<double>::infinity() : 0.25 * double(i % 3);
+  const std::string spec = write_call(here) + ",mask=" + here.write("mask.npy", npy_bytes(rows, rows, mask.data())) + ":add";
+  Session s = session_of(spec);
+  s.experiment.backward.on = true;
+  s.experiment.backward.d_o = OutputGradient::file;
+  s.experiment.backward.d_o_file = parse_gradient(here.write("do.npy", npy_of(11)));
+  s.kernel_gradients.dq = here.write("dq.npy", npy_of(12));
+  load_gradients(s.experiment);
+  there.write("s.attoscope.zip", pack_session(s).bytes);
+  for (const char* const name : {"q.npy", "k.npy", "v.npy", "mask.npy", "do.npy", "dq.npy"}) fs::remove(here / name);
+  const Session again = opened(there / "s.attoscope.zip");
+  EXPECT_EQ(again.experiment.problem.input.digest, s.experiment.problem.input.digest);
+  EXPECT_EQ(*again.experiment.backward.d_o_file.values, *s.experiment.backward.d_o_file.values);
+  EXPECT_EQ(*read_kernel_gradient(again.kernel_gradients.dq, again.experiment.problem, AnswerTensor::dQ).values,
+            draws(12, rows * columns));
+
+  Session loaded = session_of(write_call(here));
+  use_kernel_output(loaded.experiment, read_kernel_output(here.write("o.npy", npy_of(13)), loaded.experiment.problem), false);
+  there.write("o.attoscope.zip", pack_session(loaded).bytes);
+  fs::remove(here / "o.npy");
+  EXPECT_EQ(*opened(there / "o.attoscope.zip").experiment.loaded.values, draws(13, rows * columns));
+}
+
+TEST(SessionPack, HoldsAllHeadsWhereTheSessionNeedsThem) {
+  const TemporaryDirectory here;
+  Session s = session_of(write_heads(here, 4) + ":2");
+  EXPECT_EQ(pack_session(s).heads, 1);
+  s.pins.resize(2);
+  s.pins[0].experiment = session_of(here / "heads.safetensors:1").experiment;
+  s.pins[1].experiment = s.experiment;
+  EXPECT_EQ(pack_session(s).heads, 2);
+  s.sweep.over = SweepOver::head;
+  const SessionPack pack = pack_session(s);
+  EXPECT_EQ(pack.heads, 4);
+  const Session again = opened(here.write("s.attoscope.zip", pack.bytes));
+  EXPECT_EQ(again.experiment.problem.input.index, 2);
+  EXPECT_EQ(CallFiles(again.experiment.problem.input.file).heads(), 4);
+  EXPECT_EQ(again.experiment.problem.input.digest, s.experiment.problem.input.digest);
+  Experiment pinned = again.pins[0].experiment;
+  EXPECT_EQ(pinned.problem.input.index, 1);
+  EXPECT_THAT(load_kept(pinned), IsEmpty());
+}
+
+TEST(SessionPack, SharesKeysAsTheFileDoes) {
+  const std::string example = "assets/examples/smollm2_135m.safetensors";
+  const TemporaryDirectory here;
+  Session s = session_of(example + ":3");
+  s.sweep.over = SweepOver::head;
+  const CallFiles first(example);
+  const CallFiles packed(opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment.problem.input.file);
+  ASSERT_EQ(packed.heads(), first.heads());
+  EXPECT_EQ(packed.head_names(), first.head_names());
+  for (std::size_t i = 0; i < first.layers().size(); ++i) EXPECT_EQ(packed.layers()[i].k.heads, first.layers()[i].k.heads);
+  for (int head = 0; head < first.heads(); ++head) EXPECT_EQ(packed.input(head).digest, first.input(head).digest) << head;
+}
+
+TEST(SessionPack, RefusesArchivesThatReachOutside) {
+  const TemporaryDirectory here;
+  const std::string text = session_text(session_of(write_call(here)));  // names absolute paths
+  std::vector<std::string> remarks;
+  const auto refusal_of = [&](const std::string& bytes) {
+    const std::string file = here.write("bad.attoscope.zip", bytes);
+    return sentence_of<std::runtime_error>([&] { read_session(file, remarks); });
+  };
+  EXPECT_THAT(refusal_of(zip_bytes({{"session.json", text}})), AllOf(HasSubstr("q.npy"), HasSubstr("inside the archive")));
+  EXPECT_THAT(refusal_of(zip_bytes({{"session.json", text}, {"../q.npy", "x"}})), HasSubstr("expected names without folders"));
+  EXPECT_THAT(refusal_of(zip_bytes({{"q.npy", "x"}})), HasSubstr("has no file 'session.json'"));
+  EXPECT_THAT(refusal_of(zip_bytes({{"session.json", std::string(1 << 25, ' ')}})), HasSubstr("bytes, expected at most"));
+  const std::string good = pack_session(session_of(here / "q.npy," + (here / "k.npy,") + (here / "v.npy"))).bytes;
+  for (std::size_t length = 0; length < good.size(); length += 97)
+    EXPECT_THAT(refusal_of(good.substr(0, length)), HasSubstr("bad.attoscope.zip")) << length;
+  expect_refused({"pack", write_session(here, session_of(here / "q.npy," + (here / "k.npy,") + (here / "v.npy"))), "--out",
+                  here / "s.zip"},
+                 2, "expected a name that ends with .attoscope.zip");
+}
+
+TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
+  const TemporaryDirectory here, there;
+  const Session s = session_of(write_call(here));
+  const auto moved = [&](const char* from, const char* to) { fs::rename(here / from, there / to); };
+  const std::string file = write_session(there, s);
+  moved("q.npy", "q.npy"), moved("k.npy", "k.npy"), moved("v.npy", "v.npy");
+  EXPECT_EQ(opened(file).experiment.problem.input.file, (there / "q.npy,") + (there / "k.npy,") + (there / "v.npy"));
+
+  fs::rename(there / "v.npy", there / "values.npy");  // another name, and beside it the name with other bits
+  there.write("v.npy", npy_of(99));
+  EXPECT_EQ(opened(file).experiment.problem.input.file, (there / "q.npy,") + (there / "k.npy,") + (there / "values.npy"));
+  fs::rename(there / "q.npy", there / "a.npy"), fs::rename(there / "k.npy", there / "b.npy");
+  EXPECT_EQ(opened(file).experiment.problem.input.file, (there / "a.npy,") + (there / "b.npy,") + (there / "values.npy"));
+
+  fs::remove(there / "values.npy");  // now v.npy beside it is another tensor, which is not taken
+  std::vector<std::string> remarks;
+  const Session lost = read_session(file, remarks);
+  const std::optional<MissingFile> missing = missing_file(lost.experiment);
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->path, here / "v.npy");
+  EXPECT_THAT(missing->sentence, AllOf(HasSubstr(here / "v.npy"), HasSubstr(hex16(missing->digest)), HasSubstr("is missing")));
+  const Session located = with_file_at(lost, missing->path, there / "v.npy");
+  EXPECT_FALSE(missing_file(located.experiment));
+  Experiment e = located.experiment;
+  EXPECT_THAT(load_kept(e), SizeIs(1)) << "and says that it is another one";
+}
+
+TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
+  const OwnCache cache;
+  const TemporaryDirectory here;
+  const Session s = session_of(write_call(here));
+  const std::string file = write_session(here, s), spec = s.experiment.problem.input.file;
+  const std::vector<std::string> sweep{"sweep", "--session", file, "--json", here / "s.json", "--out", here / "d", "--quiet"};
+  EXPECT_EQ(attoscope(sweep).err, "");
+  const std::string old_json = bytes_of_file(here / "s.json");
+  change_v(here);
+  Experiment now = s.experiment;
+  now.problem.input.tensors.reset();
+  const std::vector<std::string> sentences = load_kept(now);
+  ASSERT_THAT(sentences, SizeIs(1));
+  EXPECT_THAT(sentences[0], AllOf(HasSubstr(here / "v.npy: v of head 0 has changed"), Not(HasSubstr("q.npy"))));
+  const auto said = [&](const std::vector<std::string>& command) {
+    const Outcome free = attoscope(command);
+    EXPECT_EQ(free.code, 0) << free.err;
+    EXPECT_EQ(free.err, "attoscope: " + sentences[0] + "\n");
+    return free;
+  };
+  const auto strict = [&](std::vector<std::string> command) {
+    command.push_back("--strict");
+    const Outcome ended = attoscope(command);
+    EXPECT_EQ(ended.code, changed_tensor);
+    EXPECT_EQ(ended.err, "attoscope: " + sentences[0] + "\n");
+    EXPECT_THAT(ended.out, IsEmpty());
+  };
+  strict({"run", "--session", file, "--json", here / "r.json"});
+  EXPECT_FALSE(fs::exists(here / "r.json"));
+  strict(sweep);
+  strict({"sweep", "--input", spec, "--vary", "block_k=8,16", "--json", here / "s.json", "--quiet"});  // its own JSON of before
+  EXPECT_EQ(bytes_of_file(here / "s.json"), old_json);
+  strict({"figure", here / "d/sweep.json", "--out", here / "f.zip", "--quiet"});
+  EXPECT_FALSE(fs::exists(here / "f.zip"));
+  const std::string was = hex16(s.experiment.problem.input.digest);
+  EXPECT_THAT(said({"run", "--session", file, "--json", "-"}).out, Not(HasSubstr(was)));
+  said(sweep);
+  EXPECT_THAT(bytes_of_file(here / "s.json"), AllOf(HasSubstr(hex16(now.problem.input.digest)), Not(HasSubstr(was))));
+  EXPECT_EQ(attoscope(sweep).err, "attoscope: " + sentences[0] + "\n") << "the session still keeps the old one";
+}
+
+}  // namespace
+}  // namespace attoscope
