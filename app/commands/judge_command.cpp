@@ -99,6 +99,7 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
   LinkMessage message{.files = files.files_for_window(head)};
   if (message.files.empty()) return "";
   for (std::string& file : message.files) file = absolute_spec(file);
+  if (!x.gradients.lse.empty()) message.gradients["lse"] = absolute_spec(x.gradients.lse);
   for (const std::string_view key : link_settings)
     if (const std::string own = numbers.text(key, head); !own.empty())
       message.settings[std::string(key)] = own;
@@ -240,7 +241,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.group("Gradients");
   for (const GradientOption& g : gradient_options)
     c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");
-  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink"}).of_heads();
+  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink", "empty_rows"}).of_heads();
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
   c.parameter(x, parameter("policy"),

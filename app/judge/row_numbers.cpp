@@ -38,10 +38,27 @@ void refuse_shape(const StoredTensor& t, const std::string& expected) {
   throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
 }
 
-std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q) {
+namespace {
+
+/// The text of an option without the order behind it.
+struct TextWithOrder {
+  std::string text;
+  std::optional<HeadOrder> said{};
+};
+TextWithOrder with_order(const std::string& spec) {
+  for (const auto& [ending, order] :
+       {std::pair{"[h n]", HeadOrder::heads_first}, {"[hn]", HeadOrder::heads_first}, {"[n h]", HeadOrder::tokens_first},
+        {"[nh]", HeadOrder::tokens_first}})
+    if (spec.ends_with(ending)) return {spec.substr(0, spec.size() - std::string_view(ending).size()), order};
+  return {spec};
+}
+
+}  // namespace
+
+std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted_in) {
   StoredTensor& t = part.tensor.tensor;
   if (t.fortran_order || t.shape.empty() || t.shape.size() > 4) return {};
-  const HeadShape wanted{q.order, q.batch, q.heads, q.n, 1};
+  const HeadShape wanted{wanted_in.order, wanted_in.batch, wanted_in.heads, wanted_in.n, 1};
   const auto in_heads = [&]() -> std::optional<HeadShape> {
     const std::optional<HeadShape> found = shape_of_output(t, wanted);
     return found && found->same_sizes(wanted) && found->order != HeadOrder::side_by_side ? found : std::nullopt;
@@ -57,8 +74,17 @@ std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q) {
 
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
                             const HeadShape& q) {
-  const CallPart part = tensor_of_option(spec, option, usual_names);
-  if (std::optional<RowNumbers> found = row_numbers(part, q)) return *std::move(found);
+  const auto [text, said] = with_order(spec);
+  const CallPart part = tensor_of_option(text, option, usual_names);
+  HeadShape wanted = q;
+  if (said) wanted.order = *said;
+  if (std::optional<RowNumbers> found = row_numbers(part, wanted); found && (!said || q.heads == 1 || found->shape.order == *said)) {
+    if (!said && q.heads == q.n && q.n > 1)
+      refuse_shape(part.tensor.tensor, "its order, since it fits heads before tokens and tokens before heads: " +
+                                           std::string(option) + " " + in_quotes(text + "[h n]") + " or " +
+                                           in_quotes(text + "[n h]"));
+    return *std::move(found);
+  }
   refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +
                                        std::to_string(q.n) + " queries");
 }

@@ -10,7 +10,7 @@
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
-#include "kernels/deviation/lse_error.h"
+#include "kernels/experiment/lse_error.h"
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"

@@ -118,6 +118,7 @@ class CallFiles {
   int place_of(int head, int part) const;
   void name_layers();
   void tell_unused_scales();
+  void find_mask(const TensorSet& set);
   void open_masks();
   const Parts& parts_of(const Layer& layer) const;
 
@@ -131,7 +132,9 @@ class CallFiles {
   PackedTables tables_;                                     ///< of that call
   std::vector<Parts> parts_;                                ///< of each layer; no file: no output
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one head
-  std::shared_ptr<const MaskFiles> masks_;                  ///< null: none is named
+  std::optional<NamedTensor> mask_beside_;                  ///< of the files of Q, K and V
+  std::optional<Mask> captured_mask_;                       ///< the rule that a capture kept
+  std::shared_ptr<const MaskFiles> masks_;                  ///< null: there is none
   std::vector<std::string> given_names_, left_out_;
 };
 

@@ -239,6 +239,7 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.alibi = static_cast<T>(problem.alibi);
   j.has_sink = problem.sink.has_value();
   j.sink = static_cast<T>(problem.sink.value_or(0));
+  j.empty_rows = problem.empty_rows;
   j.method = method;
   j.method.block_k = std::min(method.block_k, j.n);
   j.reversed = method.reverse_keys;

@@ -41,7 +41,7 @@ constexpr bool is_base_2(StoredBase base) { return base == StoredBase::two || ba
 enum class MergeRule : std::uint8_t { weights, sigmoid };
 inline constexpr std::array<std::string_view, 2> merge_rule_names{"weights", "sigmoid"};
 
-/// Result of the merge of runs in a row that sees no key in any: zeros, or NaN, as exp(-infinity - -infinity) is.
+/// Output of a row that sees no key, or of the merge of its runs: zeros, or NaN, as exp(-infinity - -infinity) is.
 enum class EmptyRule : std::uint8_t { zeros, nan };
 inline constexpr std::array<std::string_view, 2> empty_rule_names{"zeros", "nan"};
 

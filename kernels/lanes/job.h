@@ -102,6 +102,7 @@ struct Job {
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
+  EmptyRule empty_rows = EmptyRule::zeros;  ///< see Problem::empty_rows
   Method method{};        ///< with block_k at most n
   bool reversed = false;  ///< k and v are stored from the last key to the first
   JobScales<T> scales{};
@@ -117,6 +118,11 @@ struct Job {
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {
     return scales.o != nullptr || scales.o_offset != nullptr || scales.P_factor != 1;
+  }
+  /// O of a row that sees no key; `merges`: its runs are merged.
+  ATTOSCOPE_HOST_DEVICE_INLINE double output_without_keys(bool merges) const {
+    const bool is_nan = empty_rows == EmptyRule::nan || (merges && method.empty == EmptyRule::nan);
+    return is_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
   }
   /// The keys that a row sees, as stored.
   ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const {

@@ -6,14 +6,13 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/backward/backward.h"
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
+#include "tests/backward/backward_dice.h"
 #include "tests/kernels/is_plain.h"
-#include "tests/reference/plain_backward.h"
 
 namespace attoscope {
 namespace {
@@ -157,9 +156,8 @@ TEST(MaskTensors, AddTheirTermsAsInThePlainTranscription) {
   }
 }
 
-/// Terms with gaps, biases, rows without a key, and perhaps rows of the lowest number alone, whose log-sum-exp no 113 bits
-/// hold.
-std::vector<double> random_terms(Dice& dice, const Problem& p, bool has_lowest_rows) {
+/// Terms with gaps, biases, rows without a key, and rows of the lowest number alone, whose log-sum-exp no 113 bits hold.
+std::vector<double> random_terms(Dice& dice, const Problem& p) {
   std::vector<double> terms(at(p, p.n, 0));
   for (int row = 0; row < p.n; ++row) {
     const int kind = dice.between(0, 7);
@@ -167,8 +165,8 @@ std::vector<double> random_terms(Dice& dice, const Problem& p, bool has_lowest_r
     for (int key = 0; key < key_count(p); ++key) {
       double& x = terms[at(p, row, key)];
       if (kind == 0) x = -infinite;
-      if (kind == 1 && has_lowest_rows) x = lowest;
-      if (kind > 1) x = dice.one_in(3) ? -infinite : dice.one_in(4) && has_lowest_rows ? lowest : dice.normal();
+      if (kind == 1) x = lowest;
+      if (kind > 1) x = dice.one_in(3) ? -infinite : dice.one_in(4) ? lowest : dice.normal();
     }
   }
   return terms;
@@ -183,7 +181,7 @@ TEST(MaskTensors, InGoldenAreTheTruth) {
     e.format = dice.one_in(2) ? fp64 : bf16;
     e.a.precision = e.b.precision = policy("hw").precision;
     testing::drop_impossible_accumulators(e);
-    e.problem = with_terms(e.problem, random_terms(dice, e.problem, true), false);
+    e.problem = with_terms(e.problem, random_terms(dice, e.problem), false);
     const Result r = compute(e);
     for (int row = 0; row < e.problem.n; ++row) {
       const std::vector<long double> truth = plain::softmax(e.problem, *r.inputs, row, visible_keys(e.problem, row));
@@ -238,12 +236,63 @@ TEST(MaskTensors, AreKnownByTheBackwardPass) {
   }
 }
 
+/// Rows of the lowest number alone in the backward pass: P is 1/n_k, as in golden, in every algorithm and rule of P.
+TEST(MaskTensors, RowsOfTheLowestNumberAreThePlainRuleBackwards) {
+  int lowest_rows = 0;
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(80)); ++seed) {
+    Dice dice(30000 + seed);
+    Experiment e = testing::random_backward_experiment(dice);
+    e.problem.mask = {}, e.problem.rows = 0;
+    testing::drop_impossible_accumulators(e);
+    std::vector<double> terms(at(e.problem, e.problem.n, 0));
+    for (int row = 0; row < e.problem.n; ++row)
+      for (int key = 0; key < key_count(e.problem); ++key)
+        terms[at(e.problem, row, key)] = row % 3 == 1 ? -std::numeric_limits<float>::max() : static_cast<float>(dice.normal());
+    e.problem = with_terms(e.problem, std::move(terms), true);
+    GradMethod g = testing::random_gradient(dice, e, e.a);
+    if (g.scale_at == ScaleAt::K) g.scale_at = ScaleAt::product;
+    const OutputGradients d = testing::random_incoming(dice, e, false);
+    lowest_rows += e.problem.n / 3;
+    testing::in_working_type(e, [&](auto t) {
+      using T = decltype(t);
+      const Operands<T> x = operands<T>(*raw_inputs(e.problem), e.a.precision[Step::input], e.format, e.problem.seed);
+      const Gradients plain = plain::backward(e, e.a, g, *as_tensors(x, shape_of(e.problem)), d);
+      for (const std::string_view isa : testing::instruction_sets)
+        if (has_instruction_set(isa))
+          ASSERT_TRUE(testing::same_gradients(testing::gradients_on<T>(isa, e, e.a, g, d), plain))
+              << "seed " << seed << ", " << isa << ": " << describe(e) << testing::describe(g, e.format);
+    });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(lowest_rows, 100);
+}
+
+TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
+  Experiment e = testing::small_experiment();
+  e.problem.n = 8, e.problem.sink.reset();
+  e.problem = with_terms(e.problem, std::vector<double>(64, -std::numeric_limits<float>::max()), false);
+  e = with_backward(std::move(e));
+  for (const Format& format : {fp32, fp64})
+    for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash4, Algorithm::three_pass, Algorithm::split_kv})
+      for (const int rows : {0, 8}) {
+        e.format = format, e.problem.rows = rows;
+        e.a = {.algorithm = algorithm, .block_k = 3, .precision = policy("exact").precision};
+        const Result r = compute(e);
+        for (int c = 0; c < value_columns(e.problem); ++c) {
+          double mean = 0;
+          for (int row = 0; row < 8; ++row) mean += r.backward->incoming->d_o[static_cast<std::size_t>(row * value_columns(e.problem) + c)] / 8;
+          EXPECT_NEAR(r.backward->golden->dv(5, c), mean, 1e-12);
+          EXPECT_NEAR(r.backward->a.dv(5, c), mean, 1e-6) << name(format) << ", algorithm " << static_cast<int>(algorithm);
+        }
+      }
+}
+
 TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Dice dice(seed);
     Problem p;
     p.n = dice.between(1, 20), p.n_k = dice.between(1, 20), p.d = dice.between(1, 5), p.d_v = dice.between(1, 5);
-    p = with_terms(p, random_terms(dice, p, false), false);
+    p = with_terms(p, random_terms(dice, p), false);
     const Tensors& t = *p.input.tensors;
     OutputGradients d;
     for (int i = 0; i < p.n * p.d_v; ++i) d.d_o.push_back(dice.normal());
