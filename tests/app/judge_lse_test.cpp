@@ -156,6 +156,20 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
     }
 }
 
+/// With as many heads as tokens both orders fit: the sentence says how to name one, and each is then read as it says.
+TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
+  const TemporaryDirectory scratch;
+  std::vector<float> x(16);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  const std::string file = scratch.write("lse.npy", npy(npy_header("<f4", "(4, 4)"), raw(x)));
+  const HeadShape q{.heads = 4, .n = 4, .d = 8};
+  const std::string sentence = sentence_of<std::runtime_error>([&] { open_row_numbers(file, "--lse", lse_names, q); });
+  EXPECT_THAT(sentence, AllOf(HasSubstr("has shape [4, 4], expected its order"), HasSubstr("--lse '" + file + "[h n]'")));
+  EXPECT_EQ(open_row_numbers(file + "[h n]", "--lse", lse_names, q).of(1), (Values{4, 5, 6, 7}));
+  EXPECT_EQ(open_row_numbers(file + "[n h]", "--lse", lse_names, q).of(1), (Values{1, 5, 9, 13}));
+  EXPECT_EQ(open_row_numbers(file, "--lse", lse_names, {.heads = 1, .n = 16, .d = 8}).of(0).size(), 16u);
+}
+
 /// Any shape fits or does not; one that fits has a number for each query.
 TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
   Dice dice(3);

@@ -6,13 +6,16 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/backward/backward.h"
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
-#include "tests/backward/backward_dice.h"
+#include "kernels/gpu/device.h"
+#include "kernels/gpu/engine.h"
 #include "tests/kernels/is_plain.h"
+#include "tests/reference/plain_backward.h"
 
 namespace attoscope {
 namespace {
@@ -236,37 +239,6 @@ TEST(MaskTensors, AreKnownByTheBackwardPass) {
   }
 }
 
-/// Rows of the lowest number alone in the backward pass: P is 1/n_k, as in golden, in every algorithm and rule of P.
-TEST(MaskTensors, RowsOfTheLowestNumberAreThePlainRuleBackwards) {
-  int lowest_rows = 0;
-  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(80)); ++seed) {
-    Dice dice(30000 + seed);
-    Experiment e = testing::random_backward_experiment(dice);
-    e.problem.mask = {}, e.problem.rows = 0;
-    testing::drop_impossible_accumulators(e);
-    std::vector<double> terms(at(e.problem, e.problem.n, 0));
-    for (int row = 0; row < e.problem.n; ++row)
-      for (int key = 0; key < key_count(e.problem); ++key)
-        terms[at(e.problem, row, key)] = row % 3 == 1 ? -std::numeric_limits<float>::max() : static_cast<float>(dice.normal());
-    e.problem = with_terms(e.problem, std::move(terms), true);
-    GradMethod g = testing::random_gradient(dice, e, e.a);
-    if (g.scale_at == ScaleAt::K) g.scale_at = ScaleAt::product;
-    const OutputGradients d = testing::random_incoming(dice, e, false);
-    lowest_rows += e.problem.n / 3;
-    testing::in_working_type(e, [&](auto t) {
-      using T = decltype(t);
-      const Operands<T> x = operands<T>(*raw_inputs(e.problem), e.a.precision[Step::input], e.format, e.problem.seed);
-      const Gradients plain = plain::backward(e, e.a, g, *as_tensors(x, shape_of(e.problem)), d);
-      for (const std::string_view isa : testing::instruction_sets)
-        if (has_instruction_set(isa))
-          ASSERT_TRUE(testing::same_gradients(testing::gradients_on<T>(isa, e, e.a, g, d), plain))
-              << "seed " << seed << ", " << isa << ": " << describe(e) << testing::describe(g, e.format);
-    });
-    if (HasFatalFailure()) return;
-  }
-  EXPECT_GT(lowest_rows, 100);
-}
-
 TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
   Experiment e = testing::small_experiment();
   e.problem.n = 8, e.problem.sink.reset();
@@ -284,6 +256,52 @@ TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
           EXPECT_NEAR(r.backward->golden->dv(5, c), mean, 1e-12);
           EXPECT_NEAR(r.backward->a.dv(5, c), mean, 1e-6) << name(format) << ", algorithm " << static_cast<int>(algorithm);
         }
+      }
+}
+
+TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
+  Experiment e = testing::small_experiment();
+  int asked = 0;
+  const Options options{.device = "cuda:0", .engine = [&]() -> std::unique_ptr<Engine> {
+                          ++asked;
+                          throw DeviceFailure("The GPU fell off the bus.");
+                        }};
+  const Result rule = compute(e, options);
+  EXPECT_EQ(asked, 1) << "without a mask tensor the GPU is asked";
+  e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
+  const Result tensor = compute(e, options);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(tensor.remark, "The GPU's kernels know no mask tensor: the CPU computes.");
+  EXPECT_TRUE(tensor.device.starts_with("cpu")) << tensor.device;
+}
+
+/// Rows that see no key hold zeros, or NaN, in golden and in every method; all else, the gradients too, is the same.
+TEST(EmptyRows, FollowTheConventionOfTheProblem) {
+  for (const bool is_tensor : {false, true})
+    for (const Format& format : {bf16, fp64})
+      for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash1, Algorithm::three_pass, Algorithm::split_kv}) {
+        Experiment e = testing::small_experiment();
+        e.problem.n = 12, e.problem.mask = {M::padding, 3}, e.problem.rows = 0, e.format = format;
+        if (is_tensor) e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
+        e.a = {.algorithm = algorithm, .block_k = 4, .precision = policy("exact").precision};
+        e = with_backward(std::move(e));
+        Experiment with_nan = e;
+        with_nan.problem.empty_rows = EmptyRule::nan;
+        const Result zeros = compute(e), nan = compute(with_nan);
+        EXPECT_EQ(nan.rows_without_keys, 3);
+        EXPECT_EQ(zeros.golden_nonfinite, 0);
+        EXPECT_EQ(nan.golden_nonfinite, 3 * value_columns(e.problem));
+        for (int row = 0; row < 12; ++row)
+          for (int c = 0; c < value_columns(e.problem); ++c)
+            for (const auto& [x, y] : {std::pair{&zeros.a, &nan.a}, {&zeros.b, &nan.b}, {zeros.golden.get(), nan.golden.get()}}) {
+              const bool is_empty = row < 3, is_right = (*x)(row, c) == (is_empty ? 0 : (*y)(row, c));
+              ASSERT_TRUE(is_right && std::isnan((*y)(row, c)) == is_empty) << static_cast<int>(algorithm) << ", row " << row;
+            }
+        expect_same(zeros.backward->a.dq, nan.backward->a.dq, e, 0);
+        expect_same(zeros.backward->a.dk, nan.backward->a.dk, e, 0);
+        expect_same(zeros.backward->golden->dv, nan.backward->golden->dv, e, 0);
+        EXPECT_EQ(zeros.backward->a_error.dk.nonfinite, 0);
+        EXPECT_EQ(nan.backward->a_error.dk.nonfinite, 0);
       }
 }
 
