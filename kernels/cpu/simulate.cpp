@@ -235,6 +235,7 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.exp2.score_unit = folded ? static_cast<T>(scale) : T(1);
   j.mask = problem.mask;
   j.mask_tensor = mask_view(problem);
+  j.lowest_term = lowest_term(method);
   j.softcap = static_cast<T>(problem.softcap);
   j.alibi = static_cast<T>(problem.alibi);
   j.has_sink = problem.sink.has_value();

@@ -80,6 +80,14 @@ struct Method {
 inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
 inline constexpr double max_tau = 64, max_tie_beta = 64;
 
+/// The least term of a mask tensor that a method adds: where scores or log-sum-exps are multiplied by log2 e, or rounded, the
+/// lowest number of fp32 would become an infinity.
+inline double lowest_term(const Method& m) {
+  const bool grows = m.exponential == ExponentialKind::exp2 || m.lse_base != StoredBase::e ||
+                     m.precision[Step::S] != exact || m.precision[Step::m] != exact;
+  return grows ? -0x1p127 : -0x1.fffffep127;
+}
+
 /// Method::flush with flush_of_policy resolved; 1 if the algorithm decides by itself.
 constexpr int flush_interval(const Method& m) {
   if (!divides_at_the_end(m.algorithm)) return 1;

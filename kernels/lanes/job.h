@@ -99,6 +99,7 @@ struct Job {
   JobExp2<T> exp2{};
   Mask mask{};
   MaskView mask_tensor{};  ///< its keys count from key 0
+  double lowest_term = -0x1p127;  ///< of the mask tensor's, see `lowest_term` of a method
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;

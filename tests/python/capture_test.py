@@ -366,13 +366,13 @@ class OfTorch(Case):
     def test_masks_of_scaled_dot_product_attention(self):
         torch.manual_seed(2)
         q, k, v = (torch.randn(2, 3, 16, 8) for _ in range(3))
-        attend = torch.nn.functional.scaled_dot_product_attention
+        functional = torch.nn.functional
         kept = torch.rand(2, 3, 16, 16) > 0.3
         kept[:, :, range(16), range(16)] = True
         lowest = torch.zeros(2, 1, 16, 16).masked_fill(~kept[:, :1], torch.finfo(torch.float32).min)
         for mask, shape in ((kept, [6, 16, 16]), (kept[:1, :1], [16, 16]), (kept[:, :1], [6, 16, 16]), (kept[0], [6, 16, 16]),
                             (lowest, [6, 16, 16]), (torch.randn(16, 16), [16, 16]), (kept[0, 0], [16, 16])):
-            captured = self.captured(lambda: [attend(q, k, v, attn_mask=mask) for _ in range(2)])
+            captured = self.captured(lambda: [functional.scaled_dot_product_attention(q, k, v, attn_mask=mask) for _ in range(2)])
             kind, found, _ = read_safetensors(captured.files[0])[0]["mask"]
             self.assertEqual((kind, found, captured.skipped), ("U8" if mask.dtype == torch.bool else "F32",
                                                                shape if len(shape) == 2 else [2 * shape[0], *shape[1:]], []))
