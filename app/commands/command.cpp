@@ -143,7 +143,8 @@ OptionList& OptionList::problem(ExperimentOptions& x) {
   add("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
   parameter(x, *find_parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
   add("--layout", x.layout, layout_help() + " (told by the shapes)");
-  parameters(x, {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "empty_rows", "rows", "traced_row"});
+  parameters(x,
+             {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "empty_rows", "rows", "traced_row"});
   return of_heads().scales(x).packed(x);
 }
 

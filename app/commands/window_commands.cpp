@@ -47,7 +47,7 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
-  std::string d_o;         ///< of the backward pass; "": none is given
+  std::string d_o;              ///< of the backward pass; "": none is given
   std::string dq, dk, dv, lse;  ///< that a kernel computed; "": not given
 
   /// The gradients that are given, by the names of `link_gradients`.

@@ -87,8 +87,8 @@ std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement
   const RowNumbers given = open_row_numbers(spec, "--lse", lse_names, q);
   const ExperimentCall call = call_of(e);
   if (call.whole) return judge_lse_of(given, *call.call, question_of(e, call), judgement, options);
-  const JudgedLse lse =
-      judged_lse(given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), q.count() > 1 ? e.loaded.index : 0);
+  const JudgedLse lse = judged_lse(given, judged_output(judgement.claim, *call.call, question_of(e, call), 0),
+                                   q.count() > 1 ? e.loaded.index : 0);
   return concluded({e.loaded.index}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);
 }
 

@@ -46,9 +46,10 @@ struct TextWithOrder {
   std::optional<HeadOrder> said{};
 };
 TextWithOrder with_order(const std::string& spec) {
-  for (const auto& [ending, order] :
-       {std::pair{"[h n]", HeadOrder::heads_first}, {"[hn]", HeadOrder::heads_first}, {"[n h]", HeadOrder::tokens_first},
-        {"[nh]", HeadOrder::tokens_first}})
+  for (const auto& [ending, order] : {std::pair{"[h n]", HeadOrder::heads_first},
+                                      {"[hn]", HeadOrder::heads_first},
+                                      {"[n h]", HeadOrder::tokens_first},
+                                      {"[nh]", HeadOrder::tokens_first}})
     if (spec.ends_with(ending)) return {spec.substr(0, spec.size() - std::string_view(ending).size()), order};
   return {spec};
 }
@@ -78,11 +79,12 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
   const CallPart part = tensor_of_option(text, option, usual_names);
   HeadShape wanted = q;
   if (said) wanted.order = *said;
-  if (std::optional<RowNumbers> found = row_numbers(part, wanted); found && (!said || q.heads == 1 || found->shape.order == *said)) {
+  if (std::optional<RowNumbers> found = row_numbers(part, wanted);
+      found && (!said || q.heads == 1 || found->shape.order == *said)) {
     if (!said && q.heads == q.n && q.n > 1)
-      refuse_shape(part.tensor.tensor, "its order, since it fits heads before tokens and tokens before heads: " +
-                                           std::string(option) + " " + in_quotes(text + "[h n]") + " or " +
-                                           in_quotes(text + "[n h]"));
+      refuse_shape(part.tensor.tensor,
+                   "its order, since it fits heads before tokens and tokens before heads: " + std::string(option) + " " +
+                       in_quotes(text + "[h n]") + " or " + in_quotes(text + "[n h]"));
     return *std::move(found);
   }
   refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +

@@ -98,7 +98,9 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
   const bool is_tensor = !x.mask.empty() || x.beside, has_documents = !x.documents.empty();
   const std::int64_t places = static_cast<std::int64_t>(call.n) * call.n_k;
   if (places > most_places && (is_tensor || has_documents))
-    throw std::runtime_error(in_quotes(!x.mask.empty() ? x.mask : has_documents ? x.documents : x.beside->tensor.label) +
+    throw std::runtime_error(in_quotes(!x.mask.empty() ? x.mask
+                                       : has_documents ? x.documents
+                                                       : x.beside->tensor.label) +
                              " masks " + std::to_string(call.n) + " x " + std::to_string(call.n_k) +
                              " scores, expected at most " + std::to_string(most_places));
   if (!x.mask.empty()) {

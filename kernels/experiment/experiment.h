@@ -24,12 +24,12 @@ struct Problem {
   int d_v = 0;       ///< columns of V and O; 0: d
   double scale = 0;  ///< of the scores; 0 means 1/sqrt(d)
   Mask mask{};
-  std::optional<double> sink{};  ///< one extra logit in every denominator
-  double softcap = 0;            ///< S becomes softcap * tanh(S / softcap); 0: off
-  double alibi = 0;              ///< slope: S loses alibi * |row - key|
+  std::optional<double> sink{};             ///< one extra logit in every denominator
+  double softcap = 0;                       ///< S becomes softcap * tanh(S / softcap); 0: off
+  double alibi = 0;                         ///< slope: S loses alibi * |row - key|
   EmptyRule empty_rows = EmptyRule::zeros;  ///< O of queries that see no key, in golden and in every method
-  int rows = 0;                  ///< number of query rows, evenly spread; 0: all
-  int traced_row = -1;           ///< whose recurrence is traced; negative counts from the end
+  int rows = 0;                             ///< number of query rows, evenly spread; 0: all
+  int traced_row = -1;                      ///< whose recurrence is traced; negative counts from the end
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };

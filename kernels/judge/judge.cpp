@@ -135,8 +135,7 @@ class Judge {
 
  private:
   std::string why_incomparable() const {
-    if (tolerance_->inputs_finite && !is_golden_finite())
-      return "attention of its Q, K and V is NaN or infinite even in fp64";
+    if (tolerance_->inputs_finite && !is_golden_finite()) return "attention of its Q, K and V is NaN or infinite even in fp64";
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
 

@@ -98,14 +98,14 @@ struct Job {
   T scale = 1;         ///< of the scores; 1 where exp2 folds it in
   JobExp2<T> exp2{};
   Mask mask{};
-  MaskView mask_tensor{};  ///< its keys count from key 0
+  MaskView mask_tensor{};         ///< its keys count from key 0
   double lowest_term = -0x1p127;  ///< of the mask tensor's, see `lowest_term` of a method
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
   EmptyRule empty_rows = EmptyRule::zeros;  ///< see Problem::empty_rows
-  Method method{};        ///< with block_k at most n
-  bool reversed = false;  ///< k and v are stored from the last key to the first
+  Method method{};                          ///< with block_k at most n
+  bool reversed = false;                    ///< k and v are stored from the last key to the first
   JobScales<T> scales{};
   JobP<T> P{};
   std::uint64_t seed = 0;

@@ -166,7 +166,8 @@ class Scores : protected BlockRows<T, Observer> {
       for (int j = first; j < end; ++j)
         for (int lane = 0; lane < R; ++lane) {
           const double term = mask_term(job_, static_cast<int>(rows_.number[lane]), tile_.j0 + j);
-          scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += static_cast<T>(term > job_.lowest_term ? term : job_.lowest_term);
+          scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] +=
+              static_cast<T>(term > job_.lowest_term ? term : job_.lowest_term);
         }
     });
     fill_keys(Step::S, [s](int i, int) { return s[i]; });

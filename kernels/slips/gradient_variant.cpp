@@ -321,7 +321,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
       delta += d_o * o[c], length += square(o[c]);
       stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
     }
-    r.max[at(i)] = m - r.lowest[at(i)], r.lse[at(i)] = r.max[at(i)] + std::log(l), r.relative[at(i)] = of_P + rounding.unit * (4 + score);
+    r.max[at(i)] = m - r.lowest[at(i)], r.lse[at(i)] = r.max[at(i)] + std::log(l),
+    r.relative[at(i)] = of_P + rounding.unit * (4 + score);
     r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
     r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
                                      square(rounding.unit * x.d_o_length[at(i)]) * length);

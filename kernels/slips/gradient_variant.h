@@ -64,11 +64,11 @@ struct GradientVariant {
   double scale = 1;
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
-  int diagonal = 0;                          ///< the key at which query 0 stands
-  std::shared_ptr<const MaskTensor> mask{};  ///< whose terms are added to scores; null: none are
+  int diagonal = 0;                              ///< the key at which query 0 stands
+  std::shared_ptr<const MaskTensor> mask{};      ///< whose terms are added to scores; null: none are
   std::vector<double> lse{}, lowest{}, delta{};  ///< of each query, as in `GradientRows`
-  std::vector<double> delta_error{};         ///< expected, of each query; empty: that of the right delta
-  bool has_cap_factor = true;                ///< dS gets the soft cap's derivative
+  std::vector<double> delta_error{};             ///< expected, of each query; empty: that of the right delta
+  bool has_cap_factor = true;                    ///< dS gets the soft cap's derivative
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   int dp_columns = 0;                            ///< columns of dO and V that dP sums; 0: all
   std::optional<Format> products{};              ///< P and dS are rounded to it as they enter products; none: not rounded

@@ -206,8 +206,9 @@ TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   EXPECT_THAT(nan.out, HasSubstr("If NaN is meant there: --empty-rows nan."));
   EXPECT_EQ(zeros.code, 3);
   EXPECT_THAT(zeros.out, HasSubstr("zeros in rows 0 to 4, which see no key, where --empty-rows nan asks for NaN"));
-  call.output_of_terms([](int, int, int i, int j) { return j < 5 || j > i + 1 ? -std::numeric_limits<double>::infinity() : 0.0; },
-                       "shifted", std::nan(""));
+  call.output_of_terms(
+      [](int, int, int i, int j) { return j < 5 || j > i + 1 ? -std::numeric_limits<double>::infinity() : 0.0; }, "shifted",
+      std::nan(""));
   EXPECT_THAT(judged("shifted", {"--empty-rows", "nan"}).out, HasSubstr("key")) << "other mistakes keep their names";
   EXPECT_EQ(judged("zeros", {"--empty-rows", "ones"}).code, 2);
   const Outcome run = attoscope({"run", "--n", "24", "--d", "8", "--mask", "padding:5", "--empty-rows", "nan", "--json", "-"});

@@ -252,7 +252,8 @@ TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
         const Result r = compute(e);
         for (int c = 0; c < value_columns(e.problem); ++c) {
           double mean = 0;
-          for (int row = 0; row < 8; ++row) mean += r.backward->incoming->d_o[static_cast<std::size_t>(row * value_columns(e.problem) + c)] / 8;
+          for (int row = 0; row < 8; ++row)
+            mean += r.backward->incoming->d_o[static_cast<std::size_t>(row * value_columns(e.problem) + c)] / 8;
           EXPECT_NEAR(r.backward->golden->dv(5, c), mean, 1e-12);
           EXPECT_NEAR(r.backward->a.dv(5, c), mean, 1e-6) << name(format) << ", algorithm " << static_cast<int>(algorithm);
         }
@@ -293,7 +294,8 @@ TEST(EmptyRows, FollowTheConventionOfTheProblem) {
         EXPECT_EQ(nan.golden_nonfinite, 3 * value_columns(e.problem));
         for (int row = 0; row < 12; ++row)
           for (int c = 0; c < value_columns(e.problem); ++c)
-            for (const auto& [x, y] : {std::pair{&zeros.a, &nan.a}, {&zeros.b, &nan.b}, {zeros.golden.get(), nan.golden.get()}}) {
+            for (const auto& [x, y] :
+                 {std::pair{&zeros.a, &nan.a}, {&zeros.b, &nan.b}, {zeros.golden.get(), nan.golden.get()}}) {
               const bool is_empty = row < 3, is_right = (*x)(row, c) == (is_empty ? 0 : (*y)(row, c));
               ASSERT_TRUE(is_right && std::isnan((*y)(row, c)) == is_empty) << static_cast<int>(algorithm) << ", row " << row;
             }

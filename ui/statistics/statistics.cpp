@@ -364,7 +364,8 @@ struct LseRow {
   double LseError::* value;
 };
 constexpr std::array<LseRow, 2> lse_rows{{
-    {"L max", "The largest error of the log-sum-exp that each method stores for the backward pass and for merges.", &LseError::max_abs},
+    {"L max", "The largest error of the log-sum-exp that each method stores for the backward pass and for merges.",
+     &LseError::max_abs},
     {"L rms", "The root mean square error of the stored log-sum-exp.", &LseError::rms},
 }};
 bool has_lse(const Result& r) { return !r.golden_lse.empty() && (!r.a_lse.empty() || !r.b_lse.empty()); }
@@ -381,7 +382,8 @@ double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* 
 /// "base e", "base 2", "base 2 (of your kernel)"
 std::string base_words(const Method& m, const HeadVerdict* verdict) {
   if (m.algorithm != Algorithm::loaded) return is_base_2(m.lse_base) ? "base 2" : "base e";
-  return verdict == nullptr || !verdict->lse ? "not given" : "base " + std::string(name(verdict->lse->base)) + ", your kernel's";
+  return verdict == nullptr || !verdict->lse ? "not given"
+                                             : "base " + std::string(name(verdict->lse->base)) + ", your kernel's";
 }
 
 void draw_lse_row(const Result& r, const LseRow& row, const HeadVerdict* verdict, const Edges& x, float width, float height) {
