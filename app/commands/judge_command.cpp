@@ -175,15 +175,8 @@ std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const Judge
 
 /// The log-sum-exp of --lse, or that with a usual name in the file of --input; none: there is none.
 std::optional<RowNumbers> lse_numbers(const JudgeArguments& x, const CallSources& sources, const JudgedFiles& files) {
-  const CallFiles::Layer& layer = files.files().layers().front();
-  const bool one_layer = files.files().layers().size() == 1;
-  if (x.gradients.lse.empty() && (x.input.empty() || !one_layer)) return {};
-  if (!one_layer)
-    throw std::runtime_error("the files hold " + std::to_string(files.files().layers().size()) +
-                             " layers, expected one: a log-sum-exp is judged layer by layer");
-  const std::string spec = x.gradients.lse.empty() ? lse_beside(sources.input, layer.q) : x.gradients.lse;
-  if (spec.empty()) return {};
-  return open_row_numbers(spec, "--lse", lse_names, layer.q);
+  if (x.gradients.lse.empty() && x.input.empty()) return {};
+  return open_lse(x.gradients.lse, x.input.empty() ? TensorSpec() : sources.input, files.files());
 }
 
 std::optional<CallLse> lse_of(const JudgeArguments& x, const JudgedFiles& files, const std::optional<RowNumbers>& given,

@@ -74,21 +74,17 @@ CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const Judg
 }
 
 std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement& judgement, const Options& options) {
-  HeadShape q{.n = e.problem.n, .d = e.problem.d};
-  TensorSpec input;
-  if (e.problem.input.kind == InputKind::tensors && names_tensor_files(TensorSpec(e.problem.input.file))) {
-    input = TensorSpec(e.problem.input.file);
-    const CallFiles files(input);
-    q = files.layer_of(e.problem.input.index).q;
-    if (files.layers().size() > 1 && e.loaded.lse.empty()) return {};
-  }
-  const std::string spec = e.loaded.lse.empty() && !input.empty() ? lse_beside(input, q) : e.loaded.lse;
-  if (spec.empty()) return {};
-  const RowNumbers given = open_row_numbers(spec, "--lse", lse_names, q);
+  const TensorSpec input(e.problem.input.file);
+  const bool has_files = e.problem.input.kind == InputKind::tensors && names_tensor_files(input);
+  if (!has_files && e.loaded.lse.empty()) return {};
+  const HeadShape lone{.n = e.problem.n, .d = e.problem.d};
+  const std::optional<RowNumbers> given = has_files ? open_lse(e.loaded.lse, input, CallFiles(input))
+                                                    : std::optional(open_row_numbers(e.loaded.lse, "--lse", lse_names, lone));
+  if (!given) return {};
   const ExperimentCall call = call_of(e);
-  if (call.whole) return judge_lse_of(given, *call.call, question_of(e, call), judgement, options);
-  const JudgedLse lse = judged_lse(given, judged_output(judgement.claim, *call.call, question_of(e, call), 0),
-                                   q.count() > 1 ? e.loaded.index : 0);
+  if (call.whole) return judge_lse_of(*given, *call.call, question_of(e, call), judgement, options);
+  const JudgedLse lse =
+      judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), has_files ? e.loaded.index : 0);
   return concluded({e.loaded.index}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "app/tensors/head_layout.h"
 #include "app/tensors/readers.h"
@@ -89,6 +90,40 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
   }
   refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +
                                        std::to_string(q.n) + " queries");
+}
+
+std::vector<double> RowNumbers::of(int head) const {
+  for (const Span& s : sequences) {
+    if (head < s.first_head || head >= s.first_head + s.heads) continue;
+    const std::vector<double> all = read_scaled_head(part, shape, s.batch * s.heads + head - s.first_head);
+    return {all.begin() + s.first, all.begin() + s.first + s.n};
+  }
+  return read_scaled_head(part, shape, head);
+}
+
+std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& files) {
+  const std::vector<CallFiles::Layer>& layers = files.layers();
+  HeadShape q = layers.front().q;
+  std::vector<RowNumbers::Span> sequences;
+  for (const CallFiles::Layer& layer : layers) {
+    const std::optional<CallFiles::Queries> queries = files.queries_of(layer);
+    const bool is_same_call = queries && queries->all == files.queries_of(layers.front())->all;
+    if (!is_same_call && layers.size() > 1) {
+      if (spec.empty()) return {};
+      throw std::runtime_error("the files hold " + std::to_string(layers.size()) +
+                               " layers, expected one: a log-sum-exp is judged layer by layer");
+    }
+    if (!queries) continue;
+    if (queries->are_packed) q.batch = 1, q.n = queries->all;
+    if (!queries->are_packed) q.batch = queries->all / layer.q.n, q.n = layer.q.n;
+    const int batch = queries->are_packed ? 0 : queries->first / layer.q.n;
+    sequences.push_back({layer.first, layer.q.heads, batch, queries->are_packed ? queries->first : 0, layer.q.n});
+  }
+  const std::string found = spec.empty() && !input.empty() ? lse_beside(input, q) : spec;
+  if (found.empty()) return {};
+  RowNumbers numbers = open_row_numbers(found, "--lse", lse_names, q);
+  numbers.sequences = std::move(sequences);
+  return numbers;
 }
 
 std::string lse_beside(const TensorSpec& input, const HeadShape& q) {

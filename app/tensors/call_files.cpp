@@ -230,6 +230,14 @@ void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
   if (!is_single(files)) refuse_nameless(files_.text(), set, names);
 }
 
+std::optional<CallFiles::Queries> CallFiles::queries_of(const Layer& layer) const {
+  const Place& place = places_[static_cast<std::size_t>(&layer - layers_.data())];
+  if (!place.call) return {};
+  const Sequence& sequence = place.call->sequences[place.index];
+  return Queries{static_cast<int>(sequence.q.first), static_cast<int>(place.call->parts[0].tokens()),
+                 place.call->bounds_queries};
+}
+
 void CallFiles::check_outputs() const {
   for (const Layer& layer : layers_)
     if (!layer.has_output) output_of(layer);

@@ -87,6 +87,12 @@ class CallFiles {
   std::vector<double> scale(int head, int part, bool swapped = false, const ReadWatch& watch = {}) const;
   /// K and V of all sequences of this head's call; null: it is neither packed nor paged, or too large.
   std::shared_ptr<const StoredKeys> stored_keys(int head) const;
+  /// The queries of a sequence among those of its call: the first one's place, and the number of all; none: the layer is none.
+  struct Queries {
+    int first = 0, all = 0;
+    bool are_packed = false;  ///< else each sequence has as many, one sequence behind the other
+  };
+  std::optional<Queries> queries_of(const Layer& layer) const;
   /// Explicitly named scales of q, k, v and o.
   const ScaleSpecs& named_scales() const { return named_scales_; }
   /// Throws if a layer has no output, or one of another shape.
