@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -88,11 +87,12 @@ struct Answerer {
 template <class F>
 Answerer with_computation(const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
-  const bool has_mask = mask_view(experiment.problem).rows != nullptr;
-  if (has_mask && options.device != "auto" && !gpus.empty())
-    throw std::invalid_argument("the device is " + options.device + ", whose kernels know no mask tensor: expected cpu");
-  if (options.device == "auto" && (has_mask || is_too_small(experiment))) gpus.clear();
+  if (options.device == "auto" && is_too_small(experiment)) gpus.clear();
   std::string remark;
+  if (!gpus.empty() && mask_view(experiment.problem).rows != nullptr) {
+    remark = "The GPU's kernels know no mask tensor: the CPU computes.";
+    gpus.clear();
+  }
   try {
     if (!gpus.empty()) {
       if (!options.engine) gpu_code().load(gpus);

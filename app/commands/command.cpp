@@ -120,8 +120,8 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   group("Mask tensors, which --mask joins");
   add(scale_options[mask_part], x.scales[mask_part],
       std::string(mask_specs) +
-          ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and bytes "
-          "keep, other numbers are added");
+          ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and whole "
+          "numbers keep, others are added");
   add(scale_options[documents_part], x.scales[documents_part],
       "ids [n_k] or [b, n_k] of the documents that keys and queries lie in, each of which sees its own alone");
   return *this;
@@ -152,7 +152,8 @@ OptionList& OptionList::problem(ExperimentOptions& x) {
   add("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
   parameter(x, *find_parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
   add("--layout", x.layout, layout_help() + " (told by the shapes)");
-  parameters(x, {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"});
+  parameters(x,
+             {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "empty_rows", "rows", "traced_row"});
   return of_heads().scales(x).packed(x);
 }
 

@@ -144,7 +144,7 @@ Command kv_command() {
   const auto declare = [](OptionList& c, KvArguments& x) {
     declare_heads(c, x, kv_storages);
     c.group("What the kernel computes");
-    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"})
+    c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "empty_rows", "rows", "block_k"})
         .of_heads()
         .scales(x)
         .packed(x)

@@ -99,6 +99,7 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
   LinkMessage message{.files = files.files_for_window(head)};
   if (message.files.empty()) return "";
   for (std::string& file : message.files) file = absolute_spec(file);
+  if (!x.gradients.lse.empty()) message.gradients["lse"] = absolute_spec(x.gradients.lse);
   for (const std::string_view key : link_settings)
     if (const std::string own = numbers.text(key, head); !own.empty())
       message.settings[std::string(key)] = own;
@@ -174,15 +175,8 @@ std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const Judge
 
 /// The log-sum-exp of --lse, or that with a usual name in the file of --input; none: there is none.
 std::optional<RowNumbers> lse_numbers(const JudgeArguments& x, const CallSources& sources, const JudgedFiles& files) {
-  const CallFiles::Layer& layer = files.files().layers().front();
-  const bool one_layer = files.files().layers().size() == 1;
-  if (x.gradients.lse.empty() && (x.input.empty() || !one_layer)) return {};
-  if (!one_layer)
-    throw std::runtime_error("the files hold " + std::to_string(files.files().layers().size()) +
-                             " layers, expected one: a log-sum-exp is judged layer by layer");
-  const std::string spec = x.gradients.lse.empty() ? lse_beside(sources.input, layer.q) : x.gradients.lse;
-  if (spec.empty()) return {};
-  return open_row_numbers(spec, "--lse", lse_names, layer.q);
+  if (x.gradients.lse.empty() && x.input.empty()) return {};
+  return open_lse(x.gradients.lse, x.input.empty() ? TensorSpec() : sources.input, files.files());
 }
 
 std::optional<CallLse> lse_of(const JudgeArguments& x, const JudgedFiles& files, const std::optional<RowNumbers>& given,
@@ -240,7 +234,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.group("Gradients");
   for (const GradientOption& g : gradient_options)
     c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");
-  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink"}).of_heads();
+  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink", "empty_rows"}).of_heads();
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
   c.parameter(x, parameter("policy"),

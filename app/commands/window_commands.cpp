@@ -49,12 +49,12 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
-  std::string d_o;         ///< of the backward pass; "": none is given
-  std::string dq, dk, dv;  ///< that a kernel computed; "": not given
+  std::string d_o;              ///< of the backward pass; "": none is given
+  std::string dq, dk, dv, lse;  ///< that a kernel computed; "": not given
 
   /// The gradients that are given, by the names of `link_gradients`.
   std::map<std::string, std::string, std::less<>> gradients() const {
-    std::map<std::string, std::string, std::less<>> all{{"dq", dq}, {"dk", dk}, {"dv", dv}};
+    std::map<std::string, std::string, std::less<>> all{{"dq", dq}, {"dk", dk}, {"dv", dv}, {"lse", lse}};
     std::erase_if(all, [](const auto& one) { return one.second.empty(); });
     return all;
   }
@@ -140,7 +140,14 @@ LinkMessage message_of(const OpenArguments& x) {
     InputFile check(tensor_ref(parse_gradient(spec).file).file);
     spec = absolute_spec(spec);
   };
-  for (auto& [key, spec] : message.gradients) check_gradient(spec);
+  for (auto& [key, spec] : message.gradients) {
+    if (key != "lse") {
+      check_gradient(spec);
+      continue;
+    }
+    InputFile check(tensor_ref(spec).file);
+    spec = absolute_spec(spec);
+  }
   if (!message.d_o.empty()) check_gradient(message.d_o);
   return message;
 }
@@ -245,6 +252,7 @@ void declare(OptionList& c, OpenArguments& x) {
   c.add("--dq", x.dq, "dQ that your kernel computed: it is shown in the place of a's, and judged");
   c.add("--dk", x.dk, "dK, the same");
   c.add("--dv", x.dv, "dV, the same");
+  c.add("--lse", x.lse, "the log-sum-exp that your kernel stored beside its output: it is judged with the output");
 }
 
 void declare(OptionList& c, WindowArguments& x) {

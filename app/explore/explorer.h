@@ -104,6 +104,7 @@ class Explorer {
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);
   FileReader::Read reread_input(const Experiment& experiment);
+  void use_lse(Session& shown, const std::string& spec);
   FileReader::Read reread_gradient(const Experiment& experiment, bool of_lse);
   void open_with(Session& session, const std::string& spec, const GradientSpecs& beside);
   void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);

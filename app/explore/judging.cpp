@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numbers>
+#include <stdexcept>
 
 #include "app/judge/judgement.h"
+#include "app/judge/lse_verdict.h"
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/shares.h"
@@ -22,11 +25,27 @@ JudgedHead judged_head(const HeadJudgement& found, int head, int layer, const At
           .first_row = found.first_row};
 }
 
+/// Adds the verdict on the log-sum-exp beside the output, or the reason why there is none.
+void add_lse(HeadVerdict& verdict, const Options& options) {
+  CallJudgement& call = verdict.call;
+  if (!call.incomparable().empty()) return;
+  try {
+    const std::optional<CallLse> lse = judge_lse_beside(verdict.experiment, call, options);
+    if (!lse) return;
+    const double unit = lse->base == LseBase::two ? std::numbers::log2e : 1;
+    verdict.lse = {.rounded = lse->rounded(), .base = lse->base, .max_abs = lse->worst.max_abs / unit};
+    call.sentences = with_lse(call.sentences, *lse, call.rounded());
+  } catch (const std::runtime_error& error) {
+    call.sentences[1] += " The log-sum-exp is not judged: " + std::string(error.what()) + ".";
+  }
+}
+
 }  // namespace
 
 HeadVerdict head_verdict(const Experiment& question, const Options& options) {
   HeadVerdict verdict{.experiment = question, .call = judge_experiment(question, options), .shares = nullptr};
   verdict.shares = shares_of(verdict.call);
+  add_lse(verdict, options);
   if (!verdict.shares || verdict.shares->values.empty()) return verdict;
   const auto furthest = std::ranges::max_element(verdict.shares->values) - verdict.shares->values.begin();
   verdict.furthest_row = static_cast<int>(furthest / verdict.shares->cols);

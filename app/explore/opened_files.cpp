@@ -10,6 +10,7 @@
 #include "app/explore/kernel_gradients.h"
 #include "app/files/path_completion.h"
 #include "app/judge/judgement.h"
+#include "app/judge/row_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/scale_names.h"
@@ -116,6 +117,7 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
     if (!specs.d_lse.empty()) read.emplace_back(read_gradient(specs.d_lse, asked, true, watch), true);
     for (const auto& [spec, tensor] : computed_in(specs)) read_kernel_gradient(*spec, asked, tensor, watch);
     return [this, read, specs](Session& shown) {
+      if (!specs.lse.empty()) use_lse(shown, specs.lse);
       for (const auto& [gradient, of_lse] : read) {
         use_gradient(shown, gradient, of_lse);
         messages_.notice = std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".";
@@ -126,9 +128,18 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
   };
 }
 
+/// Judges the log-sum-exp beside the loaded output.
+void Explorer::use_lse(Session& shown, const std::string& spec) {
+  if (shown.experiment.loaded.file.empty())
+    return show_error("The log-sum-exp in " + file_name(spec) + " is that of a kernel's output: open the output, too.");
+  shown.experiment.loaded.lse = spec;
+  messages_.notice = "The log-sum-exp in " + file_name(spec) + " is judged with the output.";
+  remarked_ = true;
+}
+
 void Explorer::open_gradients(Session& session, const GradientSpecs& specs) {
   bool quick = true;
-  for (const std::string* const spec : {&specs.d_o, &specs.d_lse, &specs.dq, &specs.dk, &specs.dv})
+  for (const std::string* const spec : {&specs.d_o, &specs.d_lse, &specs.dq, &specs.dk, &specs.dv, &specs.lse})
     quick = quick && (spec->empty() || quick_to_read(without_head(*spec)));
   read(session, quick, gradient_reading(specs, session.experiment.problem));
 }
@@ -330,7 +341,13 @@ bool has_nameless_tensors(const std::string& files) try {
 /// Reads `spec`: an output or tensors, with dO and dL that are given or among them.
 FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside) {
   return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
-    if (is_kernel_output(spec)) return output_reading(spec, asked, false)(watch);
+    if (is_kernel_output(spec)) {
+      const FileReader::Then of_output = output_reading(spec, asked, false)(watch);
+      return [this, of_output, lse = beside.lse](Session& shown) {
+        of_output(shown);
+        if (!lse.empty()) use_lse(shown, lse);
+      };
+    }
     Input input = parse_input(spec);
     try {
       load_tensors(input, watch);
@@ -410,11 +427,19 @@ GradientSpecs gradients_alone(const std::string& file) {
   }
 }
 
-/// Takes single files of a dO or a dL out of the list.
+/// True for lse.npy and the like.
+bool is_called_lse(const std::string& file) {
+  const std::string name = file_name(without_head(file));
+  return std::ranges::find(lse_names, std::string_view(name).substr(0, name.find_last_of('.'))) != lse_names.end();
+}
+
+/// Takes single files of a dO, a dL or an L out of the list.
 GradientSpecs taken_gradients(std::vector<std::string>& files) {
   GradientSpecs taken;
   std::erase_if(files, [&](const std::string& file) {
-    const GradientSpecs found = gradients_alone(file);
+    const bool is_lse = holds(FileKind::one, without_head(file)) && is_called_lse(file);
+    if (is_lse) taken.lse = file;
+    const GradientSpecs found = is_lse ? GradientSpecs{.d_o = "", .d_lse = "", .lse = file} : gradients_alone(file);
     if (!found.d_o.empty()) taken.d_o = file;
     if (!found.d_lse.empty()) taken.d_lse = file;
     for (std::string GradientSpecs::* const of : computed_gradients)
@@ -432,6 +457,7 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& dr
   const GradientSpecs taken = taken_gradients(files);
   if (gradients.d_o.empty()) gradients.d_o = taken.d_o;
   if (gradients.d_lse.empty()) gradients.d_lse = taken.d_lse;
+  if (gradients.lse.empty()) gradients.lse = taken.lse;
   for (std::string GradientSpecs::* const of : computed_gradients)
     if ((gradients.*of).empty()) gradients.*of = taken.*of;
   if (files.empty() && gradients.any()) return open_gradients(session, gradients);

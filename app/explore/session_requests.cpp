@@ -221,7 +221,8 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
     context.session.experiment = std::move(e);
     context.session.view.workspace = Workspace::explore;
     GradientSpecs beside{message.d_o, ""};
-    for (const auto& [key, path] : message.gradients) (key == "dq" ? beside.dq : key == "dk" ? beside.dk : beside.dv) = path;
+    for (const auto& [key, path] : message.gradients)
+      (key == "dq" ? beside.dq : key == "dk" ? beside.dk : key == "dv" ? beside.dv : beside.lse) = path;
     open_files(message.files, context, options.find("format") != nullptr, std::move(beside));
   });
 }

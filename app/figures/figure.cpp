@@ -19,7 +19,7 @@ std::string heat_lines(const FigurePanel& p) {
   for (int y = 0; y < h.height; ++y)
     for (int x = 0; x < h.width; ++x) {
       const auto i = static_cast<std::size_t>(y) * static_cast<std::size_t>(h.width) + static_cast<std::size_t>(x);
-      if (h.values[i] == FigureHeat::nothing) continue;
+      if (h.values[i] == FigureHeat::nothing || h.values[i] == FigureHeat::masked) continue;
       text += csv_line({p.title, h.label, place_text(p.x, h.x0 + (x + 0.5) * (h.x1 - h.x0) / h.width),
                         place_text(p.y, h.y0 + (y + 0.5) * (h.y1 - h.y0) / h.height), "", "",
                         shortest(static_cast<double>(h.values[i]))});

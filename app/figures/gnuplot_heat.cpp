@@ -44,7 +44,7 @@ std::uint32_t map_colour(const FigureHeat& h, double t) {
 std::uint32_t cell_colour(float value, const FigureHeat& h) {
   if (std::isnan(value)) return h.colours.nan;
   if (std::isinf(value)) return value > 0 ? h.colours.plus_infinity : h.colours.minus_infinity;
-  if (value == FigureHeat::nothing) return h.colours.nothing;
+  if (value == FigureHeat::nothing || value == FigureHeat::masked) return h.colours.nothing;
   const double at = shown(h.diverging ? static_cast<double>(value) : std::fabs(static_cast<double>(value)), h);
   return map_colour(h, h.diverging ? (at + 1) / 2 : at);
 }
@@ -61,6 +61,34 @@ std::array<Marker, 3> markers(const FigureHeat& h) {
   return {{{"NaN", h.colours.nan, any([](float v) { return std::isnan(v); })},
            {"+infinity", h.colours.plus_infinity, any([](float v) { return v == infinity; })},
            {"-infinity", h.colours.minus_infinity, any([](float v) { return v == -infinity; })}}};
+}
+
+bool has_masked(const FigureHeat& h) { return std::ranges::find(h.values, FigureHeat::masked) != h.values.end(); }
+
+/// The hatch of masked cells: parts of slanted lines, as lines "x y dx dy", each between two masked places of the panel.
+std::string hatch_lines(const FigureHeat& h) {
+  constexpr int lines = 96, steps = 1536;  ///< lines that begin along the panel's upper and right edge; places of each
+  std::string text;
+  const auto is_masked = [&](double across, double down) {
+    if (across < 0 || across >= 1 || down >= 1) return false;
+    const auto x = static_cast<std::ptrdiff_t>(across * h.width), y = static_cast<std::ptrdiff_t>(down * h.height);
+    return h.values[static_cast<std::size_t>(y * h.width + x)] == FigureHeat::masked;
+  };
+  for (int line = 1; line < lines; ++line) {
+    const double right = 2.0 * line / lines;
+    int first = -1;
+    for (int i = 0; i <= steps; ++i) {
+      const double down = static_cast<double>(i) / steps;
+      const bool is_on = i < steps && is_masked(right - down, down);
+      if (is_on && first < 0) first = i;
+      if (is_on || first < 0) continue;
+      const double from = static_cast<double>(first) / steps, length = down - from;
+      text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}\n", h.x0 + (right - from) * (h.x1 - h.x0), h.y0 + from * (h.y1 - h.y0),
+                          -length * (h.x1 - h.x0), length * (h.y1 - h.y0));
+      first = -1;
+    }
+  }
+  return text;
 }
 
 /// The map in gnuplot's words; its own mixing between so many colours is not to be seen.
@@ -95,7 +123,8 @@ std::string heat_block(const std::string& name, const FigureHeat& h) {
     for (int x = 0; x < h.width; ++x) text.append(x == 0 ? "" : " ").append(std::to_string(cell_colour(row[x], h)));
     text += '\n';
   }
-  return text + "EOD\n";
+  text += "EOD\n";
+  return has_masked(h) ? text + name + "m << EOD\n" + hatch_lines(h) + "EOD\n" : text;
 }
 
 std::string heat_settings(const FigureHeat& h) {
@@ -115,6 +144,9 @@ std::string heat_plot(const std::string& name, const FigureHeat& h) {
       "notitle",
       name, gnuplot_number(h.x0), gnuplot_number(right), gnuplot_number(h.y0), gnuplot_number(down));
   if (!h.two_valued) text += ", \\\n  NaN with lines lc palette notitle";
+  if (has_masked(h))
+    text += fmt::format(", \\\n  {}m using 1:2:3:4 with vectors nohead lw 0.6 lc rgb {} title 'masked'", name,
+                        gnuplot_colour(h.colours.hatch));
   for (const Marker& m : markers(h))
     if (m.seen)
       text += fmt::format(", \\\n  NaN with points pt 5 ps 1 lc rgb {} title {}", gnuplot_colour(m.colour),
@@ -123,7 +155,7 @@ std::string heat_plot(const std::string& name, const FigureHeat& h) {
 }
 
 bool has_markers(const FigureHeat& h) {
-  return std::ranges::any_of(markers(h), [](const Marker& m) { return m.seen; });
+  return has_masked(h) || std::ranges::any_of(markers(h), [](const Marker& m) { return m.seen; });
 }
 
 }  // namespace attoscope

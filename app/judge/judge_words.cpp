@@ -163,7 +163,10 @@ std::string advice(const CallJudgement& call, const std::string& accepting) {
     return fmt::format("If it is meant to round to {0}, give it tensors of that type, or say so by --format {0}.",
                        name(call.also->format));
   if (worst.slip && worst.slip->kind == Slip::Kind::overflow)
-    return "Nearly all rows in which that holds are NaN or infinite, and nearly no others: look for it in the kernel.";
+    return std::string(
+               "Nearly all rows in which that holds are NaN or infinite, and nearly no others: look for it in the kernel.") +
+           (worst.slip->text.find(division_without_keys) != std::string::npos ? " If NaN is meant there: --empty-rows nan."
+                                                                              : "");
   if (worst.slip && worst.slip->kind == Slip::Kind::place && worst.slip->ratio == 0)
     return "Nothing else is wrong: look for it in the kernel.";
   if (worst.slip)

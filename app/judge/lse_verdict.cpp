@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
@@ -34,21 +35,9 @@ std::string lse_evidence(const CallLse& lse) {
       lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, w.held, w.expected, w.ratio, w.suspects, w.where, heads);
 }
 
-}  // namespace
-
-CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
-                     const CallJudgement& judgement, const Options& options) {
-  std::vector<int> heads;
-  for (const JudgedRow& row : judgement.table) heads.push_back(row.head);
-  std::vector<std::array<LseJudgement, 2>> found(heads.size());
-  const auto lse_of = [&](int head) { return judged_lse(given, judged_output(judgement.claim, call, question, head), head); };
-  const auto work = [&](int head, const Options& own) {
-    found[static_cast<std::size_t>(head - heads.front())] = judge_lse(lse_of(head), own);
-  };
-  if (heads.size() > 1)
-    each_head(heads, options, work);
-  else
-    work(heads.front(), options);
+/// The base in which more heads are right, and the head that is furthest off in it.
+CallLse concluded(const std::vector<int>& heads, const std::vector<std::array<LseJudgement, 2>>& found,
+                  const std::function<JudgedLse(int)>& lse_of, const Options& options) {
   CallLse all{.heads = static_cast<int>(heads.size())};
   const auto right_in = [&](std::size_t base) {
     return std::ranges::count_if(found, [&](const auto& head) { return head[base].rounded; });
@@ -64,6 +53,39 @@ CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const Judg
   all.head = heads[static_cast<std::size_t>(worst - found.begin())], all.worst = (*worst)[base];
   if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
   return all;
+}
+
+}  // namespace
+
+CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
+                     const CallJudgement& judgement, const Options& options) {
+  std::vector<int> heads;
+  for (const JudgedRow& row : judgement.table) heads.push_back(row.head);
+  std::vector<std::array<LseJudgement, 2>> found(heads.size());
+  const auto lse_of = [&](int head) { return judged_lse(given, judged_output(judgement.claim, call, question, head), head); };
+  const auto work = [&](int head, const Options& own) {
+    found[static_cast<std::size_t>(head - heads.front())] = judge_lse(lse_of(head), own);
+  };
+  if (heads.size() > 1)
+    each_head(heads, options, work);
+  else
+    work(heads.front(), options);
+  return concluded(heads, found, lse_of, options);
+}
+
+std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement& judgement, const Options& options) {
+  const TensorSpec input(e.problem.input.file);
+  const bool has_files = e.problem.input.kind == InputKind::tensors && names_tensor_files(input);
+  if (!has_files && e.loaded.lse.empty()) return {};
+  const HeadShape lone{.n = e.problem.n, .d = e.problem.d};
+  const std::optional<RowNumbers> given = has_files ? open_lse(e.loaded.lse, input, CallFiles(input))
+                                                    : std::optional(open_row_numbers(e.loaded.lse, "--lse", lse_names, lone));
+  if (!given) return {};
+  const ExperimentCall call = call_of(e);
+  if (call.whole) return judge_lse_of(*given, *call.call, question_of(e, call), judgement, options);
+  const JudgedLse lse =
+      judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), has_files ? e.loaded.index : 0);
+  return concluded({e.loaded.index}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);
 }
 
 std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse& lse, bool rounded) {

@@ -8,6 +8,7 @@
 
 #include "app/judge/judgement.h"
 #include "app/judge/row_numbers.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/judge/lse_judge.h"
 
 namespace attoscope {
@@ -25,6 +26,10 @@ struct CallLse {
 /// Judges the heads that were judged in `judgement`, which is O's. Throws Stopped when cancelled.
 CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
                      const CallJudgement& judgement, const Options& options);
+
+/// The log-sum-exp that is named beside an experiment's loaded output, or lies in the one file of Q, K and V, judged for the
+/// head on show; none: there is none. Throws std::runtime_error in a sentence, Stopped when cancelled.
+std::optional<CallLse> judge_lse_beside(const Experiment& experiment, const CallJudgement& judgement, const Options& options);
 
 /// `sentences` with that of the log-sum-exp. `rounded`: the rest is.
 std::array<std::string, 3> with_lse(std::array<std::string, 3> sentences, const CallLse& lse, bool rounded);

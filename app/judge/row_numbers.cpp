@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "app/tensors/head_layout.h"
 #include "app/tensors/readers.h"
@@ -38,10 +39,28 @@ void refuse_shape(const StoredTensor& t, const std::string& expected) {
   throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
 }
 
-std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q) {
+namespace {
+
+/// The text of an option without the order behind it.
+struct TextWithOrder {
+  std::string text;
+  std::optional<HeadOrder> said{};
+};
+TextWithOrder with_order(const std::string& spec) {
+  for (const auto& [ending, order] : {std::pair{"[h n]", HeadOrder::heads_first},
+                                      {"[hn]", HeadOrder::heads_first},
+                                      {"[n h]", HeadOrder::tokens_first},
+                                      {"[nh]", HeadOrder::tokens_first}})
+    if (spec.ends_with(ending)) return {spec.substr(0, spec.size() - std::string_view(ending).size()), order};
+  return {spec};
+}
+
+}  // namespace
+
+std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted_in) {
   StoredTensor& t = part.tensor.tensor;
   if (t.fortran_order || t.shape.empty() || t.shape.size() > 4) return {};
-  const HeadShape wanted{q.order, q.batch, q.heads, q.n, 1};
+  const HeadShape wanted{wanted_in.order, wanted_in.batch, wanted_in.heads, wanted_in.n, 1};
   const auto in_heads = [&]() -> std::optional<HeadShape> {
     const std::optional<HeadShape> found = shape_of_output(t, wanted);
     return found && found->same_sizes(wanted) && found->order != HeadOrder::side_by_side ? found : std::nullopt;
@@ -57,10 +76,54 @@ std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q) {
 
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
                             const HeadShape& q) {
-  const CallPart part = tensor_of_option(spec, option, usual_names);
-  if (std::optional<RowNumbers> found = row_numbers(part, q)) return *std::move(found);
+  const auto [text, said] = with_order(spec);
+  const CallPart part = tensor_of_option(text, option, usual_names);
+  HeadShape wanted = q;
+  if (said) wanted.order = *said;
+  if (std::optional<RowNumbers> found = row_numbers(part, wanted);
+      found && (!said || q.heads == 1 || found->shape.order == *said)) {
+    if (!said && q.heads == q.n && q.n > 1)
+      refuse_shape(part.tensor.tensor,
+                   "its order, since it fits heads before tokens and tokens before heads: " + std::string(option) + " " +
+                       in_quotes(text + "[h n]") + " or " + in_quotes(text + "[n h]"));
+    return *std::move(found);
+  }
   refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +
                                        std::to_string(q.n) + " queries");
+}
+
+std::vector<double> RowNumbers::of(int head) const {
+  for (const Span& s : sequences) {
+    if (head < s.first_head || head >= s.first_head + s.heads) continue;
+    const std::vector<double> all = read_scaled_head(part, shape, s.batch * s.heads + head - s.first_head);
+    return {all.begin() + s.first, all.begin() + s.first + s.n};
+  }
+  return read_scaled_head(part, shape, head);
+}
+
+std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& files) {
+  const std::vector<CallFiles::Layer>& layers = files.layers();
+  HeadShape q = layers.front().q;
+  std::vector<RowNumbers::Span> sequences;
+  for (const CallFiles::Layer& layer : layers) {
+    const std::optional<CallFiles::Queries> queries = files.queries_of(layer);
+    const bool is_same_call = queries && queries->all == files.queries_of(layers.front())->all;
+    if (!is_same_call && layers.size() > 1) {
+      if (spec.empty()) return {};
+      throw std::runtime_error("the files hold " + std::to_string(layers.size()) +
+                               " layers, expected one: a log-sum-exp is judged layer by layer");
+    }
+    if (!queries) continue;
+    if (queries->are_packed) q.batch = 1, q.n = queries->all;
+    if (!queries->are_packed) q.batch = queries->all / layer.q.n, q.n = layer.q.n;
+    const int batch = queries->are_packed ? 0 : queries->first / layer.q.n;
+    sequences.push_back({layer.first, layer.q.heads, batch, queries->are_packed ? queries->first : 0, layer.q.n});
+  }
+  const std::string found = spec.empty() && !input.empty() ? lse_beside(input, q) : spec;
+  if (found.empty()) return {};
+  RowNumbers numbers = open_row_numbers(found, "--lse", lse_names, q);
+  numbers.sequences = std::move(sequences);
+  return numbers;
 }
 
 std::string lse_beside(const TensorSpec& input, const HeadShape& q) {

@@ -12,10 +12,10 @@ namespace attoscope {
 inline constexpr std::string_view link_scheme = "attoscope:";
 
 /// Settings of a problem that may come with files.
-inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "alibi", "sink", "format"};
+inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "alibi", "sink", "empty_rows", "format"};
 
-/// Gradients that a kernel computed, which may come beside a dO.
-inline constexpr std::string_view link_gradients[]{"dq", "dk", "dv"};
+/// Gradients that a kernel computed, which may come beside a dO, and its log-sum-exp.
+inline constexpr std::string_view link_gradients[]{"dq", "dk", "dv", "lse"};
 
 /// Files to open with their settings, or a session to show.
 struct LinkMessage {

@@ -17,7 +17,7 @@
 namespace attoscope {
 namespace {
 
-static_assert(FigureHeat::nothing == PixelImage::nothing);
+static_assert(FigureHeat::nothing == PixelImage::nothing && FigureHeat::masked == PixelImage::masked);
 
 /// Pixels of print in an inch, and the share of a panel that the picture itself has.
 constexpr double dots_per_inch = 300, mm_per_inch = 25.4, width_share = 0.68, height_share = 0.76;
@@ -34,6 +34,7 @@ FigureColours print_colours(bool diverging) {
   c.plus_infinity = to_rgb(table[entry::plus_infinity]);
   c.minus_infinity = to_rgb(table[entry::minus_infinity]);
   c.nothing = to_rgb(table[entry::nothing]);
+  c.hatch = to_rgb(table[entry::hatch]);
   return c;
 }
 

@@ -112,7 +112,9 @@ std::string question(const Result& r) {
   if (p.input.tensors && p.input.tensors->mask) text += mask_sentence(*p.input.tensors->mask) + "\n";
   text += sums(e, e.a, "a") + sums(e, e.b, "b");
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
-  if (r.rows_without_keys > 0) text += fmt::format("{} rows see no key: their output is 0\n", r.rows_without_keys);
+  if (r.rows_without_keys > 0)
+    text += fmt::format("{} rows see no key: their output is {}\n", r.rows_without_keys,
+                        p.empty_rows == EmptyRule::nan ? "NaN" : "0");
   return text;
 }
 

@@ -141,6 +141,7 @@ CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(fil
   if (names.calls.empty()) refuse_nameless(files_.text(), set, names);
   add_layers(set, names, hints);
   tell_unused_scales();
+  find_mask(set);
   open_masks();
   if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
 }
@@ -178,15 +179,38 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
   open_masks();
 }
 
-/// Opens the named mask, which all layers share.
+/// Takes the mask beside Q, K and V, and the rule that a capture kept there.
+void CallFiles::find_mask(const TensorSet& set) {
+  mask_beside_ = mask_beside(set);
+  const auto rule = set.metadata.find("mask");
+  if (rule == set.metadata.end() || !set.metadata.contains("layers")) return;
+  try {
+    captured_mask_ = parse_mask(rule->second);
+  } catch (const std::invalid_argument&) {
+    left_out_.push_back(files_.text() + ": its mask " + in_quotes(rule->second) + " is not understood and not used");
+  }
+}
+
+/// Opens the named mask, or that beside Q, K and V, which all layers share.
 void CallFiles::open_masks() {
   const auto named = [&](std::size_t part) { return named_scales_[part] ? scale_spec_text(*named_scales_[part]) : ""; };
-  if (!named_scales_[mask_part] && !named_scales_[documents_part]) return;
-  const auto sizes = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
+  const auto call_of = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
+  MaskSources sources{named(mask_part), named(documents_part), {}, captured_mask_};
+  if (mask_beside_ && !named_scales_[mask_part]) {
+    const auto fits = [&](const Layer& layer) { return layer.sequence < 0 && is_mask_of(*mask_beside_, call_of(layer)); };
+    if (std::ranges::all_of(layers_, fits))
+      sources.beside = mask_beside_;
+    else
+      left_out_.push_back(mask_beside_->tensor.label + " has shape " + shape_text(mask_beside_->tensor.shape) +
+                          ", which is no mask of these calls: it is not used");
+  }
+  const bool any = !sources.mask.empty() || !sources.documents.empty() || sources.beside ||
+                   (captured_mask_ && captured_mask_->kind != Mask::Kind::none);
+  if (!any || layers_.empty()) return;
   for (const Layer& layer : layers_)
-    if (!(sizes(layer) == sizes(layers_.front())))
+    if (!(call_of(layer) == call_of(layers_.front())))
       throw std::runtime_error(files_.text() + ": its layers have several numbers of heads or tokens, expected one for a mask");
-  masks_ = std::make_shared<const MaskFiles>(named(mask_part), named(documents_part), sizes(layers_.front()));
+  masks_ = std::make_shared<const MaskFiles>(sources, call_of(layers_.front()));
 }
 
 /// The tensors of the files, K and V apart where one tensor holds both.
@@ -207,10 +231,19 @@ void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
   const TensorSet set = opened(x.input);
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  if (x.q.empty() && x.k.empty() && x.v.empty()) find_mask(set);
   const CallNames names = calls_in(names_of(set));
   if (!names.calls.empty()) return add_layers(set, names, hints);
   tables_ = packed_tables(set, named_packed_, "*");
   if (!is_single(files)) refuse_nameless(files_.text(), set, names);
+}
+
+std::optional<CallFiles::Queries> CallFiles::queries_of(const Layer& layer) const {
+  const Place& place = places_[static_cast<std::size_t>(&layer - layers_.data())];
+  if (!place.call) return {};
+  const Sequence& sequence = place.call->sequences[place.index];
+  return Queries{static_cast<int>(sequence.q.first), static_cast<int>(place.call->parts[0].tokens()),
+                 place.call->bounds_queries};
 }
 
 void CallFiles::check_outputs() const {

@@ -87,6 +87,12 @@ class CallFiles {
   std::vector<double> scale(int head, int part, bool swapped = false, const ReadWatch& watch = {}) const;
   /// K and V of all sequences of this head's call; null: it is neither packed nor paged, or too large.
   std::shared_ptr<const StoredKeys> stored_keys(int head) const;
+  /// The queries of a sequence among those of its call: the first one's place, and the number of all; none: the layer is none.
+  struct Queries {
+    int first = 0, all = 0;
+    bool are_packed = false;  ///< else each sequence has as many, one sequence behind the other
+  };
+  std::optional<Queries> queries_of(const Layer& layer) const;
   /// Explicitly named scales of q, k, v and o.
   const ScaleSpecs& named_scales() const { return named_scales_; }
   /// Throws if a layer has no output, or one of another shape.
@@ -118,6 +124,7 @@ class CallFiles {
   int place_of(int head, int part) const;
   void name_layers();
   void tell_unused_scales();
+  void find_mask(const TensorSet& set);
   void open_masks();
   const Parts& parts_of(const Layer& layer) const;
 
@@ -131,7 +138,9 @@ class CallFiles {
   PackedTables tables_;                                     ///< of that call
   std::vector<Parts> parts_;                                ///< of each layer; no file: no output
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one head
-  std::shared_ptr<const MaskFiles> masks_;                  ///< null: none is named
+  std::optional<NamedTensor> mask_beside_;                  ///< of the files of Q, K and V
+  std::optional<Mask> captured_mask_;                       ///< the rule that a capture kept
+  std::shared_ptr<const MaskFiles> masks_;                  ///< null: there is none
   std::vector<std::string> given_names_, left_out_;
 };
 

@@ -32,11 +32,25 @@ NamedTensor opened(const TensorRef& ref, const Names& usual) {
                            ", only " + tensor_list(set));
 }
 
-bool is_boolean(const NamedTensor& t) { return t.tensor.type == ElementType::BOOL || t.tensor.type == ElementType::U8; }
+/// Whole numbers say which keys are kept, as booleans do.
+bool is_whole(const NamedTensor& t) { return t.tensor.type == ElementType::U8 || is_index_type(t.tensor.type); }
 
 /// Refuses types that are read as no numbers.
 void check_type(const NamedTensor& t) {
   if (!t.refusal.empty() && !is_index_type(t.tensor.type)) throw std::runtime_error(t.refusal);
+}
+
+/// The four axes [b, h, n_q, n_k] of a mask of this shape, each of the first three its size or 1; none: it does not fit.
+std::optional<std::vector<std::uint64_t>> axes_of(std::vector<std::uint64_t> s, const MaskedCall& call) {
+  const auto b = static_cast<std::uint64_t>(call.batch), h = static_cast<std::uint64_t>(call.heads),
+             n = static_cast<std::uint64_t>(call.n);
+  if (s.size() == 2)
+    s = s[0] == b && s[0] != n ? std::vector{b, std::uint64_t{1}, std::uint64_t{1}, s[1]}
+                               : std::vector{std::uint64_t{1}, std::uint64_t{1}, s[0], s[1]};
+  if (s.size() == 3) s.insert(s.begin(), 1);
+  const auto is = [](std::uint64_t size, std::uint64_t whole) { return size == whole || size == 1; };
+  if (s.size() != 4 || !is(s[0], b) || !is(s[1], h) || !is(s[2], n) || s[3] != static_cast<std::uint64_t>(call.n_k)) return {};
+  return s;
 }
 
 [[noreturn]] void refuse_shape(const NamedTensor& t, const std::string& expected) {
@@ -65,20 +79,40 @@ MaskSpec mask_spec(const std::string& text) {
   throw std::invalid_argument("mask " + in_quotes(text) + " is not understood, expected " + std::string(mask_specs));
 }
 
-MaskFiles::MaskFiles(const std::string& mask, const std::string& documents, const MaskedCall& call) : call_(call) {
+std::optional<NamedTensor> mask_beside(const TensorSet& set) {
+  const NamedTensor* found = nullptr;
+  for (const NamedTensor& t : set.tensors)
+    for (const std::string_view name : mask_names_in_files)
+      if (t.name == name || t.name.ends_with("." + std::string(name))) {
+        if (found != nullptr) return {};
+        found = &t;
+      }
+  return found != nullptr ? std::optional(*found) : std::nullopt;
+}
+
+bool is_mask_of(const NamedTensor& tensor, const MaskedCall& call) {
+  return (tensor.refusal.empty() || is_index_type(tensor.tensor.type)) && axes_of(tensor.tensor.shape, call).has_value();
+}
+
+MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call), rule_(x.rule) {
+  const bool is_tensor = !x.mask.empty() || x.beside, has_documents = !x.documents.empty();
   const std::int64_t places = static_cast<std::int64_t>(call.n) * call.n_k;
-  if (places > most_places)
-    throw std::runtime_error(in_quotes(mask.empty() ? documents : mask) + " masks " + std::to_string(call.n) + " x " +
-                             std::to_string(call.n_k) + " scores, expected at most " + std::to_string(most_places));
-  if (!mask.empty()) {
-    const MaskSpec spec = mask_spec(mask);
+  if (places > most_places && (is_tensor || has_documents))
+    throw std::runtime_error(in_quotes(!x.mask.empty() ? x.mask
+                                       : has_documents ? x.documents
+                                                       : x.beside->tensor.label) +
+                             " masks " + std::to_string(call.n) + " x " + std::to_string(call.n_k) +
+                             " scores, expected at most " + std::to_string(most_places));
+  if (!x.mask.empty()) {
+    const MaskSpec spec = mask_spec(x.mask);
     mask_ = opened(spec.ref, mask_names_in_files);
-    check_type(mask_);
-    use_ = spec.use.value_or(is_boolean(mask_) ? MaskUse::keep : MaskUse::add);
-    take_shape();
+    take_mask(spec.use);
+  } else if (x.beside) {
+    mask_ = *x.beside;
+    take_mask({});
   }
-  if (documents.empty()) return;
-  documents_ = opened(mask_spec(documents).ref, document_names);
+  if (!has_documents) return;
+  documents_ = opened(mask_spec(x.documents).ref, document_names);
   check_type(documents_);
   const std::vector<std::uint64_t>& s = documents_.tensor.shape;
   const auto keys = static_cast<std::uint64_t>(call.n_k), batch = static_cast<std::uint64_t>(call.batch);
@@ -87,25 +121,27 @@ MaskFiles::MaskFiles(const std::string& mask, const std::string& documents, cons
                                  std::to_string(keys) + "]");
 }
 
+void MaskFiles::take_mask(std::optional<MaskUse> use) {
+  check_type(mask_);
+  use_ = use.value_or(is_whole(mask_) ? MaskUse::keep : MaskUse::add);
+  take_shape();
+}
+
 /// Finds the axes of the mask.
 void MaskFiles::take_shape() {
   const auto b = static_cast<std::uint64_t>(call_.batch), h = static_cast<std::uint64_t>(call_.heads),
              n = static_cast<std::uint64_t>(call_.n), n_k = static_cast<std::uint64_t>(call_.n_k);
-  std::vector<std::uint64_t> s = mask_.tensor.shape;
+  std::vector<std::uint64_t>& s = mask_.tensor.shape;
   const auto sizes = [](std::vector<std::uint64_t> x) { return shape_text(x); };
   if (s.size() == 2 && s[1] == n_k && s[0] == n && s[0] == b && n > 1)
     refuse_shape(
         mask_, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " + sizes({b, 1, 1, n_k}));
-  if (s.size() == 2)
-    s = s[0] == b && s[0] != n ? std::vector{b, std::uint64_t{1}, std::uint64_t{1}, s[1]}
-                               : std::vector{std::uint64_t{1}, std::uint64_t{1}, s[0], s[1]};
-  if (s.size() == 3) s.insert(s.begin(), 1);
-  const auto is = [](std::uint64_t size, std::uint64_t whole) { return size == whole || size == 1; };
-  if (s.size() != 4 || !is(s[0], b) || !is(s[1], h) || !is(s[2], n) || s[3] != n_k)
+  const std::optional<std::vector<std::uint64_t>> axes = axes_of(s, call_);
+  if (!axes)
     refuse_shape(mask_, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " +
                             sizes({b, h, n, n_k}) + ", " + sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
+  s = *axes;
   by_batch_ = s[0] > 1, by_head_ = s[1] > 1, by_query_ = s[2] == n;
-  mask_.tensor.shape = s;
 }
 
 std::shared_ptr<const MaskTensor> MaskFiles::of(int batch, int head, const ReadWatch& watch) const {
@@ -116,15 +152,37 @@ std::shared_ptr<const MaskTensor> MaskFiles::of(int batch, int head, const ReadW
   for (const Held& x : held_)
     if (x.key == key)
       if (std::shared_ptr<const MaskTensor> mask = x.mask.lock()) return mask;
+  auto mask = std::make_shared<const MaskTensor>(read(batch, head, watch));
+  held_.push_back({key, mask});
+  return mask;
+}
+
+MaskTensor MaskFiles::read(int batch, int head, const ReadWatch& watch) const {
+  if (!has_mask() && !documents_.file) {
+    MaskTensor of_rule{call_.n, call_.n_k, {}, {}};
+    for (int row = 0; row < call_.n; ++row) of_rule.rows.push_back(keys_of_rule(row));
+    return of_rule;
+  }
   std::vector<double> terms(static_cast<std::size_t>(call_.n) * static_cast<std::size_t>(call_.n_k));
   if (has_mask()) {
     const int heads = by_head_ ? call_.heads : 1;
     add_mask(terms, (by_batch_ ? batch : 0) * heads + (by_head_ ? head : 0), watch);
   }
   if (documents_.file) add_documents(terms, batch, watch);
-  auto mask = std::make_shared<const MaskTensor>(mask_of_terms(call_.n, call_.n_k, std::move(terms)));
-  held_.push_back({key, mask});
-  return mask;
+  if (rule_) add_rule(terms);
+  return mask_of_terms(call_.n, call_.n_k, std::move(terms));
+}
+
+Keys MaskFiles::keys_of_rule(int row) const {
+  return visible_keys(*rule_, row + (rule_->top_left ? 0 : call_.n_k - call_.n), call_.n_k);
+}
+
+void MaskFiles::add_rule(std::vector<double>& terms) const {
+  for (int row = 0; row < call_.n; ++row) {
+    const auto first = terms.begin() + static_cast<std::ptrdiff_t>(row) * call_.n_k;
+    const Keys keys = keys_of_rule(row);
+    std::fill(first, first + keys.first, -infinity), std::fill(first + keys.end, first + call_.n_k, -infinity);
+  }
 }
 
 void MaskFiles::add_mask(std::vector<double>& terms, int matrix, const ReadWatch& watch) const {

@@ -21,7 +21,7 @@ uniform sampler2D values;
 uniform sampler2D table;
 uniform ivec2 texels;
 uniform bool logarithmic, diverging;
-uniform float range, inverse_knee, factor, centre, reach, nothing;
+uniform float range, inverse_knee, factor, centre, reach, nothing, masked;
 uniform int map_size;
 in vec2 place;
 out vec4 colour;
@@ -33,6 +33,7 @@ int entry(float value) {
   if (magnitude > 0x7f800000u) return map_size;
   if (magnitude == 0x7f800000u) return map_size + (bits == magnitude ? 1 : 2);
   if (bits == floatBitsToUint(nothing)) return map_size + 3;
+  if (bits == floatBitsToUint(masked)) return map_size + (mod(gl_FragCoord.x + gl_FragCoord.y, 7.0) < 1.5 ? 4 : 3);
   float v = clamp(diverging ? value : abs(value), -range, range);
   float share = clamp((logarithmic ? signed_log(v * inverse_knee) : v) * factor, -1.0, 1.0);
   return int(centre + reach * share + 0.5);

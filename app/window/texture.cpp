@@ -73,11 +73,11 @@ GlProgram build_program() {
   throw std::runtime_error(std::string("This OpenGL driver cannot build the heat map's shader: ") + log);
 }
 
-/// Priority of a value in shrunk images: NaN, infinity, then |value|; `nothing` last.
+/// Priority of a value in shrunk images: NaN, infinity, then |value|; `masked` and `nothing` last.
 float weight(float value) {
   if (std::isnan(value)) return std::numeric_limits<float>::infinity();
   if (std::isinf(value)) return std::numeric_limits<float>::max();
-  return value == PixelImage::nothing ? -1 : std::fabs(value);
+  return value == PixelImage::nothing ? -1 : value == PixelImage::masked ? -0.5f : std::fabs(value);
 }
 
 std::size_t pixel_count(const PixelImage& image) {
@@ -253,6 +253,7 @@ void Texture::draw(const ImDrawList*, const ImDrawCmd* command) {
   glUniform1f(t.uniform("centre"), d.mapping.centre);
   glUniform1f(t.uniform("reach"), d.mapping.reach);
   glUniform1f(t.uniform("nothing"), PixelImage::nothing);
+  glUniform1f(t.uniform("masked"), PixelImage::masked);
   glUniform1i(t.uniform("map_size"), entry::map_size);
   glUniform1i(t.uniform("values"), 0);
   glUniform1i(t.uniform("table"), 1);

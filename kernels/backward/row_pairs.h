@@ -35,6 +35,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void find_pairs() {
     load();
     if (rule_.finds_state) find_state();
+    if (rule_.is_merged && job_.mask_tensor.terms != nullptr) sum_lowest();
     find_delta();
     step(1, [&] { store_statistics(); });
     each_chunk(task_.keys, [&](int i, int first, int end) {
@@ -80,11 +81,12 @@ class RowPairs : protected TileSteps<T, Observer> {
       for (; c < last; ++c) d_o_[c * R + lane] = *in_global(rule_.d_o + at_row + c);
     });
     if (rule_.delta_from != DeltaFrom::output || rule_.known_delta != nullptr) return;
+    const bool sees_keys = !rule_.keys_of(row).empty();  // else O may be NaN
     const double* const o = rule_.o + static_cast<std::ptrdiff_t>(row) * job_.d_v;
     group_.each_own(job_.d_v, [&](int c, int last) {
       for (; c < last; ++c) {
         given_[c * R + lane] = *in_global(rule_.given_d_o + at_row + c);
-        o_[c * R + lane] = static_cast<T>(*in_global(o + c));
+        o_[c * R + lane] = sees_keys ? static_cast<T>(*in_global(o + c)) : T{0};
       }
     });
   }
@@ -92,9 +94,40 @@ class RowPairs : protected TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void find_log_sums() {
     const V unit = splat<V>(job_.exp2.score_unit);
     fill_rows(lse_, GradStep::lse, [&](int r) {
-      const V m = vec(state_.m)[r], log_l = logarithm(vec(state_.l)[r]);
+      const V m = vec(state_.m)[r] - lowest(r), log_l = logarithm(vec(state_.l)[r]);
       if (rule_.is_merged) return m + log_l;
       return rule_.rounds_m ? m * unit + (log_l - job_.P.log_lift) : fused(m, unit, log_l - job_.P.log_lift);
+    });
+  }
+
+  /// m in rows of a mask tensor's lowest numbers alone, else 0. There P is made from S and L less m, as L has no bit of ln l.
+  ATTOSCOPE_HOST_DEVICE V lowest(int r) const {
+    const V m = vec(state_.m)[r], none{};
+    if (job_.mask_tensor.terms == nullptr || rule_.finds_state) return none;
+    return m < T(-0x1p24) ? (m > -infinity ? m : none) : none;
+  }
+  /// l of such rows over all keys, where the forward pass merged runs whose L have no bit of ln l.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void sum_lowest() {
+    const auto m = vec(state_.m), l = vec(state_.l);
+    const auto of_lowest = [&](int r, V x, V otherwise) { return lowest(r) < V{} ? x : otherwise; };
+    step(1, [&] {
+      for (int r = 0; r < vectors; ++r) l[r] = of_lowest(r, job_.has_sink ? exponential(job_.sink - m[r]) : V{}, l[r]);
+    });
+    each_chunk(KeyList{nullptr, job_.n}, [&](int, int first, int end) {
+      enter_keys(first, end);
+      this->scores_again();
+      turn_keys();
+      group_.sync();
+      const auto s = vec(scratch_.S);
+      each_number_of_rows(keys(), l, [&](V x, int j) {
+        const int r = j % vectors;
+        return of_lowest(r, x + exponential(s[j] - m[r]), x);
+      });
+      group_.sync();  // before they change
+    });
+    step(1, [&] {
+      this->hand_over(state_.l);
+      find_log_sums();
     });
   }
 
@@ -240,12 +273,16 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
   }
 
+  ATTOSCOPE_HOST_DEVICE double stored_lse(int lane) const {
+    constexpr int width = Lanes<T>::width;
+    return static_cast<double>(lse_[lane] + lane_of(lowest(lane / width), lane % width));
+  }
   ATTOSCOPE_HOST_DEVICE void store_statistics() const {
     for (int lane = 0; group_.leads() && task_.delta != nullptr && lane < block_.count; ++lane) {
       const int row = block_.rows[lane];
       const bool sees_no_key = rule_.keys_of(row).empty();
       *in_global(task_.delta + row) = sees_no_key ? 0 : static_cast<double>(delta_[lane]);
-      *in_global(task_.lse + row) = sees_no_key ? -std::numeric_limits<double>::infinity() : static_cast<double>(lse_[lane]);
+      *in_global(task_.lse + row) = sees_no_key ? -std::numeric_limits<double>::infinity() : stored_lse(lane);
     }
   }
 
@@ -349,6 +386,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     for (int r = 0; r < vectors; ++r)
       below[r] = rule_.exponential == GradExponential::natural && rule_.scale_at != ScaleAt::K ? -lse[r] : -(lse[r] * log2_e);
     if (rule_.normalises) return fill_p([s](int i, int) { return s[i]; });
+    if (job_.mask_tensor.terms != nullptr) each_pair(keys(), [&](int i, int r) { s[i] = s[i] - lowest(r); });
     if (rule_.scale_at == ScaleAt::K) return fill_p([&](int i, int r) { return exponential2(s[i] + below[r]); });
     switch (rule_.exponential) {
       case GradExponential::natural:

@@ -235,10 +235,12 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.exp2.score_unit = folded ? static_cast<T>(scale) : T(1);
   j.mask = problem.mask;
   j.mask_tensor = mask_view(problem);
+  j.lowest_term = lowest_term(method);
   j.softcap = static_cast<T>(problem.softcap);
   j.alibi = static_cast<T>(problem.alibi);
   j.has_sink = problem.sink.has_value();
   j.sink = static_cast<T>(problem.sink.value_or(0));
+  j.empty_rows = problem.empty_rows;
   j.method = method;
   j.method.block_k = std::min(method.block_k, j.n);
   j.reversed = method.reverse_keys;

@@ -24,11 +24,12 @@ struct Problem {
   int d_v = 0;       ///< columns of V and O; 0: d
   double scale = 0;  ///< of the scores; 0 means 1/sqrt(d)
   Mask mask{};
-  std::optional<double> sink{};  ///< one extra logit in every denominator
-  double softcap = 0;            ///< S becomes softcap * tanh(S / softcap); 0: off
-  double alibi = 0;              ///< slope: S loses alibi * |row - key|
-  int rows = 0;                  ///< number of query rows, evenly spread; 0: all
-  int traced_row = -1;           ///< whose recurrence is traced; negative counts from the end
+  std::optional<double> sink{};             ///< one extra logit in every denominator
+  double softcap = 0;                       ///< S becomes softcap * tanh(S / softcap); 0: off
+  double alibi = 0;                         ///< slope: S loses alibi * |row - key|
+  EmptyRule empty_rows = EmptyRule::zeros;  ///< O of queries that see no key, in golden and in every method
+  int rows = 0;                             ///< number of query rows, evenly spread; 0: all
+  int traced_row = -1;                      ///< whose recurrence is traced; negative counts from the end
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
@@ -80,6 +81,12 @@ inline MaskView mask_view(const Problem& p) {
 /// The keys that query `row` sees, or with a mask tensor those from the first to the last.
 inline Keys visible_keys(const Problem& p, int row) {
   return mask_view(p).within(row, visible_keys(p.mask, row + diagonal(p), key_count(p)));
+}
+/// True if query `row` sees the key.
+inline bool sees_key(const Problem& p, int row, int key) {
+  const Keys keys = visible_keys(p, row);
+  const MaskView mask = mask_view(p);
+  return key >= keys.first && key < keys.end && (mask.terms == nullptr || !mask.drops(row, key));
 }
 /// True if every query sees every key.
 inline bool sees_all(const Problem& p) { return p.mask.kind == Mask::Kind::none && mask_view(p).rows == nullptr; }

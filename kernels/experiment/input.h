@@ -70,9 +70,10 @@ struct KernelOutput {
   std::string type;          ///< of its elements as stored: "BF16"
   int n = 0, d = 0;
   std::shared_ptr<const std::vector<double>> values;  ///< row-major; not compared
+  std::string lse{};  ///< FILE[:NAME] of the kernel's log-sum-exp, which is judged beside it; empty: none is named
 
   friend bool operator==(const KernelOutput& x, const KernelOutput& y) {
-    return x.file == y.file && x.index == y.index && x.digest == y.digest;
+    return x.file == y.file && x.index == y.index && x.digest == y.digest && x.lse == y.lse;
   }
 };
 

@@ -41,7 +41,7 @@ constexpr bool is_base_2(StoredBase base) { return base == StoredBase::two || ba
 enum class MergeRule : std::uint8_t { weights, sigmoid };
 inline constexpr std::array<std::string_view, 2> merge_rule_names{"weights", "sigmoid"};
 
-/// Result of the merge of runs in a row that sees no key in any: zeros, or NaN, as exp(-infinity - -infinity) is.
+/// Output of a row that sees no key, or of the merge of its runs: zeros, or NaN, as exp(-infinity - -infinity) is.
 enum class EmptyRule : std::uint8_t { zeros, nan };
 inline constexpr std::array<std::string_view, 2> empty_rule_names{"zeros", "nan"};
 
@@ -79,6 +79,14 @@ struct Method {
 };
 inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
 inline constexpr double max_tau = 64, max_tie_beta = 64;
+
+/// The least term of a mask tensor that a method adds: where scores or log-sum-exps are multiplied by log2 e, or rounded, the
+/// lowest number of fp32 would become an infinity.
+inline double lowest_term(const Method& m) {
+  const bool grows = m.exponential == ExponentialKind::exp2 || m.lse_base != StoredBase::e || m.precision[Step::S] != exact ||
+                     m.precision[Step::m] != exact;
+  return grows ? -0x1p127 : -0x1.fffffep127;
+}
 
 /// Method::flush with flush_of_policy resolved; 1 if the algorithm decides by itself.
 constexpr int flush_interval(const Method& m) {

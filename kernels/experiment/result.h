@@ -69,7 +69,7 @@ struct Result {
   std::string device;                     ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
   std::string remark;                     ///< one sentence that says why it is not the device that was asked for; empty: it is
   std::vector<int> rows;                  ///< row of Q for each row of the matrices
-  int rows_without_keys = 0;              ///< of these: they see no key, and their output is 0 in golden, a and b
+  int rows_without_keys = 0;              ///< of these: they see no key (see Problem::empty_rows)
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for all methods
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;

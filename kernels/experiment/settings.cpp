@@ -145,7 +145,10 @@ Settings settings(Scalings& s) {
 }
 
 Settings settings(KernelOutput& o) {
-  return {{"file", &o.file}, {"index", &o.index, {0, INT_MAX}}, {"digest", HexValue{&o.digest}}};
+  return {{"file", &o.file},
+          {"index", &o.index, {0, INT_MAX}},
+          {"digest", HexValue{&o.digest}},
+          Setting{"lse", &o.lse}.kept_if(!o.lse.empty())};
 }
 
 Settings settings(GradAccumulators& a) {
@@ -392,6 +395,13 @@ Settings settings(Problem& p) {
                      "S -= slope |i - j|")
           .with_option("--alibi", "0")
           .swept(15, "problem", "0:1:0.25", true, true),
+      Setting{"empty_rows", named(p.empty_rows, empty_rule_names)}
+          .explained("rows without keys", "O of queries that see no key: zeros or nan",
+                     "O of queries that see no key, in golden, in a and in b: zeros, as FlashAttention has them, or the NaN of "
+                     "exp(-inf - -inf). Their gradients are 0 under either.",
+                     "", "masked rows empty -inf NaN")
+          .with_option("--empty-rows", "zeros")
+          .kept_if(p.empty_rows != EmptyRule::zeros),
       Setting{"rows", &p.rows, {0, max_n}}
           .explained("rows", "all, or how many query rows, evenly spread",
                      "The number of query rows that are computed, evenly spread. Rows are independent, so a subset is exact "

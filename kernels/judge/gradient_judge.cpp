@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "kernels/cancelled_sign.h"
@@ -43,7 +44,7 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
         [&, o = o, lse = lse](GradientVariant& v, int head) {
           const auto h = static_cast<std::size_t>(head);
           if (o) v.delta = delta_of(given, group.operands(head), h);
-          if (lse) v.lse = given.lse[h];
+          if (lse) std::ranges::transform(given.lse[h], v.lowest, v.lse.begin(), std::minus{});
         },
         expected, false);
     std::vector<TensorJudgement> tensors = group.judged_all(expected);

@@ -135,10 +135,19 @@ class Judge {
 
  private:
   std::string why_incomparable() const {
-    const auto is_finite = [](double x) { return std::isfinite(x); };
-    if (tolerance_->inputs_finite && !std::ranges::all_of(tolerance_->golden.values, is_finite))
-      return "attention of its Q, K and V is NaN or infinite even in fp64";
+    if (tolerance_->inputs_finite && !is_golden_finite()) return "attention of its Q, K and V is NaN or infinite even in fp64";
     return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
+  }
+
+  /// In the rows that see keys.
+  bool is_golden_finite() const {
+    const Matrix& golden = tolerance_->golden;
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    for (int row = 0; row < golden.rows; ++row) {
+      const auto first = golden.values.begin() + static_cast<std::ptrdiff_t>(row) * golden.cols;
+      if (!std::all_of(first, first + golden.cols, is_finite) && !visible_keys(p_, row).empty()) return false;
+    }
+    return true;
   }
 
   /// Everybody sees the inputs rounded to D, as the kernel's own loads do.
@@ -305,8 +314,41 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
+namespace {
+
+/// A head whose rows without keys hold NaN as they should, as one whose rows hold zeros: slips are looked for in such heads.
+struct HeadWithZeros {
+  JudgedOutput output;
+  Judged judged;
+
+  HeadWithZeros(const JudgedOutput& of, const Judged& by) : output(of), judged(by) {
+    std::vector<double> values = *of.values;
+    const auto columns = at(by.tolerance.golden.cols);
+    for (int row = 0; row < by.tolerance.golden.rows; ++row) {
+      if (!visible_keys(of.problem, row).empty()) continue;
+      const std::size_t first = at(row) * columns;
+      for (std::size_t i = first; i < first + columns; ++i) {
+        judged.tolerance.golden.values[i] = 0, judged.tolerance.weight.values[i] = 1e-300;
+        if (std::isnan(values[i])) values[i] = 0;
+      }
+    }
+    output.values = std::make_shared<const std::vector<double>>(std::move(values));
+    output.problem.empty_rows = EmptyRule::zeros;
+  }
+};
+
+}  // namespace
+
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {
+  if (std::optional<Slip> slip = zeros_without_keys(output, judged)) {
+    known.text = slip->text;
+    return {.found = std::move(slip), .ranked = {}};
+  }
+  if (output.problem.empty_rows == EmptyRule::nan) {
+    const HeadWithZeros head(output, judged);
+    return slips_of(head.output, head.judged, all_heads, options, known);
+  }
   if (std::optional<Slip> slip = nonfinite_slip(with_seen_inputs(output, options), judged)) {
     known.text = slip->text;
     return {.found = std::move(slip), .ranked = {}};
@@ -344,6 +386,11 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
 std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
                                    const Options& options, const KnownName& known) {
   if (known.text.empty() || !judged.head.incomparable.empty()) return {};
+  if (std::optional<Slip> own = zeros_without_keys(output, judged)) return own;
+  if (output.problem.empty_rows == EmptyRule::nan) {
+    const HeadWithZeros head(output, judged);
+    return confirmed_slip(head.output, head.judged, heads, options, known);
+  }
   if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output, options), judged)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
   int fit = known.fit;

@@ -130,6 +130,20 @@ class NonfinitePlaces {
 
 }  // namespace
 
+std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged& judged) {
+  const std::vector<int>& rows = judged.head.wrong_rows;
+  const auto is_zero = [&](int row) {
+    const auto first = output.values->begin() + static_cast<std::ptrdiff_t>(row) * judged.tolerance.golden.cols;
+    return visible_keys(output.problem, row).empty() &&
+           std::all_of(first, first + judged.tolerance.golden.cols, [](double x) { return x == 0; });
+  };
+  if (output.problem.empty_rows != EmptyRule::nan || rows.empty() || !std::ranges::all_of(rows, is_zero)) return {};
+  return Slip{.kind = Slip::Kind::place,
+              .text = "zeros in " + rows_text(rows) + ", which see no key, where --empty-rows nan asks for NaN",
+              .mask = {},
+              .keys = {}};
+}
+
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {
   if (judged.tolerance.inputs_finite || !judged.head.incomparable.empty()) return {};
   return NonfinitePlaces(output, judged).slip();

@@ -12,4 +12,7 @@ namespace attoscope {
 /// sees them.
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged);
 
+/// The slip that rows without keys hold zeros where the problem asks for NaN; none where anything else is wrong.
+std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged& judged);
+
 }  // namespace attoscope

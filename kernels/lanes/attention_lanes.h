@@ -184,7 +184,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// The output from the final state: O/l, or O itself where it is normalised; 0 in rows that see no key.
+  /// The output from the final state: O/l, or O itself where it is normalised; what the job says in rows that see no key.
   ATTOSCOPE_HOST_DEVICE void store_output(double* out) {
     const bool divides = divides_at_the_end(job_.method.algorithm);
     const auto o = vec(state_.O), l = vec(state_.l);
@@ -199,8 +199,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     } else {
       round_columns(state_.O, Step::output, 0);
     }
-    const bool is_nan = runs_ > 1 && job_.method.empty == EmptyRule::nan;
-    const double of_no_key = is_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
+    const double of_no_key = job_.output_without_keys(runs_ > 1);
     for (int lane = 0; lane < block_.count; ++lane) {
       const bool sees_no_key = job_.keys_of(block_.rows[lane]).empty();
       double* const row = out + static_cast<std::ptrdiff_t>(lane) * job_.d_v;

@@ -198,7 +198,7 @@ class DoubleDoubleBlock {
     const V value = o.high + o.low;
     for (int lane = 0; lane < block_.count; ++lane)
       *in_global(out + static_cast<std::ptrdiff_t>(lane) * job_.d_v + column) =
-          lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(value, lane) : 0;
+          lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(value, lane) : job_.output_without_keys(false);
   }
 
   const Job<double>& job_;

@@ -98,12 +98,14 @@ struct Job {
   T scale = 1;         ///< of the scores; 1 where exp2 folds it in
   JobExp2<T> exp2{};
   Mask mask{};
-  MaskView mask_tensor{};  ///< its keys count from key 0
+  MaskView mask_tensor{};         ///< its keys count from key 0
+  double lowest_term = -0x1p127;  ///< of the mask tensor's, see `lowest_term` of a method
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
-  Method method{};        ///< with block_k at most n
-  bool reversed = false;  ///< k and v are stored from the last key to the first
+  EmptyRule empty_rows = EmptyRule::zeros;  ///< see Problem::empty_rows
+  Method method{};                          ///< with block_k at most n
+  bool reversed = false;                    ///< k and v are stored from the last key to the first
   JobScales<T> scales{};
   JobP<T> P{};
   std::uint64_t seed = 0;
@@ -117,6 +119,11 @@ struct Job {
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {
     return scales.o != nullptr || scales.o_offset != nullptr || scales.P_factor != 1;
+  }
+  /// O of a row that sees no key; `merges`: its runs are merged.
+  ATTOSCOPE_HOST_DEVICE_INLINE double output_without_keys(bool merges) const {
+    const bool is_nan = empty_rows == EmptyRule::nan || (merges && method.empty == EmptyRule::nan);
+    return is_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
   }
   /// The keys that a row sees, as stored.
   ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const {

@@ -153,8 +153,8 @@ class Scores : protected BlockRows<T, Observer> {
     hide(-infinity);
   }
 
-  /// The same where a mask tensor adds its terms. A term below -2^127 is that, so that exp2's S log2(e) is no infinity: beside
-  /// either, S has no bit of q.k.
+  /// The same where a mask tensor adds its terms. A term below `lowest_term` is that, so that S, or S log2 e, is no
+  /// infinity: beside either, S has no bit of q.k.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void finish_with_terms() {
     const auto s = vec(scratch_.S);
     const V scale = splat<V>(job_.scale);
@@ -166,7 +166,8 @@ class Scores : protected BlockRows<T, Observer> {
       for (int j = first; j < end; ++j)
         for (int lane = 0; lane < R; ++lane) {
           const double term = mask_term(job_, static_cast<int>(rows_.number[lane]), tile_.j0 + j);
-          scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += static_cast<T>(term > -0x1p127 ? term : -0x1p127);
+          scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] +=
+              static_cast<T>(term > job_.lowest_term ? term : job_.lowest_term);
         }
     });
     fill_keys(Step::S, [s](int i, int) { return s[i]; });

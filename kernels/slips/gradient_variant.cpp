@@ -106,7 +106,7 @@ struct Pair {
 };
 Pair pair_of(const GradientVariant& v, const Scores& scores, int row, int key, double product, double dp, double delta) {
   double t = 0;
-  const double s = scores.of(product, row, key, t), lse = v.lse[at(row)];
+  const double lowest = v.lowest[at(row)], s = scores.of(product, row, key, t) - lowest, lse = v.lse[at(row)];
   Pair x{.p = std::isfinite(lse) ? std::exp(s - lse) : 0, .dp = dp, .y = 0, .ds = 0, .f = 1};
   if (v.softcap != 0 && v.has_cap_factor) x.f = 1 - t * t;
   x.y = x.p * (dp - delta);
@@ -293,6 +293,7 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
   GradientRows r{.o = {shape.n, shape.d_v, std::vector<double>(n * at(shape.d_v))},
                  .max = std::vector<double>(n, -infinity),
                  .lse = std::vector<double>(n, -infinity),
+                 .lowest = std::vector<double>(n),
                  .delta = std::vector<double>(n),
                  .relative = std::vector<double>(n, of_P),
                  .delta_error = std::vector<double>(n),
@@ -305,6 +306,7 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     row_products(x.tensors->q, x.k_columns, i, shape.d, shape.n_k, shape.d, keys, s.data());
     double m = -infinity, l = 0, spread = 0, t = 0;
     for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)] = scores.of(s[at(j)], i, j, t));
+    if (mask_view(problem).terms != nullptr && m < -0x1p24) r.lowest[at(i)] = m;
     if (problem.sink) l = std::exp(*problem.sink - m);
     for (int j = keys.first; j < keys.end; ++j) l += s[at(j)] = std::exp(s[at(j)] - m);
     for (int j = keys.first; j < keys.end; ++j) s[at(j)] /= l, spread += square(s[at(j)] * x.v_length[at(j)]);
@@ -319,7 +321,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
       delta += d_o * o[c], length += square(o[c]);
       stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
     }
-    r.max[at(i)] = m, r.lse[at(i)] = m + std::log(l), r.relative[at(i)] = of_P + rounding.unit * (4 + score);
+    r.max[at(i)] = m - r.lowest[at(i)], r.lse[at(i)] = r.max[at(i)] + std::log(l),
+    r.relative[at(i)] = of_P + rounding.unit * (4 + score);
     r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
     r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
                                      square(rounding.unit * x.d_o_length[at(i)]) * length);
@@ -335,6 +338,7 @@ GradientVariant right_gradient(const Problem& p, const GradientRows& rows) {
           .diagonal = diagonal(p),
           .mask = p.input.kind == InputKind::tensors && p.input.tensors ? p.input.tensors->mask : nullptr,
           .lse = rows.lse,
+          .lowest = rows.lowest,
           .delta = rows.delta,
           .stored = rows.stored};
 }

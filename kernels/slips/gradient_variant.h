@@ -46,7 +46,8 @@ struct GradientRounding {
 /// Numbers of the right forward pass, one for each query.
 struct GradientRows {
   Matrix o;                         ///< exact, n x d_v
-  std::vector<double> max, lse;     ///< of the scores; -infinity where a query sees no key
+  std::vector<double> max, lse;     ///< of the scores less `lowest`; -infinity where a query sees no key
+  std::vector<double> lowest;       ///< m of a row of a mask tensor's lowest numbers alone, else 0
   std::vector<double> delta;        ///< rowsum(dO*O) - dL
   std::vector<double> relative;     ///< expected relative error of P and dS
   std::vector<double> delta_error;  ///< expected error of delta
@@ -63,11 +64,11 @@ struct GradientVariant {
   double scale = 1;
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
-  int diagonal = 0;                          ///< the key at which query 0 stands
-  std::shared_ptr<const MaskTensor> mask{};  ///< whose terms are added to scores; null: none are
-  std::vector<double> lse{}, delta{};        ///< of each query
-  std::vector<double> delta_error{};         ///< expected, of each query; empty: that of the right delta
-  bool has_cap_factor = true;                ///< dS gets the soft cap's derivative
+  int diagonal = 0;                              ///< the key at which query 0 stands
+  std::shared_ptr<const MaskTensor> mask{};      ///< whose terms are added to scores; null: none are
+  std::vector<double> lse{}, lowest{}, delta{};  ///< of each query, as in `GradientRows`
+  std::vector<double> delta_error{};             ///< expected, of each query; empty: that of the right delta
+  bool has_cap_factor = true;                    ///< dS gets the soft cap's derivative
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   int dp_columns = 0;                            ///< columns of dO and V that dP sums; 0: all
   std::optional<Format> products{};              ///< P and dS are rounded to it as they enter products; none: not rounded

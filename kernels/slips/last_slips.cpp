@@ -79,7 +79,7 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
     score = std::max(score, x);
   }
   for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[static_cast<std::size_t>(j)] - score);
-  std::vector<Cause> all{{"a division by l = 0 in rows that see no key", keys.empty()}};
+  std::vector<Cause> all{{division_without_keys, keys.empty()}};
   for (const bool narrow : {format == fp16, format != fp16}) {
     const double log = narrow ? log16 : log32;
     for (const NaiveTanh& t : naive_tanhs)

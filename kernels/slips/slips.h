@@ -18,6 +18,9 @@ namespace attoscope {
 struct Result;
 struct StoredKeys;
 
+/// Text of the slip that NaN stands in rows without keys, which may be meant (see Problem::empty_rows).
+inline constexpr char division_without_keys[] = "a division by l = 0 in rows that see no key";
+
 /// Writes the d_v values that `row` of Q would have, NaN if the row would see no key. Returns false if they are not known.
 using ExpectedRow = std::function<bool(int row, double* out)>;
 

@@ -156,6 +156,53 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
     }
 }
 
+/// Two packed sequences of 48 tokens: L of all tokens, with heads before or behind them, and a mistake in the second.
+TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
+  const LseFiles files;
+  const auto tokens_first = [](const Values& x, std::size_t d) {
+    Values y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t c = i % d, row = i / d % LseFiles::n, head = i / d / LseFiles::n % 3, batch = i / d / LseFiles::n / 3;
+      y[((batch * LseFiles::n + row) * 3 + head) * d + c] = x[i];
+    }
+    return y;
+  };
+  for (const auto& [part, x] : {std::pair{"q", &files.q}, {"k", &files.k}, {"v", &files.v}, {"o", &files.o}})
+    files.write(part, "(96, 3, 16)", tokens_first(*x, LseFiles::d));
+  const std::string bounds = little_endian(0, 4) + little_endian(48, 4) + little_endian(96, 4),
+                    cu = files.scratch.write("cu.npy", npy(npy_header("<i4", "(3,)"), bounds));
+  const auto told = [&](const Values& lse, const std::string& shape, int code) {
+    files.write("lse", shape, lse);
+    const Outcome outcome = attoscope(files.command({"--cu-seqlens-q", cu, "--lse", files.scratch / "lse.npy"}));
+    EXPECT_EQ(outcome.code, code) << shape << outcome.out << outcome.err;
+    return outcome.out.empty() ? json() : json::parse(outcome.out);
+  };
+  const Values across = tokens_first(files.lse, 1);
+  Values along(across.size());
+  for (std::size_t i = 0; i < across.size(); ++i) along[i % 3 * 96 + i / 3] = across[i];
+  EXPECT_EQ(told(across, "(96, 3)", 0)["lse"]["verdict"], "rounded");
+  EXPECT_EQ(told(along, "(3, 96)", 0)["lse"]["verdict"], "rounded");
+  along[96 + 60] += 0.01;  // head 1, token 12 of the second sequence
+  const json wrong = told(along, "(3, 96)", 3);
+  EXPECT_EQ(wrong["lse"]["verdict"], "wrong");
+  EXPECT_EQ(wrong["lse"]["head"], 4);
+  EXPECT_EQ(wrong["lse"]["row"], 12);
+}
+
+/// With as many heads as tokens both orders fit: the sentence says how to name one, and each is then read as it says.
+TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
+  const TemporaryDirectory scratch;
+  std::vector<float> x(16);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  const std::string file = scratch.write("lse.npy", npy(npy_header("<f4", "(4, 4)"), raw(x)));
+  const HeadShape q{.heads = 4, .n = 4, .d = 8};
+  const std::string sentence = sentence_of<std::runtime_error>([&] { open_row_numbers(file, "--lse", lse_names, q); });
+  EXPECT_THAT(sentence, AllOf(HasSubstr("has shape [4, 4], expected its order"), HasSubstr("--lse '" + file + "[h n]'")));
+  EXPECT_EQ(open_row_numbers(file + "[h n]", "--lse", lse_names, q).of(1), (Values{4, 5, 6, 7}));
+  EXPECT_EQ(open_row_numbers(file + "[n h]", "--lse", lse_names, q).of(1), (Values{1, 5, 9, 13}));
+  EXPECT_EQ(open_row_numbers(file, "--lse", lse_names, {.heads = 1, .n = 16, .d = 8}).of(0).size(), 16u);
+}
+
 /// Any shape fits or does not; one that fits has a number for each query.
 TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
   Dice dice(3);

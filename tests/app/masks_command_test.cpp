@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -61,7 +62,8 @@ struct Call {
   }
 
   /// O of a loop in double, of scores with these terms.
-  std::string output_of_terms(const std::function<double(int, int, int, int)>& term, const std::string& name = "o") const {
+  std::string output_of_terms(const std::function<double(int, int, int, int)>& term, const std::string& name = "o",
+                              double without_keys = 0) const {
     std::vector<float> o;
     for (int head = 0; head < b * h; ++head)
       for (int i = 0; i < n; ++i) {
@@ -77,7 +79,7 @@ struct Call {
           for (int j = 0; j < n; ++j)
             l += std::exp(s[static_cast<std::size_t>(j)] - m),
                 sum += std::exp(s[static_cast<std::size_t>(j)] - m) * v[at(head, j, c)];
-          o.push_back(m > -infinity ? round(bf16, static_cast<float>(sum / l)) : 0.0F);
+          o.push_back(m > -infinity ? round(bf16, static_cast<float>(sum / l)) : static_cast<float>(without_keys));
         }
       }
     return write(name, shape(), o);
@@ -184,6 +186,75 @@ TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   const json told = json::parse(run.out);
   EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
   EXPECT_EQ(told["b"]["nonfinite"], 0);
+}
+
+/// Rows that see no key: zeros unless NaN is asked for, and each convention says how the other is named.
+TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
+  const Call call(1, 1, 24, 16);
+  const auto term = [](int, int, int i, int j) { return j < 5 || j > i ? -std::numeric_limits<double>::infinity() : 0.0; };
+  call.output_of_terms(term, "zeros"), call.output_of_terms(term, "nan", std::nan(""));
+  const auto judged = [&](const std::string& o, const std::vector<std::string>& more) {
+    std::vector<std::string> all{"--mask", "padding:5"};
+    all.insert(all.end(), more.begin(), more.end());
+    return call.judged(all, o);
+  };
+  EXPECT_EQ(judged("zeros", {}).code, 0);
+  EXPECT_EQ(judged("nan", {"--empty-rows", "nan"}).code, 0);
+  const Outcome nan = judged("nan", {}), zeros = judged("zeros", {"--empty-rows", "nan"});
+  EXPECT_EQ(nan.code, 3);
+  EXPECT_THAT(nan.out, HasSubstr("a division by l = 0 in rows that see no key"));
+  EXPECT_THAT(nan.out, HasSubstr("If NaN is meant there: --empty-rows nan."));
+  EXPECT_EQ(zeros.code, 3);
+  EXPECT_THAT(zeros.out, HasSubstr("zeros in rows 0 to 4, which see no key, where --empty-rows nan asks for NaN"));
+  call.output_of_terms(
+      [](int, int, int i, int j) { return j < 5 || j > i + 1 ? -std::numeric_limits<double>::infinity() : 0.0; }, "shifted",
+      std::nan(""));
+  EXPECT_THAT(judged("shifted", {"--empty-rows", "nan"}).out, HasSubstr("key")) << "other mistakes keep their names";
+  EXPECT_EQ(judged("zeros", {"--empty-rows", "ones"}).code, 2);
+  const Outcome run = attoscope({"run", "--n", "24", "--d", "8", "--mask", "padding:5", "--empty-rows", "nan", "--json", "-"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json told = json::parse(run.out);
+  EXPECT_EQ(told["experiment"]["problem"]["empty_rows"], "nan");
+  EXPECT_EQ(told["a"]["nonfinite"], 5 * 8);
+  EXPECT_FALSE(json::parse(attoscope({"run", "--n", "24", "--json", "-"}).out)["experiment"]["problem"].contains("empty_rows"));
+}
+
+/// A mask that lies beside Q, K, V and O is taken and said; a captured call has the rule in its metadata, which joins.
+TEST(MasksCommand, AMaskBesideTheTensorsIsTaken) {
+  const Call call(1, 2, 16, 8);
+  const Keeps gaps = [](int, int, int i, int j) { return (i + 2 * j) % 3 != 0 || i == j; };
+  const Keeps causal_gaps = [&](int s, int h, int i, int j) { return gaps(s, h, i, j) && j <= i; };
+  const auto file = [&](const std::string& o, const std::string& mask, const std::string& rule) {
+    std::string bytes, header = "{";
+    const auto add = [&](const std::string& name, const std::string& type, const std::string& shape, const std::string& data) {
+      header += entry(name, type, shape, static_cast<int>(bytes.size()), static_cast<int>(bytes.size() + data.size())) + ",";
+      bytes += data;
+    };
+    const auto floats = [](const std::vector<float>& x) { return raw(x); };
+    add("q", "F32", "[1,2,16,8]", floats(call.q)), add("k", "F32", "[1,2,16,8]", floats(call.k));
+    add("v", "F32", "[1,2,16,8]", floats(call.v));
+    std::ifstream in(o, std::ios::binary);
+    const std::string npy_of_o{std::istreambuf_iterator<char>(in), {}};
+    add("o", "F32", "[1,2,16,8]", npy_of_o.substr(npy_of_o.size() - 4 * call.q.size()));
+    if (!mask.empty()) add("attn_mask", "U8", mask, call.bits(gaps, 1, 1));
+    header.pop_back();
+    if (!rule.empty()) header += R"(,"__metadata__":{"mask":")" + rule + R"(","layers":"a"})";
+    header += "}";
+    return call.scratch.write("call.safetensors", little_endian(header.size(), 8) + header + bytes);
+  };
+  const auto judged = [&](const std::string& input) {
+    return attoscope({"judge", "--input", input, "--layout", "b h n d", "--format", "bf16", "--json", "-"});
+  };
+  const Outcome with = judged(file(call.output(gaps), "[1,1,16,16]", ""));
+  EXPECT_EQ(with.code, 0) << with.out << with.err;
+  EXPECT_THAT(with.out, HasSubstr("The mask of the file has gaps"));
+  EXPECT_EQ(judged(file(call.output(causal_gaps), "[1,1,16,16]", "")).code, 3);
+  EXPECT_EQ(judged(file(call.output(causal_gaps), "[16,16]", "causal")).code, 0);
+  const Outcome rule = judged(file(call.output([](int, int, int i, int j) { return j <= i; }), "", "causal"));
+  EXPECT_EQ(rule.code, 0) << rule.out << rule.err;
+  EXPECT_THAT(rule.out, HasSubstr("The mask of the file is causal."));
+  const Outcome other = judged(file(call.output([](int, int, int, int) { return true; }), "[256]", ""));
+  EXPECT_EQ(other.code, 0) << "a tensor that is no mask of the call is left alone: " << other.out << other.err;
 }
 
 TEST(MasksCommand, WhatIsARuleIsSaid) {

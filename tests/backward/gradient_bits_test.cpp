@@ -1,6 +1,10 @@
 // gradients<T> against the plain rule, number by number and bit by bit, on every instruction set and number of threads.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <memory>
+#include <utility>
+
 #include "kernels/compute.h"
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
@@ -71,6 +75,38 @@ TEST(GradientBits, AreThePlainRuleWithScalesOfTheirOwn) {
     expect_plain(e, m, g, testing::random_incoming(dice, e, dice.one_in(4)));
     if (HasFatalFailure()) return;
   }
+}
+
+/// The problem with a mask tensor that adds numbers, in every third row the lowest one to all keys.
+Problem with_lowest_rows(Problem p, Dice& dice) {
+  Tensors t = *raw_inputs(p);
+  const std::size_t keys = static_cast<std::size_t>(key_count(p));
+  std::vector<double> terms(static_cast<std::size_t>(p.n) * keys);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    terms[i] = i / keys % 3 == 1 ? -std::numeric_limits<float>::max() : static_cast<float>(dice.normal());
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(p.n, key_count(p), std::move(terms)));
+  p.input = testing::given(std::move(t));
+  p.input.digest ^= 77;
+  return p;
+}
+
+/// Rows of the lowest number alone in the backward pass: P is 1/n_k, as in golden, in every algorithm and rule of P.
+TEST(GradientBits, AreThePlainRuleInRowsOfTheLowestNumber) {
+  int lowest_rows = 0;
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(80)); ++seed) {
+    Dice dice(30000 + seed);
+    Experiment e = testing::random_backward_experiment(dice);
+    e.problem.mask = {}, e.problem.rows = 0;
+    testing::drop_impossible_accumulators(e);
+    e.problem = with_lowest_rows(e.problem, dice);
+    GradMethod g = testing::random_gradient(dice, e, e.a);
+    if (g.scale_at == ScaleAt::K) g.scale_at = ScaleAt::product;
+    lowest_rows += e.problem.n / 3;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_plain(e, e.a, g, testing::random_incoming(dice, e, false));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(lowest_rows, 100);
 }
 
 TEST(GradientBits, AreThePlainRuleOfEveryNamedKernel) {

@@ -12,6 +12,8 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
+#include "kernels/gpu/device.h"
+#include "kernels/gpu/engine.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain_backward.h"
 
@@ -157,9 +159,8 @@ TEST(MaskTensors, AddTheirTermsAsInThePlainTranscription) {
   }
 }
 
-/// Terms with gaps, biases, rows without a key, and perhaps rows of the lowest number alone, whose log-sum-exp no 113 bits
-/// hold.
-std::vector<double> random_terms(Dice& dice, const Problem& p, bool has_lowest_rows) {
+/// Terms with gaps, biases, rows without a key, and rows of the lowest number alone, whose log-sum-exp no 113 bits hold.
+std::vector<double> random_terms(Dice& dice, const Problem& p) {
   std::vector<double> terms(at(p, p.n, 0));
   for (int row = 0; row < p.n; ++row) {
     const int kind = dice.between(0, 7);
@@ -167,8 +168,8 @@ std::vector<double> random_terms(Dice& dice, const Problem& p, bool has_lowest_r
     for (int key = 0; key < key_count(p); ++key) {
       double& x = terms[at(p, row, key)];
       if (kind == 0) x = -infinite;
-      if (kind == 1 && has_lowest_rows) x = lowest;
-      if (kind > 1) x = dice.one_in(3) ? -infinite : dice.one_in(4) && has_lowest_rows ? lowest : dice.normal();
+      if (kind == 1) x = lowest;
+      if (kind > 1) x = dice.one_in(3) ? -infinite : dice.one_in(4) ? lowest : dice.normal();
     }
   }
   return terms;
@@ -183,7 +184,7 @@ TEST(MaskTensors, InGoldenAreTheTruth) {
     e.format = dice.one_in(2) ? fp64 : bf16;
     e.a.precision = e.b.precision = policy("hw").precision;
     testing::drop_impossible_accumulators(e);
-    e.problem = with_terms(e.problem, random_terms(dice, e.problem, true), false);
+    e.problem = with_terms(e.problem, random_terms(dice, e.problem), false);
     const Result r = compute(e);
     for (int row = 0; row < e.problem.n; ++row) {
       const std::vector<long double> truth = plain::softmax(e.problem, *r.inputs, row, visible_keys(e.problem, row));
@@ -238,12 +239,80 @@ TEST(MaskTensors, AreKnownByTheBackwardPass) {
   }
 }
 
+TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
+  Experiment e = testing::small_experiment();
+  e.problem.n = 8, e.problem.sink.reset();
+  e.problem = with_terms(e.problem, std::vector<double>(64, -std::numeric_limits<float>::max()), false);
+  e = with_backward(std::move(e));
+  for (const Format& format : {fp32, fp64})
+    for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash4, Algorithm::three_pass, Algorithm::split_kv})
+      for (const int rows : {0, 8}) {
+        e.format = format, e.problem.rows = rows;
+        e.a = {.algorithm = algorithm, .block_k = 3, .precision = policy("exact").precision};
+        const Result r = compute(e);
+        for (int c = 0; c < value_columns(e.problem); ++c) {
+          double mean = 0;
+          for (int row = 0; row < 8; ++row)
+            mean += r.backward->incoming->d_o[static_cast<std::size_t>(row * value_columns(e.problem) + c)] / 8;
+          EXPECT_NEAR(r.backward->golden->dv(5, c), mean, 1e-12);
+          EXPECT_NEAR(r.backward->a.dv(5, c), mean, 1e-6) << name(format) << ", algorithm " << static_cast<int>(algorithm);
+        }
+      }
+}
+
+TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
+  Experiment e = testing::small_experiment();
+  int asked = 0;
+  const Options options{.device = "cuda:0", .engine = [&]() -> std::unique_ptr<Engine> {
+                          ++asked;
+                          throw DeviceFailure("The GPU fell off the bus.");
+                        }};
+  const Result rule = compute(e, options);
+  EXPECT_EQ(asked, 1) << "without a mask tensor the GPU is asked";
+  e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
+  const Result tensor = compute(e, options);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(tensor.remark, "The GPU's kernels know no mask tensor: the CPU computes.");
+  EXPECT_TRUE(tensor.device.starts_with("cpu")) << tensor.device;
+}
+
+/// Rows that see no key hold zeros, or NaN, in golden and in every method; all else, the gradients too, is the same.
+TEST(EmptyRows, FollowTheConventionOfTheProblem) {
+  for (const bool is_tensor : {false, true})
+    for (const Format& format : {bf16, fp64})
+      for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash1, Algorithm::three_pass, Algorithm::split_kv}) {
+        Experiment e = testing::small_experiment();
+        e.problem.n = 12, e.problem.mask = {M::padding, 3}, e.problem.rows = 0, e.format = format;
+        if (is_tensor) e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
+        e.a = {.algorithm = algorithm, .block_k = 4, .precision = policy("exact").precision};
+        e = with_backward(std::move(e));
+        Experiment with_nan = e;
+        with_nan.problem.empty_rows = EmptyRule::nan;
+        const Result zeros = compute(e), nan = compute(with_nan);
+        EXPECT_EQ(nan.rows_without_keys, 3);
+        EXPECT_EQ(zeros.golden_nonfinite, 0);
+        EXPECT_EQ(nan.golden_nonfinite, 3 * value_columns(e.problem));
+        for (int row = 0; row < 12; ++row)
+          for (int c = 0; c < value_columns(e.problem); ++c)
+            for (const auto& [x, y] :
+                 {std::pair{&zeros.a, &nan.a}, {&zeros.b, &nan.b}, {zeros.golden.get(), nan.golden.get()}}) {
+              const bool is_empty = row < 3, is_right = (*x)(row, c) == (is_empty ? 0 : (*y)(row, c));
+              ASSERT_TRUE(is_right && std::isnan((*y)(row, c)) == is_empty) << static_cast<int>(algorithm) << ", row " << row;
+            }
+        expect_same(zeros.backward->a.dq, nan.backward->a.dq, e, 0);
+        expect_same(zeros.backward->a.dk, nan.backward->a.dk, e, 0);
+        expect_same(zeros.backward->golden->dv, nan.backward->golden->dv, e, 0);
+        EXPECT_EQ(zeros.backward->a_error.dk.nonfinite, 0);
+        EXPECT_EQ(nan.backward->a_error.dk.nonfinite, 0);
+      }
+}
+
 TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Dice dice(seed);
     Problem p;
     p.n = dice.between(1, 20), p.n_k = dice.between(1, 20), p.d = dice.between(1, 5), p.d_v = dice.between(1, 5);
-    p = with_terms(p, random_terms(dice, p, false), false);
+    p = with_terms(p, random_terms(dice, p), false);
     const Tensors& t = *p.input.tensors;
     OutputGradients d;
     for (int i = 0; i < p.n * p.d_v; ++i) d.d_o.push_back(dice.normal());

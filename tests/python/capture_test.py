@@ -121,16 +121,25 @@ class OfOnesOwn(Case):
         with attoscope.capture(None, self.file, also=[(Layer, "attend_batch")]) as captured:
             Layer("a").attend_batch([[self.x]], [[self.x]], [[self.x]], mask=[[documents]])
         tensors, metadata = read_safetensors(self.file)
-        self.assertEqual(tensors["mask"], ("U8", [1, 1, 6, 6], bytes(int(x) for row in documents for x in row)))
-        self.assertEqual((metadata["mask"], len(captured.calls), captured.skipped), ("tensor", 1, []))
-        self.assertIn("the mask of a has no name here, so that it is kept as the tensor mask", captured.notes[0])
-        self.assertEqual(self.sentence_of(attoscope.CouldNotRun, captured.judge), captured.notes[0])
+        self.assertEqual(tensors["mask"], ("U8", [6, 6], bytes(int(x) for row in documents for x in row)))
+        self.assertEqual((metadata["mask"], len(captured.calls), captured.skipped), ("none", 1, []))
+        self.assertIn("the mask of a has no name here: it is kept as the tensor mask", captured.notes[0])
+        self.assertEqual(captured.problem(self.file), {"mask": "none", "mask_file": self.file + ":mask"})
         self.assertEqual(len(captured.judge(mask="causal")), 1)  # whoever knows better says so
         with attoscope.capture(None, self.file, also=[(Adding, "attend")]) as captured:
             Adding("b").attend(self.x, self.x, self.x, mask=bias)
             Adding("b").attend(self.x, self.x, self.x)
         self.assertEqual(read_safetensors(captured.files[0])[0]["mask"][:2], ("F64", [6, 6]))
+        self.assertEqual([found.ok for found in captured.judge()], [False, True])  # it adds no bias
+        with attoscope.capture(None, self.file, also=[(Masked, "attend")]) as captured:
+            for name in ("c", "d"):
+                Masked(name).attend(self.x, self.x, self.x, mask=documents, is_causal=True)
         self.assertEqual([found.ok for found in captured.judge()], [True])
+        with attoscope.capture(None, self.file, also=[(Masked, "attend")]) as captured:
+            Masked("e").attend(self.x, self.x, self.x, mask=[[j % 2 == 0 for j in range(6)] for _ in range(6)], is_causal=True)
+        self.assertEqual(captured.problem(self.file), {"mask": "causal", "mask_file": self.file + ":mask"})
+        self.assertEqual([found.ok for found in captured.judge()], [True])
+        self.assertEqual([found.ok for found in captured.judge(mask="causal")], [False])
 
     def test_nothing_captured_says_what_was_seen(self):
         said = self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: None)
@@ -150,6 +159,17 @@ class OfOnesOwn(Case):
         with attoscope.capture(None, self.file, also=[(Kernels, "attention")]):
             Kernels().attention(self.x, self.x, self.x)
         self.assertIsInstance(vars(Kernels)["attention"], staticmethod)
+
+
+class Masked(Layer):
+    """A mask of booleans, and a causal one beside it."""
+
+    def attend(self, q, k, v, mask=None, is_causal=False):
+        o = []
+        for i, row in enumerate(q):
+            keys = [j for j in range(len(k)) if mask[i][j] and (j <= i or not is_causal)]
+            o += plain_attention([row], [k[j] for j in keys], [v[j] for j in keys])
+        return o
 
 
 class Adding(Layer):
@@ -338,9 +358,26 @@ class OfTorch(Case):
             self.assertEqual(captured.problem(captured.files[0]), problem)
             self.assertTrue(captured.judge()[0].ok)
         captured = self.captured(lambda: flex.flex_attention(q, k, v, block_mask=packed))
-        self.assertEqual(read_safetensors(captured.files[0])[0]["mask"][:2], ("U8", [1, 1, 24, 24]))
+        self.assertEqual(read_safetensors(captured.files[0])[0]["mask"][:2], ("U8", [24, 24]))
+        self.assertTrue(captured.judge()[0].ok)
         self.assertIn("its score_mod does what has no counterpart here",
                       self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: flex.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s * s)))
+
+    def test_masks_of_scaled_dot_product_attention(self):
+        torch.manual_seed(2)
+        q, k, v = (torch.randn(2, 3, 16, 8) for _ in range(3))
+        functional = torch.nn.functional
+        kept = torch.rand(2, 3, 16, 16) > 0.3
+        kept[:, :, range(16), range(16)] = True
+        lowest = torch.zeros(2, 1, 16, 16).masked_fill(~kept[:, :1], torch.finfo(torch.float32).min)
+        for mask, shape in ((kept, [6, 16, 16]), (kept[:1, :1], [16, 16]), (kept[:, :1], [6, 16, 16]), (kept[0], [6, 16, 16]),
+                            (lowest, [6, 16, 16]), (torch.randn(16, 16), [16, 16]), (kept[0, 0], [16, 16])):
+            captured = self.captured(lambda: [functional.scaled_dot_product_attention(q, k, v, attn_mask=mask) for _ in range(2)])
+            kind, found, _ = read_safetensors(captured.files[0])[0]["mask"]
+            self.assertEqual((kind, found, captured.skipped), ("U8" if mask.dtype == torch.bool else "F32",
+                                                               shape if len(shape) == 2 else [2 * shape[0], *shape[1:]], []))
+            self.assertTrue(captured.judge()[0].ok)
+            self.assertFalse(captured.judge(mask="none")[0].ok)
 
     def test_a_function_imported_by_name(self):
         model = types.ModuleType("a_model_of_torch")

@@ -50,7 +50,8 @@ class Backward {
     out.dk = matrix(keys, steps_.d, [&](int key, int c) { return d_k(key, c); });
     out.dv = matrix(keys, steps_.d_v, [&](int key, int c) { return d_v(key, c); });
     for (const T x : delta_) out.delta.push_back(static_cast<double>(x));
-    for (const T x : lse_) out.lse.push_back(static_cast<double>(x));
+    for (int row = 0; row < n_; ++row)
+      out.lse.push_back(static_cast<double>(lse_[static_cast<std::size_t>(row)] + lowest_of(row)));
     out.dsink = d_sink();
     double lost = 0, count = 0;
     for (const int row : rows)
@@ -111,9 +112,23 @@ class Backward {
 
   // --- a pair -----------------------------------------------------------------------------------------------------------
 
+  /// m of a row of a mask tensor's lowest numbers alone, which P and L leave out there; else 0.
+  T lowest_of(int row) const {
+    const auto m = static_cast<T>(rows_[static_cast<std::size_t>(row)].m);
+    return mask_view(problem_).terms != nullptr && m < T(-0x1p24) && m > -infinity ? m : T{0};
+  }
+  T sum_over_keys(int row, T m) const {
+    T l = problem_.sink ? exponential(static_cast<T>(*problem_.sink) - m) : T{0};
+    for (int key = 0; key < steps_.n; ++key)
+      if (seen(row, key)) l = l + exponential(steps_.score(row, key) - m);
+    return l;
+  }
+
+  /// L less the lowest number that all keys of the row share.
   T log_sum_exp(int row) const {
-    const T m = static_cast<T>(rows_[static_cast<std::size_t>(row)].m),
-            l = static_cast<T>(rows_[static_cast<std::size_t>(row)].l);
+    const T lowest = lowest_of(row), m = static_cast<T>(rows_[static_cast<std::size_t>(row)].m) - lowest,
+            l = lowest < 0 && method_.algorithm == Algorithm::split_kv ? sum_over_keys(row, lowest)
+                                                                       : static_cast<T>(rows_[static_cast<std::size_t>(row)].l);
     if (method_.algorithm == Algorithm::split_kv) return rounded(GradStep::lse, m + logarithm(l));
     return rounded(GradStep::lse, std::fma(m, steps_.score_unit(), logarithm(l) - steps_.log_lift()));
   }
@@ -136,7 +151,7 @@ class Backward {
       return steps_.rounded(Step::P, e / static_cast<T>(own.l));
     }
     if (grad_.scale_at == ScaleAt::K) return exponential2(score_of_scaled_K(row, key) - log2_L);
-    const T S = steps_.score(row, key), unit = steps_.score_unit();
+    const T S = steps_.score(row, key) - lowest_of(row), unit = steps_.score_unit();
     switch (grad_.exponential) {
       case GradExponential::natural:
         return exponential(std::fma(S, unit, -L));

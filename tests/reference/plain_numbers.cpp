@@ -95,22 +95,27 @@ std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, 
 
 namespace {
 
-/// ln of the sum of exp(S) over the keys that a row sees, and the sink.
-Wide log_sum_exp(const Problem& problem, const Tensors& inputs, int row, Keys keys) {
+/// The largest score of the keys that a row sees, or the sink, and the sum of exp(S - m).
+struct MaxAndSum {
+  Wide m, l;
+  Wide log_sum() const { return m + wide_log(l); }
+};
+MaxAndSum max_and_sum(const Problem& problem, const Tensors& inputs, int row, Keys keys) {
   Wide m = problem.sink ? *problem.sink : -std::numeric_limits<double>::infinity(), l = 0;
   for (int key = keys.first; key < keys.end; ++key) m = std::max(m, score(problem, inputs, row, key));
   for (int key = keys.first; key < keys.end; ++key) l += wide_exp(score(problem, inputs, row, key) - m);
-  return m + wide_log(problem.sink ? l + wide_exp(*problem.sink - m) : l);
+  return {m, problem.sink ? l + wide_exp(*problem.sink - m) : l};
 }
 
 /// The gradients of one row, added to those of all rows.
 void add_row(const Problem& problem, const Tensors& x, const OutputGradients& d, int row, TrueGradients& sum) {
   const Keys keys = visible_keys(problem, row);
   if (keys.empty()) return;
-  const Wide L = log_sum_exp(problem, x, row, keys);
+  const MaxAndSum of_row = max_and_sum(problem, x, row, keys);
+  const Wide L = of_row.log_sum();
   std::vector<Wide> P, dP, O(static_cast<std::size_t>(x.d_v));
   for (int key = keys.first; key < keys.end; ++key) {
-    P.push_back(wide_exp(score(problem, x, row, key) - L));
+    P.push_back(wide_exp(score(problem, x, row, key) - of_row.m) / of_row.l);
     dP.push_back(0);
     for (int c = 0; c < x.d_v; ++c) {
       O[static_cast<std::size_t>(c)] += P.back() * at(x.v, key, x.d_v, c);
@@ -151,7 +156,7 @@ long double loss(const Problem& problem, const Tensors& x, const OutputGradients
     if (keys.empty()) continue;
     const std::vector<long double> O = softmax(problem, x, row, keys);
     for (int c = 0; c < x.d_v; ++c) sum += static_cast<Wide>(at(d.d_o, row, x.d_v, c)) * O[static_cast<std::size_t>(c)];
-    if (!d.d_lse.empty()) sum += d.d_lse[static_cast<std::size_t>(row)] * log_sum_exp(problem, x, row, keys);
+    if (!d.d_lse.empty()) sum += d.d_lse[static_cast<std::size_t>(row)] * max_and_sum(problem, x, row, keys).log_sum();
   }
   return static_cast<long double>(sum);
 }

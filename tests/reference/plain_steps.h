@@ -141,7 +141,7 @@ class Steps {
     const auto distance = static_cast<T>(std::abs(row + first_key - key));
     if (problem.alibi != 0) s = std::fma(distance, -static_cast<T>(problem.alibi), s);
     const MaskView mask = mask_view(problem);
-    if (mask.terms != nullptr) s = s + static_cast<T>(std::max(mask.term(row, key), -0x1p127));
+    if (mask.terms != nullptr) s = s + static_cast<T>(std::max(mask.term(row, key), lowest_term(method)));
     return rounded(Step::S, s);
   }
   /// Factor that turns S into an exponent of two, with that of the forward pass where it is folded.

@@ -44,8 +44,8 @@ constexpr std::array<Choice, 4> masks{{
     {"causal", "Query i sees keys 0 .. i. Wholly masked tiles are skipped."},
     {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
     {"pad",
-     "Causal, without the first `width` keys: a sequence padded on the left. The same number of rows see no key at all; their "
-     "output is 0."},
+     "Causal, without the first `width` keys: a sequence padded on the left. The same number of rows see no key at all: their "
+     "output is 0, or NaN where the options say so."},
 }};
 
 std::string stem(const std::string& path) {

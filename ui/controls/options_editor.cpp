@@ -192,6 +192,7 @@ bool edit_scores(Problem& p) {
   label(Face::section, colours().faint, "OTHER MASKS");
   changed |= edit_other_masks(p.mask);
   if (p.mask.kind == Mask::Kind::window) changed |= edit_count(*find(all, "mask.right"), p.mask.right);
+  changed |= edit_setting(*find(all, "empty_rows"), p.empty_rows != EmptyRule::zeros);
   ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);
   changed |= edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"});
   ImGui::EndDisabled();

@@ -41,12 +41,12 @@ struct FigureAxis {
 /// colours.
 struct FigureColours {
   std::vector<std::uint32_t> map{};
-  std::uint32_t nan = 0xc2301c, plus_infinity = 0xf0b400, minus_infinity = 0x2f3cff, nothing = 0xffffff;
+  std::uint32_t nan = 0xc2301c, plus_infinity = 0xf0b400, minus_infinity = 0x2f3cff, nothing = 0xffffff, hatch = 0xa8a8a8;
 };
 
 /// Values at the centres of cells, the first row at the top, pooled to the figure's resolution.
 struct FigureHeat {
-  static constexpr float nothing = -3.0e38f;  ///< no cell here
+  static constexpr float nothing = -3.0e38f, masked = -3.1e38f;  ///< no cell here; one that the mask hides, which is hatched
   int width = 0, height = 0;
   std::vector<float> values;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top

@@ -9,6 +9,7 @@
 #include "kernels/experiment/matrix.h"
 #include "kernels/experiment/result.h"
 #include "kernels/judge/call_judgement.h"
+#include "kernels/judge/lse_judge.h"
 #include "kernels/judge/parting.h"
 #include "kernels/slips/slips.h"
 #include "ui/session/session.h"
@@ -53,12 +54,20 @@ struct KernelGradientsAnswer {
   std::array<std::optional<bool>, 3> rounded{};  ///< dQ, dK and dV; none: not given, or not judged
 };
 
+/// The verdict on the log-sum-exp beside a loaded output.
+struct HeadLse {
+  bool rounded = false;
+  LseBase base = LseBase::e;
+  double max_abs = 0;  ///< largest finite error, natural
+};
+
 /// Rounded or wrong: one head, as `attoscope judge --head` says it.
 struct HeadVerdict {
   Experiment experiment;  ///< result of `verdict_question`
   CallJudgement call;
   std::shared_ptr<const Matrix> shares;         ///< each element's error over its tolerance; null: nothing to judge
   int furthest_row = -1, furthest_column = -1;  ///< element with the largest share; -1: none
+  std::optional<HeadLse> lse{};                 ///< none: no log-sum-exp lies beside the output; `call` has its sentences
 };
 
 }  // namespace attoscope

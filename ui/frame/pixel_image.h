@@ -24,9 +24,9 @@ struct CellSource {
 };
 
 /// Values on screen, one float a pixel, coloured when drawn. NaN and infinity get marker colours, `nothing` the panel's
-/// background.
+/// background, `masked` the same hatched.
 struct PixelImage {
-  static constexpr float nothing = -3.0e38f;
+  static constexpr float nothing = -3.0e38f, masked = -3.1e38f;
   int width = 0, height = 0;
   std::vector<float> pixels{};  ///< empty if a GPU makes them from `source`
   CellSource source{};

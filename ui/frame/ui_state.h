@@ -36,6 +36,7 @@ struct CellPicture {
   std::vector<float> row_worst;         ///< largest |value| of each row; infinity if it has a NaN or infinity
   float largest = 0;                    ///< largest finite |value|
   bool has_nan = false, has_infinity = false, has_minus_infinity = false;
+  bool has_masked = false;                          ///< the image has masked pixels
   std::shared_ptr<const DeviceMatrices> on_device;  ///< GPU copy of the values; that GPU then makes the pixels
   Field source_field = Field::golden;               ///< field of the GPU copy
   CellRect rect{};                                  ///< part in `image`, in units of the axes

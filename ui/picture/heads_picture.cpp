@@ -129,7 +129,8 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
   if (m.layer >= static_cast<int>(info.layers.size())) m.layer = -1;
   ImGui::SameLine();
   const WithField f(Face::label);
-  const std::string all = "all layers";
+  const bool are_sequences = info.layers.front().name.starts_with("sequence");
+  const std::string all = are_sequences ? "all sequences" : "all layers";
   const std::string now = m.layer < 0 ? all : info.layers[static_cast<std::size_t>(m.layer)].name;
   if (begin_combo("##heads layer", fitted(Face::label, now, px(80)), px(116))) {
     if (ImGui::Selectable((all + "###all").c_str(), m.layer < 0)) m.layer = -1;
@@ -139,7 +140,7 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
         m.layer = i;
     ImGui::EndCombo();
   } else {
-    explain("Only the heads of this layer.");
+    explain(are_sequences ? "Only the heads of this sequence of the packed or paged call." : "Only the heads of this layer.");
   }
 }
 

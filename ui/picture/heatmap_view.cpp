@@ -231,24 +231,51 @@ bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int he
   return true;
 }
 
+namespace {
+
+/// True if one of the rows sees one of the keys, where the mask tensor has gaps.
+bool sees_any(const Problem& p, const MaskView& mask, Keys rows, Keys keys) {
+  for (int row = rows.first; row < rows.end; ++row) {
+    const Keys seen = visible_keys(p.mask, row + diagonal(p), key_count(p));
+    const int end = std::min({keys.end, seen.end, mask.rows[row].end});
+    for (int key = std::max({keys.first, seen.first, mask.rows[row].first}); key < end; ++key)
+      if (!mask.drops(row, key)) return true;
+  }
+  return false;
+}
+
+/// The rows [first, end) of Q under a row of pixels.
+Keys rows_under(const CellPicture& picture, const Problem& p, int y) {
+  const double down = (picture.rect.row1 - picture.rect.row0) / picture.image.height, row0 = picture.rect.row0;
+  const double first = row_span(picture, matrix_row_at(picture, row0 + y * down + 1e-9)).first,
+               end = row_span(picture, matrix_row_at(picture, row0 + (y + 1) * down - 1e-9)).end;
+  const auto within = [&](int row) { return std::clamp(row, 0, p.n - 1); };
+  return {within(static_cast<int>(first)), within(static_cast<int>(std::ceil(end)) - 1) + 1};
+}
+
+}  // namespace
+
 void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool reversed) {
+  picture.has_masked = false;
   if (sees_all(p)) return;
   const CellRect& rect = picture.rect;
   PixelImage& image = picture.image;
-  const double down = (rect.row1 - rect.row0) / image.height, right = (rect.col1 - rect.col0) / image.width;
-  std::vector<std::pair<double, double>> keys_under;  // [first, end) of each column of pixels
-  for (int x = 0; x < image.width; ++x)
-    keys_under.emplace_back(std::floor(rect.col0 + x * right + 1e-9) * keys_per_col,
-                            std::ceil(rect.col0 + (x + 1) * right - 1e-9) * keys_per_col);
+  const MaskView mask = mask_view(p);
+  const int n = key_count(p);
+  const double right = (rect.col1 - rect.col0) / image.width;
+  std::vector<Keys> keys_under;  // of each column of pixels
+  for (int x = 0; x < image.width; ++x) {
+    const Keys cols{static_cast<int>(std::floor(rect.col0 + x * right + 1e-9)) * keys_per_col,
+                    static_cast<int>(std::ceil(rect.col0 + (x + 1) * right - 1e-9)) * keys_per_col};
+    keys_under.push_back(reversed ? Keys{n - cols.end, n - cols.first} : cols);
+  }
   for (int y = 0; y < image.height; ++y) {
-    const double first = row_span(picture, matrix_row_at(picture, rect.row0 + y * down + 1e-9)).first,
-                 end = row_span(picture, matrix_row_at(picture, rect.row0 + (y + 1) * down - 1e-9)).end;
-    const Keys keys = keys_of_rows(p, std::clamp(static_cast<int>(first), 0, p.n - 1),
-                                   std::clamp(static_cast<int>(std::ceil(end)) - 1, 0, p.n - 1));
-    const double low = reversed ? p.n - keys.end : keys.first, high = reversed ? p.n - keys.first : keys.end;
+    const Keys rows = rows_under(picture, p, y), seen = keys_of_rows(p, rows.first, rows.end - 1);
     float* pixel = image.pixels.data() + static_cast<std::ptrdiff_t>(y) * image.width;
-    for (const auto& [from, to] : keys_under) {
-      if (to <= low || from >= high || keys.empty()) *pixel = PixelImage::nothing;
+    for (const Keys& keys : keys_under) {
+      const bool is_outside = keys.end <= seen.first || keys.first >= seen.end || seen.empty();
+      if (is_outside || (mask.terms != nullptr && !sees_any(p, mask, rows, keys)))
+        *pixel = PixelImage::masked, picture.has_masked = true;
       ++pixel;
     }
   }

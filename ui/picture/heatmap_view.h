@@ -59,7 +59,7 @@ bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& resul
 void measure(CellPicture& picture);
 /// Updates the image of `rect` at width x height pixels; true if it changed.
 bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int height);
-/// Clears pixels below which no row sees a key. A column of the picture is `keys_per_col` keys.
+/// Makes pixels `masked` below which no row sees a key. A column of the picture is `keys_per_col` keys.
 void hide_unseen(CellPicture& picture, const Problem& problem, int keys_per_col, bool reversed);
 /// "each pixel shows the largest |value| of the 12 cells under it"
 std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height);

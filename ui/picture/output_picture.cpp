@@ -395,9 +395,8 @@ void await_cell(const Output& o) {
 /// True if the cell is of a key that its row does not see.
 bool is_masked(const HeatState& state, const Cell& cell) {
   if (!state.window) return false;
-  const Keys seen = visible_keys(state.result->experiment.problem, state.result->rows[static_cast<std::size_t>(cell.row)]);
-  const int key = column_of(state, cell);
-  return key < seen.first || key >= seen.end;
+  return !sees_key(state.result->experiment.problem, state.result->rows[static_cast<std::size_t>(cell.row)],
+                   column_of(state, cell));
 }
 
 void draw_masked(const Output& o, const Cell& cell) {

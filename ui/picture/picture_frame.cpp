@@ -305,18 +305,33 @@ void draw_edges(const Box& box, bool top) {
   if (top) list->AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colours().line);
 }
 
+void draw_hatch(const Box& box, const Colouring& c) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float height = box.max.y - box.min.y;
+  list->AddRectFilled(box.min, box.max, colour(PixelImage::nothing, c));
+  list->PushClipRect(box.min, box.max, true);
+  for (float x = box.min.x - height; x < box.max.x; x += px(5))
+    list->AddLine({x, box.max.y}, {x + height, box.min.y}, colour(PixelImage::masked, c), px(1.5f));
+  list->PopClipRect();
+  list->AddRect(box.min, box.max, colours().line);
+}
+
 void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& state) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const Marker markers[] = {{state.has_nan, std::numeric_limits<float>::quiet_NaN(), "NaN"},
                             {state.has_infinity, inf, "+inf"},
-                            {state.has_minus_infinity, -inf, "-inf"}};
+                            {state.has_minus_infinity, -inf, "-inf"},
+                            {state.has_masked, PixelImage::masked, "masked"}};
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float line = line_height(Face::mono_small), width = box.max.x - box.min.x;
   float bottom = box.max.y;
   for (const Marker& m : markers) {
     if (!m.present) continue;
     const float top = bottom - width;
-    list->AddRectFilled({box.min.x, top}, {box.max.x, bottom}, colour(m.value, c));
+    if (m.value == PixelImage::masked)
+      draw_hatch({{box.min.x, top}, {box.max.x, bottom}}, c);
+    else
+      list->AddRectFilled({box.min.x, top}, {box.max.x, bottom}, colour(m.value, c));
     draw_text({box.max.x + px(8), top + (width - line) / 2}, Face::mono_small, colours().text, m.name);
     bottom = top - px(6);
   }

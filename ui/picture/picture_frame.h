@@ -20,6 +20,9 @@ struct Box {
 /// The window without the bars at its top and bottom.
 Box between_bars();
 
+/// The legend's field of masked places.
+void draw_hatch(const Box& box, const Colouring& colouring);
+
 void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state);
 
 /// Space reserved around a picture, at UI scale 1.

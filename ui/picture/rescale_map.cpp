@@ -93,7 +93,7 @@ void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const 
 }
 
 /// Legend of the map of moves.
-void draw_legend(const Places& p, bool masked) {
+void draw_legend(const Places& p, bool masked, const Colouring& how) {
   const auto entry = [&](float y, Colour colour, const char* text) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({p.bar_left[0], y}, {p.bar_right[0], y + px(12)}, colour);
@@ -102,7 +102,9 @@ void draw_legend(const Places& p, bool masked) {
   };
   entry(p.min.y, colours().moved, "moved");
   entry(p.min.y + px(24), stayed_colour(), "stayed");
-  if (masked) entry(p.min.y + px(48), colours().panel, "masked");
+  if (!masked) return;
+  entry(p.min.y + px(48), colours().panel, "masked");
+  draw_hatch({{p.bar_left[0], p.min.y + px(48)}, {p.bar_right[0], p.min.y + px(60)}}, how);
 }
 
 /// The colour bar of amounts and counts, with its lock.
@@ -161,7 +163,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   draw_col_axis(p, rect);
   draw_traced(p, rect, frame.input.answer.result->trace.row);
   if (view.rescale_show == RescaleShow::moved)
-    draw_legend(p, !sees_all(mapped(m).problem));
+    draw_legend(p, !sees_all(mapped(m).problem), how);
   else
     draw_scaled_bar(frame.state, view, p, how);
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));

@@ -150,7 +150,7 @@ void take_marks(RescaleState& m) {
 }
 
 void take_visible(RescaleState& m) {
-  m.visible = rectangles(m.image, [](float value) { return value != PixelImage::nothing; });
+  m.visible = rectangles(m.image, [](float value) { return value != PixelImage::nothing && value != PixelImage::masked; });
 }
 
 }  // namespace attoscope

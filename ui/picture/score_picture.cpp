@@ -57,9 +57,7 @@ std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell) {
   const Experiment& e = w.question.experiment;
   std::vector<NoteLine> lines{
       {colours().secondary, fmt::format("row {}, key {}, tile {}", cell.row, cell.key, tile_of(e, cell.key))}};
-  const Keys keys = visible_keys(e.problem, cell.row);
-  const MaskView mask = mask_view(e.problem);
-  if (cell.key < keys.first || cell.key >= keys.end || (mask.terms != nullptr && mask.drops(cell.row, cell.key))) {
+  if (!sees_key(e.problem, cell.row, cell.key)) {
     lines.push_back({colours().faint, "masked: the row does not see the key"});
     return lines;
   }

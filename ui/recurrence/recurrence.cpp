@@ -60,7 +60,8 @@ std::string why_none(const Result& r) {
   if (const std::string_view reason = info(r.experiment.a.algorithm).no_recurrence; !reason.empty()) return std::string(reason);
   if (!r.holds.trace) return "computing";
   if (r.trace.tiles.empty())
-    return fmt::format("Row {} sees no key: its output is zero, and there is nothing to follow.", r.trace.row);
+    return fmt::format("Row {} sees no key: its output is {}, and there is nothing to follow.", r.trace.row,
+                       r.experiment.problem.empty_rows == EmptyRule::nan ? "NaN" : "zero");
   if (r.rescales.tiles <= 1)
     return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
   return {};

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/experiment/lse_error.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/shown_number.h"
@@ -358,6 +359,50 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
               (r.a_parts && r.b_parts ? "" : "\n–: this method stores nothing with scales"));
 }
 
+/// The rows of the log-sum-exp: L of a and b, in the base that each stores, less golden's, natural; of a loaded output what its
+/// verdict found.
+struct LseRow {
+  const char *label, *what;
+  double LseError::* value;
+};
+constexpr std::array<LseRow, 2> lse_rows{{
+    {"L max", "The largest error of the log-sum-exp that each method stores for the backward pass and for merges.",
+     &LseError::max_abs},
+    {"L rms", "The root mean square error of the stored log-sum-exp.", &LseError::rms},
+}};
+bool has_lse(const Result& r) { return !r.golden_lse.empty() && (!r.a_lse.empty() || !r.b_lse.empty()); }
+
+/// The error of a method's L; NaN where it is not known.
+double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* verdict) {
+  const std::vector<double>& lse = of_a ? r.a_lse : r.b_lse;
+  const Method& m = of_a ? r.experiment.a : r.experiment.b;
+  if (m.algorithm == Algorithm::loaded)
+    return verdict != nullptr && verdict->lse && row.value == &LseError::max_abs ? verdict->lse->max_abs : std::nan("");
+  return lse.empty() ? std::nan("") : lse_error(r.golden_lse, lse, is_base_2(m.lse_base)).*row.value;
+}
+
+/// "base e", "base 2", "base 2 (of your kernel)"
+std::string base_words(const Method& m, const HeadVerdict* verdict) {
+  if (m.algorithm != Algorithm::loaded) return is_base_2(m.lse_base) ? "base 2" : "base e";
+  return verdict == nullptr || !verdict->lse ? "not given"
+                                             : "base " + std::string(name(verdict->lse->base)) + ", your kernel's";
+}
+
+void draw_lse_row(const Result& r, const LseRow& row, const HeadVerdict* verdict, const Edges& x, float width, float height) {
+  const Line line = next_line(height, width);
+  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
+  const double a = lse_of(r, true, row, verdict), b = lse_of(r, false, row, verdict);
+  const auto number = [&](float edge, double value) {
+    draw_text({line.at.x + edge, y}, Face::mono, std::isnan(value) ? colours().faint : colours().text,
+              std::isnan(value) ? "–" : scientific(value, 3), 1);
+  };
+  draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
+  number(x.a, a), number(x.b, b);
+  if (a == a && b == b) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
+  explain(row.what, "L = ln sum_j exp(S_j), less golden's, natural\na: " + base_words(r.experiment.a, verdict) +
+                        "\nb: " + base_words(r.experiment.b, verdict));
+}
+
 /// Minimal height of the panel below the table.
 constexpr float least_detail = 116;
 
@@ -388,7 +433,8 @@ void draw_table(const Frame& frame) {
   const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
   const int least = r.backward ? 3 : 6,
             parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
-  const int all = static_cast<int>(deviation_measures.size()) + parts;
+  const bool with_lse = has_lse(r) && tensor.is_output();
+  const int all = static_cast<int>(deviation_measures.size()) + parts + (with_lse ? static_cast<int>(lse_rows.size()) : 0);
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
   ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
@@ -398,6 +444,8 @@ void draw_table(const Frame& frame) {
     for (const ErrorPart& part : error_parts)
       if (in_parts(row)) draw_part(r, row, part, edges, width, height);
   }
+  for (const LseRow& row : lse_rows)
+    if (with_lse) draw_lse_row(r, row, shown_head_verdict(frame.input), edges, width, height);
   ImGui::EndChild();
 }
 

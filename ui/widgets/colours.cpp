@@ -113,6 +113,8 @@ Colour entry_colour(int index, bool diverging, Theme theme) {
       return m.minus_infinity;
     case entry::nothing:
       return palette(theme).panel;
+    case entry::hatch:
+      return mixed(palette(theme).panel, palette(theme).text, 0.3f);
     default:
       return map_colour(diverging ? m.diverging : m.ramp, static_cast<float>(index) / (entry::map_size - 1));
   }
@@ -149,6 +151,7 @@ int colour_entry(float value, const Mapping& m) {
   if (std::isnan(value)) return entry::nan;
   if (std::isinf(value)) return value > 0 ? entry::plus_infinity : entry::minus_infinity;
   if (value == PixelImage::nothing) return entry::nothing;
+  if (value == PixelImage::masked) return entry::hatch;
   return static_cast<int>(m.centre + m.reach * signed_share(value, m) + 0.5f);
 }
 

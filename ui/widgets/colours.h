@@ -11,7 +11,8 @@ namespace attoscope {
 /// Entries of a colour table: the map from its low to its high end, then marker colours outside the map.
 namespace entry {
 inline constexpr int map_size = 1023;  ///< odd, so that 0 has an entry of its own
-inline constexpr int nan = map_size, plus_infinity = nan + 1, minus_infinity = nan + 2, nothing = nan + 3, count = nan + 4;
+inline constexpr int nan = map_size, plus_infinity = nan + 1, minus_infinity = nan + 2, nothing = nan + 3, hatch = nan + 4,
+                     count = nan + 5;
 }  // namespace entry
 
 using ColourTable = std::array<Colour, entry::count>;

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import os
+import struct
 import sys
 import tempfile
 import threading
@@ -10,7 +11,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tu
 
 from .errors import BadOption, BadTensor, CouldNotRun, in_one_frame
 from .judging import judge
-from .problems import AS_TENSOR, Masks, Named, Problem, parts_of
+from .problems import Masks, Named, Problem, parts_of
 from .tensors import Tensor, check_attention, safetensors_header, tensor_of, write_whole
 from .verdict import Verdict
 
@@ -53,21 +54,38 @@ class _Group:
         for role, spool in self.spools.items():
             shape = (self.shapes[role][0] * len(self.layers), *self.shapes[role][1:])
             entries[role] = (self.types[role], shape, spool.tell())
+        for name, data in self._numbers().items():
+            entries[name] = ("F64", (len(data) // 8,), len(data))
         if self.problem.tensor is not None:
-            entries["mask"] = (self.problem.tensor.type, self.problem.tensor.shape, len(self.problem.tensor.data))
+            entries["mask"] = self._mask_entry(self.problem.tensor)
         heads = ",".join(f"layer{layer}.head{head}" for layer in range(len(self.layers)) for head in range(self.shapes["q"][0]))
         metadata = {"mask": self.problem.mask, "layers": ",".join(self.layers), "heads": heads}
         metadata.update({key: repr(value) for key, value in self.problem._asdict().items() if isinstance(value, float)})
         metadata.update({key: ",".join(map(repr, numbers)) for key, numbers in self.of_heads.items() if numbers})
         write_whole(self.file, self._parts(safetensors_header(entries, metadata)))
 
+    def _numbers(self) -> Dict[str, bytes]:
+        """A number for each head, under the names that the program looks for beside q, k and v."""
+        heads = self.shapes["q"][0] * len(self.layers)
+        scale, softcap = self.problem.scale, self.problem.softcap
+        numbers = {"scale": [] if scale is None else [scale] * heads, "softcap": [softcap] * heads if softcap else [],
+                   "alibi_slopes": self.of_heads["alibi"], "sinks": self.of_heads["sink"]}
+        return {name: struct.pack(f"<{len(of_heads)}d", *of_heads) for name, of_heads in numbers.items() if of_heads}
+
+    def _mask_entry(self, mask: Tensor) -> Tuple[str, Tuple[int, ...], int]:
+        """[n, n_k], or by the heads of all layers."""
+        if len(mask.shape) == 2:
+            return mask.type, mask.shape, len(mask.data)
+        return mask.type, (mask.shape[0] * len(self.layers), *mask.shape[1:]), len(mask.data) * len(self.layers)
+
     def _parts(self, header: bytes) -> Any:
         yield header
         for spool in self.spools.values():
             spool.seek(0)
             yield from iter(functools.partial(spool.read, 1 << 22), b"")
+        yield from self._numbers().values()
         if self.problem.tensor is not None:
-            yield self.problem.tensor.data
+            yield from [self.problem.tensor.data] * (1 if len(self.problem.tensor.shape) == 2 else len(self.layers))
 
     def close(self) -> None:
         for spool in self.spools.values():
@@ -141,9 +159,8 @@ class Capture:
         for group in self._groups.values():
             group.write()
             self.files.append(group.file)
-            if group.problem.mask == AS_TENSOR:
-                self.notes.append(f"{group.file}: the mask of {group.layers[0]} has no name here, so that it is kept as the tensor mask "
-                                  "beside q, k, v and o, and judge leaves this file out")
+            if group.problem.tensor is not None:
+                self.notes.append(f"{group.file}: the mask of {group.layers[0]} has no name here: it is kept as the tensor mask beside q, k, v and o")
         if not self.calls:
             raise CouldNotRun(f"nothing was captured: {self.skipped[0] if self.skipped else self._seen()}")
 
@@ -236,27 +253,29 @@ class Capture:
     def judge(self, **options: Any) -> List[Verdict]:
         """A verdict on each file, with the mask and the scale that were captured; `options` are those of `attoscope.judge`.
 
-        Files whose mask has no name here are left out: `notes` names them.
+        A `mask` takes the place of the captured one, also where that is a tensor.
         """
-        problems = {file: self.problem(file) for file in self.files}
-        named = [file for file in self.files if problems[file]["mask"] != AS_TENSOR or "mask" in options]
-        if not named:
-            raise CouldNotRun(self.notes[0] if self.notes else "nothing was captured")
-        return [judge(*(f"{file}:{role}" for role in ("o", "q", "k", "v")), **{"layout": "hnd", **problems[file], **options}) for file in named]
+        if not self.files:
+            raise CouldNotRun("nothing was captured")
+        replaced = {"mask_file": None} if "mask" in options else {}
+        return [judge(*(f"{file}:{role}" for role in ("o", "q", "k", "v")), **{"layout": "hnd", **self.problem(file), **replaced, **options})
+                for file in self.files]
 
     @in_one_frame
     def problem(self, file: str) -> Dict[str, Any]:
-        """The mask, scale, softcap, slopes and sinks of a file's calls, as keyword arguments of `judge`; mask is "tensor" where it has
+        """The mask, scale, softcap, slopes and sinks of a file's calls, as keyword arguments of `judge`; with mask_file where the mask has
         no name."""
         import json
 
         try:
             with open(file, "rb") as found:
-                metadata = json.loads(found.read(int.from_bytes(found.read(8), "little")))["__metadata__"]
+                header = json.loads(found.read(int.from_bytes(found.read(8), "little")))
+                metadata = header["__metadata__"]
         except (OSError, ValueError, KeyError) as error:
             raise CouldNotRun(f"{file} cannot be read: {error}") from error
         numbers = {key: [float(x) for x in metadata[key].split(",")] for key in ("scale", "softcap", "alibi", "sink") if key in metadata}
-        return {"mask": metadata["mask"], **{key: list_ if len(set(list_)) > 1 else list_[0] for key, list_ in numbers.items()}}
+        tensor = {"mask_file": f"{file}:mask"} if "mask" in header else {}
+        return {"mask": metadata["mask"], **tensor, **{key: list_ if len(set(list_)) > 1 else list_[0] for key, list_ in numbers.items()}}
 
 
 @in_one_frame
@@ -274,7 +293,7 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
 
     The files hold q, k, v and o of shape [layers * heads, n, d]; calls of other shapes, types or masks go into further files
     (attention-2.safetensors, ...), and so does each decoded token. Of a batch whose sequences have masks of their own, each is kept
-    by itself, without its padding. A mask that has no name here is kept as a tensor beside them, and named in `notes`. A call that
+    by itself, without its padding. A mask that has no name here is kept as the tensor mask beside them. A call that
     has no counterpart here, such as one with dropout, is left out and named in `skipped`.
     """
     return Capture(model, file, also)

@@ -30,10 +30,12 @@ def judge(
     dlse: Any = None,
     dsink: Any = None,
     mask: Any = None,
+    mask_file: "os.PathLike[str] | str | None" = None,
     scale: Any = None,
     softcap: Any = None,
     alibi: Any = None,
     sink: Any = None,
+    empty_rows: Optional[str] = None,
     format: Any = None,
     policy: Optional[str] = None,
     like: Optional[str] = None,
@@ -68,7 +70,8 @@ def judge(
     `lse` is your kernel's log-sum-exp, [batch, heads, n] or with tokens before heads, natural or in base 2: it is judged as well.
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
-    tensor [..., n, n_k]: booleans (True: seen), or numbers that are added to the scores. `scale`, `softcap`,
+    tensor [..., n, n_k]: booleans (True: seen), or numbers that are added to the scores. `mask_file` names a file with such a tensor,
+    which the rule of `mask` joins. `empty_rows` is what O holds where a query sees no key, "zeros" or "nan". `scale`, `softcap`,
     `alibi` (a slope) and `sink` (a logit in every denominator) are numbers, or lists or tensors of one for each head, or the name of
     a file of them. `format` is what the kernel rounds P to: torch.bfloat16, "bfloat16" or "bf16";
     without it the type of Q. `policy` and `like` name the rounding policy or the whole kernel that it is (`attoscope presets` lists
@@ -94,8 +97,10 @@ def judge(
     tables = {name: typed[name] if is_file_name(typed[name]) else integers_of(typed[name], name) for name in _TABLES if typed[name] is not None}
     multipliers = {**_scales_of(scales or {}), **tables, **({} if kv is None else {"kv": kv})}
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
-    options = in_words({name: typed[name] for name in (*PROBLEM, "policy", "like", "head", "threads", "page_layout")}, in_memory)
+    options = in_words({name: typed[name] for name in (*PROBLEM, "mask_file", "empty_rows", "policy", "like", "head", "threads", "page_layout")}, in_memory)
     if isinstance(options["mask"], Tensor):
+        if options.pop("mask_file") is not None:
+            raise BadOption("mask is a tensor and mask_file names another, expected one of them")
         multipliers["mask"] = in_memory["mask"] = options.pop("mask")
     if not tables:
         check_attention({name: in_memory[name] for name in call if name in in_memory}, heads_last(options["layout"]))

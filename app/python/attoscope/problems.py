@@ -8,8 +8,6 @@ from .errors import BadTensor
 from .masks import MaskRows, Part, keys_and_causal, mask_rows, mask_tensor, name_of, part_of
 from .tensors import Tensor
 
-AS_TENSOR = "tensor"  #: the name of a mask that has none: the file holds it
-
 
 class Problem(NamedTuple):
     """As the call says it."""
@@ -25,7 +23,7 @@ class Problem(NamedTuple):
 class Named(NamedTuple):
     """As `judge` takes it; calls of which all but the lists is equal share a file."""
 
-    mask: str
+    mask: str  #: a rule, which the tensor joins
     scale: Optional[float]
     softcap: Optional[float]
     alibi: Tuple[float, ...]
@@ -65,6 +63,10 @@ def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iter
     """The call's tensors with the name of their mask; where it differs from sequence to sequence or has no name, one sequence after
     the other without its padding: (number of the sequence or None, tensors, problem). A mask without a name comes with them."""
     named = Named("none", *problem[2:])
+
+    def unnamed() -> Named:
+        return named._replace(mask=problem.causal or "none", tensor=_by_head(mask_tensor(problem.mask), tensors["q"].shape, n_k))
+
     if problem.mask is None or isinstance(problem.mask, str):
         yield None, tensors, named._replace(mask=_together(problem.mask or "none", problem.causal))
         return
@@ -72,7 +74,7 @@ def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iter
     try:
         axes, matrices = _matrices(problem, masks, n, n_k)
     except _Unnamed:
-        yield None, tensors, named._replace(mask=AS_TENSOR, tensor=mask_tensor(problem.mask))
+        yield None, tensors, unnamed()
         return
     text = name_of(matrices[0]) if all(one == matrices[0] for one in matrices) else None
     if text is not None:
@@ -80,14 +82,32 @@ def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iter
         return
     parts = _parts(axes, matrices, tensors["q"].shape)
     if parts is None:
-        yield None, tensors, named._replace(mask=AS_TENSOR, tensor=mask_tensor(problem.mask))
+        yield None, tensors, unnamed()
         return
     for number, part in enumerate(parts):
         yield number, _cut(tensors, number, part), named._replace(mask=part.mask)
 
 
 class _Unnamed(Exception):
-    """The mask adds numbers to scores."""
+    """The mask adds numbers to scores, or is masked otherwise than causal at once."""
+
+
+def _by_head(mask: Tensor, q: Tuple[int, ...], n_k: int) -> Tensor:
+    """The mask as [n, n_k] for all heads, or [batch * heads, n, n_k].
+
+    >>> _by_head(Tensor("U8", (2, 1, 1, 2), bytes([1, 0, 1, 1])), (2, 1, 2, 4), 2)
+    Tensor(type='U8', shape=(2, 2, 2), data=b'\\x01\\x00\\x01\\x00\\x01\\x01\\x01\\x01')
+    """
+    wanted = (*((1, 1) + tuple(q[:-1]))[-3:], n_k)
+    axes = ((1, 1, 1) + tuple(mask.shape))[-4:]
+    if len(mask.shape) > 4 or axes[3] != n_k or any(have not in (1, want) for have, want in zip(axes, wanted)):
+        raise BadTensor(f"its mask has shape {list(mask.shape)}, expected {list(wanted)}, or 1 in place of the first three")
+    size = len(mask.data) // (axes[0] * axes[1])
+    matrices = [mask.data[i * size:(i + 1) * size] * (wanted[2] // axes[2]) for i in range(axes[0] * axes[1])]
+    if len(matrices) == 1:
+        return Tensor(mask.type, wanted[2:], matrices[0])
+    of_heads = [matrices[min(batch, axes[0] - 1) * axes[1] + min(head, axes[1] - 1)] for batch in range(wanted[0]) for head in range(wanted[1])]
+    return Tensor(mask.type, (len(of_heads), *wanted[2:]), b"".join(of_heads))
 
 
 def _matrices(problem: Problem, masks: Masks, n: int, n_k: int) -> Tuple[Tuple[int, ...], List[MaskRows]]:
@@ -99,11 +119,14 @@ def _matrices(problem: Problem, masks: Masks, n: int, n_k: int) -> Tuple[Tuple[i
         raise
     of_keys = len(matrices[0].counts) == 1 and n > 1
     if of_keys or problem.causal is None:
-        matrices = [keys_and_causal(one, n, problem.causal is not None) for one in matrices]
+        try:
+            matrices = [keys_and_causal(one, n, problem.causal is not None) for one in matrices]
+        except BadTensor as error:
+            raise _Unnamed from error
     else:
         matrices = [one.for_queries(n) for one in matrices]
         if any(name_of(one) not in ("none", problem.causal) for one in matrices):
-            raise BadTensor(f"it is {problem.causal} and masked otherwise at once")
+            raise _Unnamed
         matrices = [keys_and_causal(one, n, True) for one in matrices]
     if len(matrices[0].counts) != n or matrices[0].keys != n_k:
         raise BadTensor(f"its mask is {len(matrices[0].counts)} x {matrices[0].keys}, expected {n} x {n_k}")

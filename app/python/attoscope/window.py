@@ -26,6 +26,7 @@ def view(
     dq: Any = None,
     dk: Any = None,
     dv: Any = None,
+    lse: Any = None,
     mask: Any = None,
     scale: Any = None,
     softcap: Any = None,
@@ -38,7 +39,8 @@ def view(
 ) -> str:
     """Shows these tensors in the running window, or starts one, and returns at once; with `o`, the window shows the verdict on it.
     With `do`, the gradient of the output, it shows the backward pass, and `o` is loaded, but not compared; with `dq`, `dk` and `dv`,
-    which your kernel computed from it (any of them; `dk` and `dv` with the heads of `q`), it shows and judges these.
+    which your kernel computed from it (any of them; `dk` and `dv` with the heads of `q`), it shows and judges these. `lse` is your
+    kernel's log-sum-exp, [batch, heads, n], which is judged with `o`.
 
     The options are those of `judge`. The tensors go into a file of this name in the user's runtime directory ($XDG_RUNTIME_DIR, else
     the cache directory), whose path is returned: the next view of the same name takes its place, and the window shows the newest.
@@ -63,7 +65,7 @@ def view(
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"
-    save_safetensors(file, tensors)
+    save_safetensors(file, {**tensors, **({} if lse is None else {"lse": tensor_of(lse, "lse")})})
     defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none", "format": _FORMATS[tensors["o" if o is not None else "q"].type]}
     problem = {key: otherwise if words[key] is None else words[key] for key, otherwise in defaults.items()}
     run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)

@@ -176,7 +176,7 @@ CASE(maps, own_ranges) {
   hand.check(colour_range(*hand.stage.state, hand.view()) == 3, "it stays while the numbers change");
 }
 
-/// The right value of a pixel: the heaviest visible one under it; `nothing` if none is visible.
+/// The right value of a pixel: the heaviest visible one under it; `masked` if none is visible.
 float heaviest(const CellPicture& m, const CellRect& rect, int x, int y, const std::function<bool(int, int)>& visible) {
   const auto span = [](double from, double to, int p, int pixels) {
     const double step = (to - from) / pixels;
@@ -184,12 +184,12 @@ float heaviest(const CellPicture& m, const CellRect& rect, int x, int y, const s
   };
   const auto rows = span((rect.row0 - m.first_row) * m.per_row, (rect.row1 - m.first_row) * m.per_row, y, m.image.height);
   const auto cols = span(rect.col0 - m.first_col, rect.col1 - m.first_col, x, m.image.width);
-  float best = PixelImage::nothing;
+  float best = PixelImage::masked;
   for (int r = std::max(0, static_cast<int>(std::floor(rows.first))); r < m.rows && r < rows.second; ++r)
     for (int c = std::max(0, static_cast<int>(std::floor(cols.first))); c < m.cols && c < cols.second; ++c) {
       if (!visible(r, c)) continue;
       const float v = m.values[static_cast<std::size_t>(r) * static_cast<std::size_t>(m.cols) + static_cast<std::size_t>(c)];
-      if (best == PixelImage::nothing || std::abs(v) > std::abs(best)) best = v;
+      if (best == PixelImage::masked || std::abs(v) > std::abs(best)) best = v;
     }
   return best;
 }

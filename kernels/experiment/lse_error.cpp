@@ -1,4 +1,4 @@
-#include "kernels/deviation/lse_error.h"
+#include "kernels/experiment/lse_error.h"
 
 #include <algorithm>
 #include <cmath>
