@@ -31,13 +31,6 @@ void attempt(Explorer& explorer, Act act) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
 
-/// True if the file can be read within a frame, or is not a file.
-bool is_quick(const std::string& file) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  return error || size <= quick_text;
-}
-
 /// The list of choices among tensors, beside that of the recent sessions; "": nothing is kept.
 std::string choices_list(const SessionStore& store) {
   const std::string& recent = store.places().recent;
