@@ -9,7 +9,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
-#include "app/model/checkpoint.h"
+#include "app/model/model_files.h"
 #include "app/model/model_words.h"
 #include "app/model/token_files.h"
 #include "app/tensors/npy.h"
@@ -99,7 +99,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_places(x);
   ModelQuestion q = question_of(x);
-  const Checkpoint model = read_checkpoint(x.checkpoint);
+  const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;
   const ModelAnswer answer = answer_of(q, streams, threads);
   StagedFiles files;

@@ -7,13 +7,13 @@
 #include "app/files/files.h"
 #include "app/json/json.h"
 #include "app/json/json_place.h"
-#include "app/model/checkpoint.h"
+#include "app/model/model_files.h"
 
 namespace attoscope {
 namespace {
 
 constexpr int most = 1 << 24;
-constexpr std::array<std::string_view, 4> kinds{"llama", "mistral", "qwen2", "qwen3"};
+constexpr std::array<std::string_view, 4> config_kinds{"llama", "mistral", "qwen2", "qwen3"};
 
 /// Keys of a config. A key that is absent or null has its default.
 class Config {
@@ -100,7 +100,7 @@ void check_rest(const Config& c) {
 
 Architecture architecture_of(const Config& c, std::string& kind) {
   kind = c.at("model_type").text();
-  if (std::ranges::find(kinds, kind) == kinds.end()) c.at("model_type").refuse(listed(kinds));
+  if (std::ranges::find(config_kinds, kind) == config_kinds.end()) c.at("model_type").refuse(listed(config_kinds));
   check_rest(c);
   Architecture a;
   a.vocabulary = c.whole("vocab_size"), a.width = c.whole("hidden_size"), a.layers = c.whole("num_hidden_layers");

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "app/model/checkpoint.h"
+#include "app/model/model_files.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 3> kinds{"llama", "qwen2", "qwen3"};
+constexpr std::array<std::string_view, 3> gguf_kinds{"llama", "qwen2", "qwen3"};
 
 class Metadata {
  public:
@@ -48,7 +48,7 @@ class Metadata {
   std::string kind_;
 };
 
-Rope rope_of(const Metadata& m, const std::string& kind, int head_dim) {
+Rope gguf_rope(const Metadata& m, const std::string& kind, int head_dim) {
   Rope r;
   r.theta = m.number("rope.freq_base", 10000);
   r.pairs = kind == "llama" ? RotaryPairs::neighbours : RotaryPairs::halves;
@@ -68,7 +68,7 @@ Rope rope_of(const Metadata& m, const std::string& kind, int head_dim) {
 Architecture gguf_architecture(const TensorSet& set, const std::string& path, std::string& kind) {
   Metadata m(set, path);
   const std::string* const name = m.find("general.architecture");
-  if (name == nullptr || std::ranges::find(kinds, *name) == kinds.end()) m.refuse("general.architecture", listed(kinds));
+  if (name == nullptr || std::ranges::find(gguf_kinds, *name) == gguf_kinds.end()) m.refuse("general.architecture", listed(gguf_kinds));
   m.begin_with(kind = *name);
   Architecture a;
   a.width = m.whole("embedding_length"), a.layers = m.whole("block_count"), a.inner = m.whole("feed_forward_length");
@@ -77,7 +77,7 @@ Architecture gguf_architecture(const TensorSet& set, const std::string& path, st
   if (m.whole("attention.value_length", a.head_dim) != a.head_dim)
     m.refuse(m.key("attention.value_length"), std::to_string(a.head_dim) + ", as many as K has columns");
   a.epsilon = m.number("attention.layer_norm_rms_epsilon", 1e-6);
-  a.rope = rope_of(m, kind, a.head_dim);
+  a.rope = gguf_rope(m, kind, a.head_dim);
   const auto embedding = std::ranges::find(set.tensors, "token_embd.weight", &NamedTensor::name);
   if (embedding == set.tensors.end() || embedding->tensor.shape.size() != 2)
     throw std::runtime_error(path + ": has no tensor 'token_embd.weight' [vocabulary, " + std::to_string(a.width) + "], expected one");

@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-std::int64_t parameters(const Checkpoint& model) {
+std::int64_t parameters(const LanguageModel& model) {
   const auto count = [](const WeightMatrix& w) { return static_cast<std::int64_t>(w.values.size()); };
   std::int64_t all = count(model.embedding) + count(model.norm) + count(model.head);
   for (const LayerWeights& layer : model.layers)

@@ -62,7 +62,7 @@ using LayerWeights = std::array<WeightMatrix, layer_tensor_count>;
 inline const WeightMatrix& of(const LayerWeights& layer, LayerTensor t) { return layer[static_cast<std::size_t>(t)]; }
 
 /// A model as it was read.
-struct Checkpoint {
+struct LanguageModel {
   Architecture architecture{};
   WeightMatrix embedding;  ///< [vocabulary, width]
   std::vector<LayerWeights> layers;
@@ -73,7 +73,7 @@ struct Checkpoint {
 };
 
 /// The number of weights.
-std::int64_t parameters(const Checkpoint& model);
+std::int64_t parameters(const LanguageModel& model);
 
 /// The shape [rows, cols] of a layer's tensor; whether a model may lack it is told by `is_optional`.
 std::array<int, 2> shape_of(const Architecture& a, LayerTensor t);

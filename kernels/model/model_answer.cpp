@@ -207,7 +207,7 @@ class ModelWork {
 
  private:
   const ModelQuestion& q_;
-  const Checkpoint& model_;
+  const LanguageModel& model_;
   CancelledSign& stop_;
   ModelAnswer answer_;
   std::vector<std::vector<double>> exact_hidden_;

@@ -18,7 +18,7 @@ enum class ModelPart : std::uint8_t { none, layer, head, step };
 inline constexpr std::array<std::string_view, 4> model_part_names{"", "layer", "head", "step"};
 
 struct ModelQuestion {
-  const Checkpoint* model = nullptr;
+  const LanguageModel* model = nullptr;
   std::vector<int> tokens;  ///< two or more
   Method a{}, b{};          ///< attention of every layer and head, or of those of `only`
   Format format = bf16;

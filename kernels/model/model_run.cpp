@@ -67,7 +67,7 @@ Experiment head_experiment(const Architecture& a, int n, const Method& method, c
 }
 
 template <class T>
-ModelRun<T>::ModelRun(const Checkpoint& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop)
+ModelRun<T>::ModelRun(const LanguageModel& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop)
     : model_(model),
       a_(model.architecture),
       tokens_(tokens),

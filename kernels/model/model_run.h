@@ -49,7 +49,7 @@ template <class T>
 class ModelRun {
  public:
   /// `model` and `stop` are to outlive this; tokens are below the vocabulary's size.
-  ModelRun(const Checkpoint& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop);
+  ModelRun(const LanguageModel& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop);
 
   int n() const { return n_; }
   /// The residual stream [n, width] before layer 0.
@@ -79,7 +79,7 @@ class ModelRun {
   const LayerWeights& layer(int l) const { return model_.layers[static_cast<std::size_t>(l)]; }
   std::vector<T> widened(const WeightMatrix& w) const;
 
-  const Checkpoint& model_;
+  const LanguageModel& model_;
   const Architecture& a_;
   std::span<const int> tokens_;
   Surroundings around_;

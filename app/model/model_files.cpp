@@ -1,4 +1,4 @@
-#include "app/model/checkpoint.h"
+#include "app/model/model_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -113,10 +113,10 @@ bool is_needed(const std::string& kind, LayerTensor t) {
   return !is_optional(t);
 }
 
-Checkpoint read_tensors(ModelTensors& tensors, const Architecture& a, const std::string& kind, bool tied) {
+LanguageModel read_tensors(ModelTensors& tensors, const Architecture& a, const std::string& kind, bool tied) {
   const ModelNames& names = tensors.names();
   const std::array<int, 2> words{a.vocabulary, a.width};
-  Checkpoint c{a, tensors.read(names.embedding, words), {}, {}, {}};
+  LanguageModel c{a, tensors.read(names.embedding, words), {}, {}, {}};
   for (int l = 0; l < a.layers; ++l) {
     LayerWeights& layer = c.layers.emplace_back();
     for (std::size_t t = 0; t < layer_tensor_count; ++t) {
@@ -164,7 +164,7 @@ void list_folder(const fs::path& folder, ModelTensors& tensors) {
   }
 }
 
-Checkpoint read_folder(const fs::path& folder) {
+LanguageModel read_folder(const fs::path& folder) {
   std::string kind;
   const fs::path config = folder / "config.json";
   const Architecture a = read_config(config.string(), kind);
@@ -176,7 +176,7 @@ Checkpoint read_folder(const fs::path& folder) {
   return read_tensors(tensors, a, kind, tied);
 }
 
-Checkpoint read_gguf(const std::string& path) {
+LanguageModel read_gguf(const std::string& path) {
   const TensorSet set = list_file(path);
   std::string kind;
   Architecture a = gguf_architecture(set, path, kind);
@@ -192,7 +192,7 @@ Checkpoint read_gguf(const std::string& path) {
 
 }  // namespace
 
-Checkpoint read_checkpoint(const std::string& path) {
+LanguageModel read_language_model(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return read_folder(path);
   if (path.ends_with(".gguf")) return read_gguf(path);

@@ -14,7 +14,7 @@ inline constexpr std::string_view checkpoint_specs =
 
 /// Reads a model. Throws std::runtime_error with one sentence that names the file, the key or tensor, its value and what was
 /// expected, also where memory cannot suffice.
-Checkpoint read_checkpoint(const std::string& path);
+LanguageModel read_language_model(const std::string& path);
 
 /// The architecture of a folder's config.json, and of the metadata of a .gguf. `kind` receives "qwen3".
 Architecture read_config(const std::string& file, std::string& kind);
