@@ -106,8 +106,9 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
   const std::string_view policy = policy_name(q.a.precision, q.a.algorithm);
   const std::string a_name = std::string(name(q.a.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
-  write_outputs(files, {{x.json, [&] { return json_text(model_json(q, answer)); }}},
-                [&] { return model_report(q, answer, a_name); }, streams.out);
+  write_outputs(
+      files, {{x.json, [&] { return json_text(model_json(q, answer)); }}}, [&] { return model_report(q, answer, a_name); },
+      streams.out);
 }
 
 void declare(OptionList& c, ModelArguments& x) {

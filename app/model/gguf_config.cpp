@@ -1,6 +1,6 @@
 // The architecture in the metadata of a .gguf.
-#include <array>
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "app/model/model_files.h"
@@ -22,8 +22,8 @@ class Metadata {
   }
   [[noreturn]] void refuse(const std::string& key, const std::string& expected) const {
     const std::string* const value = find(key);
-    throw std::runtime_error(path_ + ": " + key + (value ? " is " + in_quotes(*value) + ", expected " : " is missing, expected ") +
-                             expected);
+    throw std::runtime_error(path_ + ": " + key +
+                             (value ? " is " + in_quotes(*value) + ", expected " : " is missing, expected ") + expected);
   }
   int whole(const std::string& key) const {
     const std::string* const text = find(kind_ + key);
@@ -68,7 +68,8 @@ Rope gguf_rope(const Metadata& m, const std::string& kind, int head_dim) {
 Architecture gguf_architecture(const TensorSet& set, const std::string& path, std::string& kind) {
   Metadata m(set, path);
   const std::string* const name = m.find("general.architecture");
-  if (name == nullptr || std::ranges::find(gguf_kinds, *name) == gguf_kinds.end()) m.refuse("general.architecture", listed(gguf_kinds));
+  if (name == nullptr || std::ranges::find(gguf_kinds, *name) == gguf_kinds.end())
+    m.refuse("general.architecture", listed(gguf_kinds));
   m.begin_with(kind = *name);
   Architecture a;
   a.width = m.whole("embedding_length"), a.layers = m.whole("block_count"), a.inner = m.whole("feed_forward_length");
@@ -80,7 +81,8 @@ Architecture gguf_architecture(const TensorSet& set, const std::string& path, st
   a.rope = gguf_rope(m, kind, a.head_dim);
   const auto embedding = std::ranges::find(set.tensors, "token_embd.weight", &NamedTensor::name);
   if (embedding == set.tensors.end() || embedding->tensor.shape.size() != 2)
-    throw std::runtime_error(path + ": has no tensor 'token_embd.weight' [vocabulary, " + std::to_string(a.width) + "], expected one");
+    throw std::runtime_error(path + ": has no tensor 'token_embd.weight' [vocabulary, " + std::to_string(a.width) +
+                             "], expected one");
   a.vocabulary = static_cast<int>(std::min<std::uint64_t>(embedding->tensor.shape[0], 1 << 25));
   try {
     validate(a);

@@ -102,8 +102,8 @@ void check_weights_memory(const Architecture& a, const std::string& path) {
   }
   const double needed = 4 * count, there = available_bytes();
   if (needed > there)
-    throw std::runtime_error(path + ": needs " + shortest(needed) + " bytes of memory, expected at most the " + shortest(there) +
-                             " that are free");
+    throw std::runtime_error(path + ": needs " + shortest(needed) + " bytes of memory, expected at most the " +
+                             shortest(there) + " that are free");
 }
 
 /// Which optional tensors a kind must have: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
@@ -122,7 +122,8 @@ LanguageModel read_tensors(ModelTensors& tensors, const Architecture& a, const s
     for (std::size_t t = 0; t < layer_tensor_count; ++t) {
       const auto which = static_cast<LayerTensor>(t);
       const std::string name = names.of(l, t);
-      const bool may_be = !is_optional(which) || kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
+      const bool may_be =
+          !is_optional(which) || kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
       if (is_needed(kind, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
     }
   }
@@ -138,7 +139,8 @@ void list_folder(const fs::path& folder, ModelTensors& tensors) {
   const fs::path index = folder / "model.safetensors.index.json", single = folder / "model.safetensors";
   if (!fs::exists(index)) {
     if (!fs::exists(single))
-      throw std::runtime_error(folder.string() + ": has neither model.safetensors nor model.safetensors.index.json, expected one");
+      throw std::runtime_error(folder.string() +
+                               ": has neither model.safetensors nor model.safetensors.index.json, expected one");
     return tensors.add(list_file(single.string()));
   }
   nlohmann::json json;

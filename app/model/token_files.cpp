@@ -19,7 +19,8 @@ std::vector<int> read_tokens(const std::string& path, int limit) {
   if (!is_whole || t.shape.size() != 1 || t.shape[0] > most_tokens)
     throw std::runtime_error(t.label + " has " + std::string(type_name(t.type)) + " of shape " + shape_text(t.shape) +
                              ", expected I32 or I64 of shape [n], at most " + std::to_string(most_tokens) + " tokens");
-  const auto count = static_cast<int>(limit > 0 ? std::min<std::uint64_t>(t.shape[0], static_cast<std::uint64_t>(limit)) : t.shape[0]);
+  const auto count =
+      static_cast<int>(limit > 0 ? std::min<std::uint64_t>(t.shape[0], static_cast<std::uint64_t>(limit)) : t.shape[0]);
   t.shape = {1, static_cast<std::uint64_t>(count)};
   std::vector<int> tokens;
   for (const double x : read_matrix(file, t, {1, 1, count}, 0)) {

@@ -122,8 +122,8 @@ void check_composed(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto c = decoded(text, at);
     if (c && c->character >= 0x300 && !(c->character >= 0x2010 && c->character <= 0x2027))
-      throw std::runtime_error("the text has " + in_quotes(text.substr(at, c->bytes)) +
-                               " at byte " + std::to_string(at) + ", which this tokenizer would compose (NFC): expected --tokens");
+      throw std::runtime_error("the text has " + in_quotes(text.substr(at, c->bytes)) + " at byte " + std::to_string(at) +
+                               ", which this tokenizer would compose (NFC): expected --tokens");
     at += c ? c->bytes : 1;
   }
 }
@@ -137,7 +137,8 @@ std::vector<std::string_view> words_of(std::string_view text, WordRule rule) {
   else if (rule == WordRule::single_digits)
     add_single_digits(text, words);
   else
-    add_words(text, words, [&](const Characters& c, std::size_t i) { return llama3_word(c, i, rule == WordRule::llama3 ? 3 : 1); });
+    add_words(text, words,
+              [&](const Characters& c, std::size_t i) { return llama3_word(c, i, rule == WordRule::llama3 ? 3 : 1); });
   return words;
 }
 
@@ -146,7 +147,8 @@ void Tokenizer::add_word(std::string_view word, std::vector<int>& tokens) const 
   std::vector<std::string> parts;
   std::string whole;
   for (const char b : word) parts.push_back(characters[static_cast<unsigned char>(b)]), whole += parts.back();
-  if (const auto found = vocabulary.find(whole); whole_words && found != vocabulary.end()) return tokens.push_back(found->second);
+  if (const auto found = vocabulary.find(whole); whole_words && found != vocabulary.end())
+    return tokens.push_back(found->second);
   while (parts.size() > 1) {
     std::size_t best = 0;
     int least = -1;
@@ -179,7 +181,8 @@ std::vector<int> Tokenizer::tokens(std::string_view text) const {
     const std::pair<const std::string, int>* longest = nullptr;
     if (begins[static_cast<unsigned char>(text[at])])
       for (const auto& token : added)
-        if (text.substr(at).starts_with(token.first) && (!longest || token.first.size() > longest->first.size())) longest = &token;
+        if (text.substr(at).starts_with(token.first) && (!longest || token.first.size() > longest->first.size()))
+          longest = &token;
     if (longest == nullptr) {
       ++at;
       continue;

@@ -19,8 +19,8 @@ std::vector<std::string_view> words_of(std::string_view text, WordRule rule);
 class Tokenizer {
  public:
   WordRule rule = WordRule::gpt2;
-  bool whole_words = false;  ///< a word that is a token is not joined from its bytes (ignore_merges)
-  bool composed = false;     ///< the text is to be in Unicode's composed form (NFC)
+  bool whole_words = false;                         ///< a word that is a token is not joined from its bytes (ignore_merges)
+  bool composed = false;                            ///< the text is to be in Unicode's composed form (NFC)
   std::unordered_map<std::string, int> vocabulary;  ///< in GPT-2's characters for bytes
   std::unordered_map<std::string, int> ranks;       ///< "left right" by its place among the merges
   std::unordered_map<std::string, int> added;       ///< tokens that are found in the text as they are

@@ -27,11 +27,14 @@ WordRule rule_of(const JsonPlace& place) {
     place.at("pretokenizers").size();
     parts = place.json().at("pretokenizers").get<std::vector<nlohmann::json>>();
   }
-  const auto is = [&](std::size_t i, const char* type) { return i < parts.size() && parts[i].is_object() && parts[i].value("type", "") == type; };
+  const auto is = [&](std::size_t i, const char* type) {
+    return i < parts.size() && parts[i].is_object() && parts[i].value("type", "") == type;
+  };
   const bool bytes_last = is(parts.size() - 1, "ByteLevel") && !parts.back().value("add_prefix_space", false);
   const bool words = bytes_last && parts.back().value("use_regex", true);
   if (parts.size() == 1 && words) return WordRule::gpt2;
-  if (parts.size() == 2 && words && is(0, "Digits") && parts[0].value("individual_digits", false)) return WordRule::single_digits;
+  if (parts.size() == 2 && words && is(0, "Digits") && parts[0].value("individual_digits", false))
+    return WordRule::single_digits;
   if (parts.size() == 2 && bytes_last && !words && is(0, "Split") && parts[0].contains("pattern")) {
     const std::string regex = parts[0].at("pattern").value("Regex", "");
     const bool isolated = parts[0].value("behavior", "") == "Isolated" && !parts[0].value("invert", false);
@@ -52,7 +55,8 @@ Tokenizer of_json(const JsonPlace& all) {
   constexpr int most = 1 << 24;
   Tokenizer t;
   const JsonPlace model = all.at("model");
-  if (model.json().value("type", "BPE") != "BPE" || model.json().value("byte_fallback", false)) model.at("type").refuse(way_out);
+  if (model.json().value("type", "BPE") != "BPE" || model.json().value("byte_fallback", false))
+    model.at("type").refuse(way_out);
   t.rule = rule_of(all.at("pre_tokenizer"));
   const nlohmann::json normalizer = all.json().value("normalizer", nlohmann::json());
   if (normalizer.is_object() && normalizer.value("type", "") == "NFC")
@@ -102,14 +106,16 @@ Tokenizer of_gguf(const std::string& file) {
   GgufLists lists{{tokens, {}}, {merges, {}}, {types, {}}};
   std::map<std::string, std::string> keys = read_gguf_metadata(file, lists);
   if (keys["tokenizer.ggml.model"] != "gpt2")
-    throw std::runtime_error(file + ": tokenizer.ggml.model is " + in_quotes(keys["tokenizer.ggml.model"]) + ", expected " + way_out);
+    throw std::runtime_error(file + ": tokenizer.ggml.model is " + in_quotes(keys["tokenizer.ggml.model"]) + ", expected " +
+                             way_out);
   Tokenizer t;
   t.rule = rule_of(keys["tokenizer.ggml.pre"], file);
   t.whole_words = t.rule == WordRule::llama3;
   t.composed = t.rule == WordRule::qwen2;
   for (std::size_t i = 0; i < lists[tokens].size(); ++i) {
     const std::string& name = lists[tokens][i];
-    const bool is_added = i < lists[types].size() && (lists[types][i] == "3" || lists[types][i] == "4");  // control, user-defined
+    const bool is_added =
+        i < lists[types].size() && (lists[types][i] == "3" || lists[types][i] == "4");  // control, user-defined
     if (!name.empty()) (is_added ? t.added : t.vocabulary).emplace(name, static_cast<int>(i));
   }
   for (std::size_t i = 0; i < lists[merges].size(); ++i) t.ranks.emplace(lists[merges][i], static_cast<int>(i));

@@ -17,7 +17,8 @@ enum class RotaryPairs : std::uint8_t { halves, neighbours };
 
 /// A change of the rotary frequencies for long contexts, as Hugging Face's `rope_type`.
 enum class RopeScaling : std::uint8_t { none, linear, dynamic, yarn, longrope, llama3 };
-inline constexpr std::array<std::string_view, 6> rope_scaling_names{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
+inline constexpr std::array<std::string_view, 6> rope_scaling_names{"default", "linear",   "dynamic",
+                                                                    "yarn",    "longrope", "llama3"};
 
 /// The rotary embedding (arXiv 2104.09864).
 struct Rope {
@@ -25,23 +26,23 @@ struct Rope {
   RotaryPairs pairs = RotaryPairs::halves;
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;
-  double original_length = 0;                ///< tokens of the context before scaling
-  double longest = 0;                        ///< tokens of the context after it (max_position_embeddings)
-  double low_factor = 1, high_factor = 4;    ///< of llama3
-  double beta_fast = 32, beta_slow = 1;      ///< of yarn
-  bool truncates = true;                     ///< yarn: the bounds of its ramp are whole numbers
-  double attention_factor = 0;               ///< of yarn and longrope: cos and sin times it; 0: follows from `factor`
-  double mscale = 0, mscale_all = 0;         ///< of yarn; 0: not given
+  double original_length = 0;                       ///< tokens of the context before scaling
+  double longest = 0;                               ///< tokens of the context after it (max_position_embeddings)
+  double low_factor = 1, high_factor = 4;           ///< of llama3
+  double beta_fast = 32, beta_slow = 1;             ///< of yarn
+  bool truncates = true;                            ///< yarn: the bounds of its ramp are whole numbers
+  double attention_factor = 0;                      ///< of yarn and longrope: cos and sin times it; 0: follows from `factor`
+  double mscale = 0, mscale_all = 0;                ///< of yarn; 0: not given
   std::vector<double> short_factors, long_factors;  ///< of longrope, one for each pair
-  std::vector<double> divisors;              ///< frequencies over these, one for each pair; empty: none
+  std::vector<double> divisors;                     ///< frequencies over these, one for each pair; empty: none
 };
 
 /// Sizes and options of a model.
 struct Architecture {
   int vocabulary = 0, width = 0, layers = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
-  int inner = 0;            ///< columns between the MLP's projections
-  double epsilon = 1e-6;    ///< of the norms
+  int inner = 0;          ///< columns between the MLP's projections
+  double epsilon = 1e-6;  ///< of the norms
   Rope rope{};
 };
 
@@ -55,7 +56,21 @@ struct WeightMatrix {
 
 /// The tensors of a layer, projections [outputs, inputs].
 enum class LayerTensor : std::uint8_t {
-  attention_norm, q, k, v, q_bias, k_bias, v_bias, q_norm, k_norm, o, o_bias, mlp_norm, gate, up, down
+  attention_norm,
+  q,
+  k,
+  v,
+  q_bias,
+  k_bias,
+  v_bias,
+  q_norm,
+  k_norm,
+  o,
+  o_bias,
+  mlp_norm,
+  gate,
+  up,
+  down
 };
 inline constexpr std::size_t layer_tensor_count = 15;
 using LayerWeights = std::array<WeightMatrix, layer_tensor_count>;

@@ -129,8 +129,8 @@ class ModelWork {
   }
 
   double share_of(LogitSource& without) {
-    const double left = mean_abs_difference(target_log_probabilities(without, q_.tokens, model_.architecture.vocabulary, stop_),
-                                            exact_logp_);
+    const double left =
+        mean_abs_difference(target_log_probabilities(without, q_.tokens, model_.architecture.vocabulary, stop_), exact_logp_);
     const double whole = answer_.a.dlogp_mean_abs;
     return whole > 0 ? (whole - left) / whole : 0;
   }
@@ -252,8 +252,8 @@ void check(const ModelQuestion& q) {
                                 std::to_string(a.layers - 1) + " and heads 0 to " + std::to_string(a.heads - 1));
   const double needed = model_bytes(q), there = available_bytes();
   if (needed > there)
-    throw std::runtime_error("this needs " + shortest(std::ceil(needed)) + " bytes of memory beside the weights, expected at most the " +
-                             shortest(there) + " that are free");
+    throw std::runtime_error("this needs " + shortest(std::ceil(needed)) +
+                             " bytes of memory beside the weights, expected at most the " + shortest(there) + " that are free");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-/// The question of a whole model: by how much does attention's rounding move the next token, and which layer, head or step does?
+/// The question of a whole model: by how much does attention's rounding move the next token, and which layer, head or step
+/// does?
 #pragma once
 
 #include <cstdint>
@@ -51,14 +52,14 @@ struct ModelShare {
 
 struct ModelAnswer {
   double exact_nll = 0;
-  RunMeasures a, b, a_b;                      ///< against exact; b against a
-  RunMeasures bf16, order;                    ///< yardsticks: bf16 everywhere; the same in another order of sums against it
+  RunMeasures a, b, a_b;    ///< against exact; b against a
+  RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere; the same in another order of sums against it
   std::vector<LayerGrowth> layers;
-  std::vector<ModelShare> attribution;        ///< largest share first
-  std::vector<double> dlogp_a;                ///< of a, of each target, signed
-  std::vector<double> logits_exact;           ///< [n, vocabulary] where outputs are kept
+  std::vector<ModelShare> attribution;  ///< largest share first
+  std::vector<double> dlogp_a;          ///< of a, of each target, signed
+  std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
   std::vector<float> logits_a, logits_b;
-  std::vector<double> hidden_exact;           ///< [layers + 1, n, width]
+  std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
 };
 
 /// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,

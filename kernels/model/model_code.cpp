@@ -69,8 +69,7 @@ LogitSum logit_sum(const double* x, int count) {
   LogitSum s;
   s.top = row.largest(count, [&](auto at) { return at.of(x); });
   while (s.argmax + 1 < count && !(x[s.argmax] == s.top)) ++s.argmax;
-  s.log_sum =
-      logarithm(row.total(count, [&](auto at, V<double> chain) { return chain + exponential(at.of(x) - s.top); }));
+  s.log_sum = logarithm(row.total(count, [&](auto at, V<double> chain) { return chain + exponential(at.of(x) - s.top); }));
   return s;
 }
 

@@ -18,7 +18,8 @@ std::vector<double> columns(const std::vector<T>& x, int n, int stride, int firs
   std::vector<double> y(static_cast<std::size_t>(n) * static_cast<std::size_t>(d));
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
     for (int c = 0; c < d; ++c)
-      y[i * static_cast<std::size_t>(d) + static_cast<std::size_t>(c)] = x[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(first + c)];
+      y[i * static_cast<std::size_t>(d) + static_cast<std::size_t>(c)] =
+          x[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(first + c)];
   return y;
 }
 
@@ -224,12 +225,13 @@ std::vector<T> ModelRun<T>::attended(int l, const LayerHeads<T>& x, const Attent
     const bool rounds = choice.rounds(l, h);
     const Experiment e = head_experiment(a_, n_, rounds ? *choice.method : Method{}, choice.format,
                                          choice.seed + static_cast<std::uint64_t>(l * a_.heads + h));
-    const Matrix m = !rounds             ? golden_head(e, t, stop_)
+    const Matrix m = !rounds              ? golden_head(e, t, stop_)
                      : works_in_double(e) ? method_head<double>(e, t, stop_)
                                           : method_head<float>(e, t, stop_);
     for (std::size_t i = 0; i < static_cast<std::size_t>(n_); ++i)
       for (int c = 0; c < d; ++c)
-        o[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(h * d + c)] = static_cast<T>(m(static_cast<int>(i), c));
+        o[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(h * d + c)] =
+            static_cast<T>(m(static_cast<int>(i), c));
   }
   if (output.rounds()) lanes_.rounded_sum(o.data(), nullptr, static_cast<std::int64_t>(o.size()), output, o.data());
   return o;

@@ -28,8 +28,8 @@ struct AttentionChoice {
   const Method* method = nullptr;  ///< null: golden everywhere
   Format format = bf16;            ///< the main format D
   std::uint64_t seed = 1;          ///< of stochastic rounding; head h of layer l has seed + l heads + h
-  ModelPlace only{};                ///< the method's heads; none: all
-  ModelPlace spared{};              ///< golden even so
+  ModelPlace only{};               ///< the method's heads; none: all
+  ModelPlace spared{};             ///< golden even so
 
   bool rounds(int layer, int head) const {
     return method != nullptr && (only.layer < 0 || only.holds(layer, head)) && !spared.holds(layer, head);

@@ -27,7 +27,8 @@ std::vector<double> plain_frequencies(double theta, int head_dim) {
   const Precise log_theta = log_of(theta);
   std::vector<double> f;
   for (int i = 0; i < head_dim; i += 2)
-    f.push_back(exponential(log_theta * (Precise{-static_cast<double>(i), 0} / Precise{static_cast<double>(head_dim), 0})).high);
+    f.push_back(
+        exponential(log_theta * (Precise{-static_cast<double>(i), 0} / Precise{static_cast<double>(head_dim), 0})).high);
   return f;
 }
 

@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin that their scaling
-/// asks for. Formulas: transformers' modeling_rope_utils.
+/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin that their
+/// scaling asks for. Formulas: transformers' modeling_rope_utils.
 struct RopeFrequencies {
   std::vector<double> frequencies;
   double factor = 1;

@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, 16> around_step_names{
 struct Surroundings {
   bool in_double = true;
   std::array<Rounding, around_step_names.size()> steps{};  ///< exact: what the working type gives
-  int sum_pieces = 1;           ///< sums of projections: so many chains over pieces of the inputs, added in order
+  int sum_pieces = 1;  ///< sums of projections: so many chains over pieces of the inputs, added in order
 
   Rounding& operator[](AroundStep s) { return steps[static_cast<std::size_t>(s)]; }
   const Rounding& operator[](AroundStep s) const { return steps[static_cast<std::size_t>(s)]; }
