@@ -23,6 +23,7 @@ TEST(FoundHeads, TellTheTimeLeftBeforeAHeadIsDone) {
   EXPECT_TRUE(early);
   EXPECT_EQ(found.rows->size(), static_cast<std::size_t>(files.heads()));
   EXPECT_EQ(found.seconds_left, 0);
+  for (const HeadRow& row : *found.rows) EXPECT_GT(row.unusual, 0) << "heads are compared with each other";
 }
 
 }  // namespace

@@ -19,10 +19,12 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// Two layers of four heads of Q over two of K and V, tokens before heads, as an archive; layer 5 has larger scores.
-std::string two_layers(const TemporaryDirectory& scratch) {
+/// With `hot`, head 1 of layer 2 has scores 30 times as large.
+std::string two_layers(const TemporaryDirectory& scratch, bool hot = false) {
   std::mt19937 dice(1);
   std::normal_distribution<float> draw;
   std::vector<ZipMember> members;
@@ -30,7 +32,10 @@ std::string two_layers(const TemporaryDirectory& scratch) {
     for (const char* const part : {"q", "k", "v"}) {
       const int heads = *part == 'q' ? 4 : 2;
       std::vector<float> values(static_cast<std::size_t>(40 * heads * 8));
-      for (float& x : values) x = draw(dice) * (*layer == '5' && *part == 'q' ? 4.0F : 1.0F);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool is_hot = hot && *layer == '2' && *part == 'q' && i / 8 % 4 == 1;
+        values[i] = draw(dice) * (is_hot ? 120.0F : *layer == '5' && *part == 'q' ? 4.0F : 1.0F);
+      }
       members.push_back({"layers." + std::string(layer) + "." + part + "_proj.npy",
                          npy(npy_header("<f4", "(40, " + std::to_string(heads) + ", 8)"), raw(values))});
     }
@@ -85,6 +90,16 @@ TEST(HeadsCommand, TheTableNamesTheWorstAndHowManyThereAre) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("2 of 8 heads, worst first by a.rel_rms."));
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 4);
+}
+
+TEST(HeadsCommand, NamesHeadsThatStandApart) {
+  const TemporaryDirectory scratch;
+  const Outcome outcome = attoscope({"heads", two_layers(scratch, true), "--sort", "unusual", "--no-cache", "--top", "1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("stands apart: layer 2, head 1: largest score "));
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 8 heads, worst first by unusual."));
+  EXPECT_EQ(outcome.out.find("stands apart"), outcome.out.rfind("stands apart")) << "one head alone";
+  EXPECT_THAT(attoscope({"heads", two_layers(scratch), "--no-cache"}).out, Not(HasSubstr("stands apart")));
 }
 
 TEST(HeadsCommand, AHeadWithoutNumbersIsTheWorst) {

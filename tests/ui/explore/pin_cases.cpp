@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/session/session.h"
+#include "imgui_internal.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
@@ -190,7 +191,7 @@ CASE(pins, compared_in_one_table) {
   }
   hand.click(pin_panel + "###compare");
   hand.frames(3);
-  const std::string row = "//$FOCUSED/**/##pin row ";
+  const std::string row = std::string("//") + ImGui::GetCurrentContext()->NavWindow->RootWindow->Name + "/**/##pin row ";
   hand.check(hand.exists(row + "0") && hand.exists(row + "2"), "all pins are in it");
   hand.changes("a click restores", [&] { hand.click(row + "1"); }, [&](Session& s) { s.experiment = pins[1].experiment; });
 }
