@@ -173,7 +173,7 @@ class Packer {
     if (all && e.loaded.file == read.input.file && !e.loaded.file.empty())
       e.loaded.file = e.problem.input.file, e.loaded.index = e.problem.input.index;
     else
-      pack_output(e.loaded, "o", all ? kernel_output_heads(e.loaded.file) : 1,
+      pack_output(e.loaded, "o", all && has_loaded(e) ? kernel_output_heads(e.loaded.file) : 1,
                   [&](KernelOutput& o) { load_kernel_output(o, all ? 0 : n, all ? 0 : d, watch_); });
     const int heads = all ? most_heads : 1;
     pack_output(e.backward.d_o_file, "do", heads, [&](KernelOutput& o) { load_gradient(o, read, false, watch_); });

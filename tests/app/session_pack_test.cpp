@@ -96,7 +96,7 @@ void change_v(const TemporaryDirectory& place, std::uint64_t seed = 1) {
 TEST(ExactTensors, AreStoredInTheNarrowestTypeThatKeepsEveryBit) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const auto type = [](std::vector<double> x, const char* before = "") { return exact_type(x, before); };
-  EXPECT_EQ(type({0, -0.0, 1, 65504, -0x1p-24, 0x1.ffcp-15, inf, -inf}), "F16");
+  EXPECT_EQ(type({0, -0.0, 1, 65504, -0x1p-24, 0x1.ff8p-15, inf, -inf}), "F16");
   EXPECT_EQ(type({65536}), "BF16");
   EXPECT_EQ(type({1, 0x1p-25}), "BF16");
   EXPECT_EQ(type({1 + 0x1p-11}), "F32");
