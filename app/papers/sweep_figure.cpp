@@ -23,7 +23,7 @@
 namespace attoscope {
 namespace {
 
-/// What an experiment is computed from, in words; "" of what does not matter.
+/// The settings that an experiment is computed from, in words; "" of those that do not matter.
 std::vector<std::string> words_of(const Experiment& e) {
   const Problem& p = e.problem;
   return {"input " + input_spec(p.input),

@@ -251,7 +251,7 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
   return sweep_figure(*plan.sweep, *table, {{p.spread, p.log_x, p.log_y}, p.heat_map, style_of(session.view.figure)});
 }
 
-/// What a plot that only lessons have shows.
+/// The title of a plot that only lessons have.
 std::string lesson_title(const std::string& kind, const Experiment& e) {
   if (kind == "staircase") return "x rounded to " + name(e.format) + ", and the error";
   if (kind == "exp") return "exp of a score, and the largest and the smallest numbers of formats";
