@@ -23,7 +23,7 @@
 namespace attoscope {
 namespace {
 
-/// What an experiment is computed from, in words; "" of what does not matter.
+/// The settings that an experiment is computed from, in words; "" of those that do not matter.
 std::vector<std::string> words_of(const Experiment& e) {
   const Problem& p = e.problem;
   return {"input " + input_spec(p.input),
@@ -129,6 +129,10 @@ Figure sweep_figure(const Sweep& sweep, const SweepTable& table, const SweepStyl
                           fmt::join(ranges, " and "), spreads ? "means of " + table.repeats : "one answer each",
                           spreads && !f.panels[0].heat ? std::string(", bars: ") + bars : "",
                           experiment_words(varied_experiments(sweep)));
+  if (const Input& input = sweep.base.problem.input; sweep.over.kind != SweepOver::seed) {
+    const std::string one = input_spec(input);  // names a head, where all are meant
+    if (const std::size_t at = f.caption.find(one); at != std::string::npos) f.caption.replace(at, one.size(), input.file);
+  }
   return in_style(std::move(f), style.print);
 }
 

@@ -39,7 +39,7 @@ SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& re
 Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
                    SeedSpread spread = SeedSpread::std);
 
-/// What these experiments have in common, in words: the end of a caption.
+/// The words that these experiments share: the end of a caption.
 std::string experiment_words(std::span<const Experiment> experiments);
 
 /// Lines over the first axis, one for each value of the second, or a and b; names stand apart as marks. The same for the window

@@ -251,6 +251,15 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
   return sweep_figure(*plan.sweep, *table, {{p.spread, p.log_x, p.log_y}, p.heat_map, style_of(session.view.figure)});
 }
 
+/// The title of a plot that only lessons have.
+std::string lesson_title(const std::string& kind, const Experiment& e) {
+  if (kind == "staircase") return "x rounded to " + name(e.format) + ", and the error";
+  if (kind == "exp") return "exp of a score, and the largest and the smallest numbers of formats";
+  if (kind == "bytes") return "Bytes between HBM and chip of three algorithms; " + experiment_words(std::span(&e, 1));
+  return fmt::format("The first {} weights of models from seeds {} and {}; their sorted values are joined", e.problem.n,
+                     e.problem.seed, e.problem.seed + 1);
+}
+
 /// A plot that only lessons have.
 Figure lesson_plot(const Session& session) {
   if (session.lesson.views.empty())
@@ -261,11 +270,10 @@ Figure lesson_plot(const Session& session) {
   Figure f = figure_of(Plot::lesson, session);
   f.name = kind;
   f.panels = lesson_panels(session.experiment, keys);
-  std::string typed;
+  f.caption = lesson_title(kind, session.experiment);
   for (const LessonParameter& key : keys)
-    if (key.key != "kind" && key.key != "height") typed += ", " + key.key + " " + key.value;
-  f.caption = fmt::format("{} of a lesson{}; {}; attoscope " ATTOSCOPE_VERSION ".", kind, typed,
-                          experiment_words(std::span(&session.experiment, 1)));
+    if (key.key != "kind" && key.key != "height" && key.key != "controls") f.caption += "; " + key.key + " " + key.value;
+  f.caption += "; attoscope " ATTOSCOPE_VERSION ".";
   if (f.panels.size() > 1) f.aspect = flat_aspect;
   return f;
 }

@@ -172,8 +172,9 @@ TEST(Print, WidthFontAndSizeAreThoseOfTheStyle) {
 }
 
 TEST(Tikz, TextsAreLatex) {
-  EXPECT_EQ(latex_text("a_b & 5 % of #2 {x} ~^\\"), "a\\_b \\& 5 \\% of \\#2 \\{x\\} \\textasciitilde{}\\textasciicircum{}"
-                                                   "\\textbackslash{}");
+  EXPECT_EQ(latex_text("a_b & 5 % of #2 {x} ~^\\"),
+            "a\\_b \\& 5 \\% of \\#2 \\{x\\} \\textasciitilde{}\\textasciicircum{}"
+            "\\textbackslash{}");
   EXPECT_EQ(latex_text("|α − β| ≤ 2²"), "$|$$\\alpha$ $-$ $\\beta$$|$ $\\le$ 2$^2$");
 }
 
@@ -181,7 +182,8 @@ TEST(Tikz, TextsAreLatex) {
 TEST(Tikz, LatexDrawsThePicture) {
   if (!testing::has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
-  Figure f = figure_of({"flash2 hw", "three-pass base_eager", "100 % {odd} $names$ #1 & \\more~^", "x < y > \"z\"", "‖ΔW‖"}, 1.1e-4, 1e-6);
+  Figure f = figure_of({"flash2 hw", "three-pass base_eager", "100 % {odd} $names$ #1 & \\more~^", "x < y > \"z\"", "‖ΔW‖"},
+                       1.1e-4, 1e-6);
   f.panels.push_back(f.panels[0]);
   f.panels[1].x.categories = {"a_b", "50 %", "σ"};
   for (Series& s : f.panels[1].series) s.x = {0, 1, 2};
@@ -189,9 +191,14 @@ TEST(Tikz, LatexDrawsThePicture) {
   heat.width = heat.height = 2, heat.values = {1, -1, 0.5, NAN}, heat.label = "P − true_weight";
   write_bundle(scratch / "f.tex", f, Json::object());
   EXPECT_EQ(scratch.count(), 6) << "the picture, its data, script and JSON, and two style files";
-  scratch.write("paper.tex", "\\documentclass{article}\\usepackage{gnuplot-lua-tikz}\\begin{document}\\input{f.tex}\\end{document}\n");
-  if (std::system("command -v pdflatex >/dev/null 2>&1") != 0) GTEST_SKIP() << "THERE IS NO LATEX: the picture was not compiled";
-  ASSERT_EQ(std::system(("cd '" + (scratch / "") + "' && pdflatex -interaction=nonstopmode -halt-on-error paper.tex >log.txt 2>&1").c_str()), 0)
+  scratch.write("paper.tex",
+                "\\documentclass{article}\\usepackage{gnuplot-lua-tikz}\\begin{document}\\input{f.tex}\\end{document}\n");
+  if (std::system("command -v pdflatex >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "THERE IS NO LATEX: the picture was not compiled";
+  ASSERT_EQ(
+      std::system(
+          ("cd '" + (scratch / "") + "' && pdflatex -interaction=nonstopmode -halt-on-error paper.tex >log.txt 2>&1").c_str()),
+      0)
       << testing::bytes_of_file(scratch / "log.txt");
   EXPECT_EQ(testing::bytes_of_file(scratch / "paper.pdf").substr(0, 4), "%PDF");
 }

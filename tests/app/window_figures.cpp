@@ -145,9 +145,8 @@ TEST(PlotData, TheCommandsSweepIsTheWindows) {
   s.sweep.first = {"block_k", "4:32:x2"};
   s.sweep.log_y = false;
   const Figure window = plot(Plot::sweep, s);
-  const Outcome o = attoscope({"sweep",     "--n",      "40",      "--d",    "8",     "--mask",   "causal", "--block-q", "8",
-                               "--policy",  "eager",    "--vary",  "block_k=4:32:x2", "--seeds", "2",       "--figure",
-                               scratch / "sweep.svg"});
+  const Outcome o = attoscope({"sweep", "--n", "40", "--d", "8", "--mask", "causal", "--block-q", "8", "--policy", "eager",
+                               "--vary", "block_k=4:32:x2", "--seeds", "2", "--figure", scratch / "sweep.svg"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(bytes_of_file(scratch / "sweep.csv"), figure_csv(window));
   EXPECT_EQ(bytes_of_file(scratch / "sweep.gp"), gnuplot_script(window, PictureFormat::svg, "sweep"));
@@ -168,13 +167,15 @@ TEST(PlotData, LessonsPlotsAreTheirFunctions) {
   const Series& rounded = series(stairs, "round(bf16, x)");
   for (std::size_t i = 0; i < rounded.x.size(); ++i) EXPECT_EQ(rounded.y[i], round(bf16, rounded.x[i]));
   s.lesson.views = {{"bytes", 0, {{"over", "n"}}}};
-  const Series& flash = series(plot(Plot::lesson, s), "FA-2");
+  const Figure bytes = plot(Plot::lesson, s);
+  const Series& flash = series(bytes, "FA-2");
   s.experiment.problem.n = static_cast<int>(flash.x.at(3));
   EXPECT_EQ(flash.y.at(3), traffic(s.experiment).flash2);
   s.experiment.problem.n = 64;
   s.lesson.views = {{"heaps", 0, {}}};
   double weights = 0;
-  for (const double y : series(plot(Plot::lesson, s), "seed 1").y) weights += y;
+  const Figure heaps = plot(Plot::lesson, s);
+  for (const double y : series(heaps, "seed 1").y) weights += y;
   EXPECT_EQ(weights, 64);
   s.lesson.views = {{"pie", 0, {}}};
   EXPECT_THROW(plot(Plot::lesson, s), std::invalid_argument);

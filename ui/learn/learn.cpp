@@ -106,16 +106,16 @@ void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& 
 }
 
 /// While presenting there is no status bar: a new sentence of it stands above the step bar for some seconds.
-void tell_while_presenting(const Frame& frame, LearnState& learn, ImVec2 below) {
+void tell_while_presenting(const Frame& frame, LearnState& learn, ImVec2 below, float width) {
   constexpr double seconds = 8;
   const MessagesInput& m = frame.input.messages;
   const std::string& sentence = m.error.empty() ? m.notice : m.error;
   const double now = ImGui::GetTime();
   if (sentence != learn.told) learn.told = sentence, learn.told_until = is_presenting(frame.session) ? now + seconds : 0;
   if (sentence.empty() || now >= learn.told_until || frame.input.exporting) return;
-  const std::string text = fitted(Face::label, sentence, below.x - px(48));
+  const std::string text = fitted(Face::label, sentence, width - px(56));
   const ImVec2 size{text_width(Face::label, text) + px(24), line_height(Face::label) + px(16)},
-      at{below.x - size.x - px(16), below.y - size.y - px(8)};
+      at{below.x + px(16), below.y - size.y - px(8)};
   ImDrawList* list = ImGui::GetForegroundDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().raised, px(4));
   draw_text(list, {at.x + px(12), at.y + px(8)}, Face::label, m.error.empty() ? colours().good : colours().bad, text);
@@ -192,7 +192,7 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
                      ""};
   page.taller = beyond;
   draw_step_bar(frame.session, open, learn, frame.input, frame.requests, page);
-  tell_while_presenting(frame, learn, {from.x + size.x, from.y + page_height});
+  tell_while_presenting(frame, learn, {from.x + left, from.y + page_height}, size.x - left);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ bool choose(const char* name, const char* id, std::span<const Choice> choices, i
 }
 
 /// Names of the files to be written, in a line.
-std::string files_of(const FigureChoice& c) {
-  if (c.as == ExportAs::screen) return "a .png of the screen and a .csv";
+std::string files_of(const FigureChoice& c, bool has_numbers) {
+  if (c.as == ExportAs::screen) return has_numbers ? "a .png of the screen and a .csv" : "a .png of the screen";
   const std::string_view name = export_as_names[static_cast<std::size_t>(c.as)];
   return fmt::format("{}, .csv, .gp and .json in a {}", c.as == ExportAs::tex ? ".tex" : name, c.zip ? ".zip" : "folder");
 }
@@ -117,7 +117,7 @@ void draw_menu(const Exportable& plot, View& view, Requests& requests) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   label(Face::body, colours().text, "Keep the " + plot.name);
   edit_choice(view.figure, drawable, is_over_tiles(plot.plot) && view.tiles != TileRange{});
-  label(Face::small, colours().faint, files_of(drawable ? view.figure : FigureChoice{}));
+  label(Face::small, colours().faint, files_of(drawable ? view.figure : FigureChoice{}, plot.csv != nullptr));
   if (push_button("save###keep", true, {px(plot.has_field ? 96 : width), px(control_height)})) {
     requests.exports.plot = export_request_of(plot);
     ImGui::CloseCurrentPopup();

@@ -123,7 +123,7 @@ std::string policy_words(const Method& m) {
   return std::string(nearest.name) + (nearest.changed > 0 ? fmt::format(" with {} steps changed", nearest.changed) : "");
 }
 
-/// What `text` gives for one method of all experiments; empty where it differs.
+/// The text that all experiments give for one method; empty where it differs.
 template <class F>
 std::string common_words(std::span<const Experiment> all, Method Experiment::* method, F text) {
   const std::string first = text(all[0].*method, all[0]);

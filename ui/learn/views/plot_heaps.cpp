@@ -49,7 +49,7 @@ struct HeapsRoom {
   float at(double value) const { return x0 + static_cast<float>((value - low) / (high - low)) * (x1 - x0); }
 };
 
-/// How many of the values lie in each part of [low, high].
+/// The numbers of values in equal parts of [low, high].
 std::array<int, heap_bins> counts_of(std::span<const float> values, double low, double high) {
   std::array<int, heap_bins> counts{};
   for (const float v : values)
