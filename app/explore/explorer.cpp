@@ -153,6 +153,7 @@ void Explorer::choose_row(Experiment& e) {
   if (e.problem.traced_row != Problem{}.traced_row || row < 0) return;
   replaced_row_ = std::exchange(e.problem.traced_row, row);
   chosen_row_ = {row, e.problem.n};
+  remarked_ = true;  // the sentence on what was opened stays
 }
 
 /// With another number of tokens a row that was chosen is chosen again: it may see few of the keys, or no longer be there.

@@ -111,7 +111,7 @@ void MainWindow::wait(double patience) {
   for (double left = patience; left > 0 && !stirred_ && !has_input(); left = end - glfwGetTime())
     glfwWaitEventsTimeout(std::min(left, longest_sleep));
   const bool input = has_input();
-  if (input) drag_.tell(false);  // the program that dragged holds the mouse no more
+  if (ImGui::IsAnyMouseDown()) drag_.tell(false);  // the program that dragged holds the mouse no more
   if (stirred_.exchange(false) || input) pace_.stir(glfwGetTime());
 }
 

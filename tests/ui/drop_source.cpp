@@ -1,5 +1,6 @@
-// attoscope_drop_source WINDOW X Y FILE...: drops files onto a window, as a file manager does (XDND, version 5). X and Y are in
-// the window. Exit code 0: the window took them; 1: it did not; 2: wrong usage.
+// attoscope_drop_source [--hold MS] WINDOW X Y FILE...: drops files onto a window, as a file manager does (XDND, version 5),
+// held over it for so many milliseconds. X and Y are in the window. Exit code 0: the window took them; 1: it did not; 2: wrong
+// usage.
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <poll.h>
@@ -48,7 +49,7 @@ class DropSource {
     XSetSelectionOwner(display_.get(), atom("XdndSelection"), source_, CurrentTime);
   }
 
-  void drop(int x, int y) {
+  void drop(int x, int y, int hold) {
     Window child = 0;
     int root_x = 0, root_y = 0;
     XTranslateCoordinates(display_.get(), target_, DefaultRootWindow(display_.get()), x, y, &root_x, &root_y, &child);
@@ -56,6 +57,7 @@ class DropSource {
     send("XdndPosition",
          {0, (static_cast<long>(root_x) << 16) | root_y, CurrentTime, static_cast<long>(atom("XdndActionCopy"))});
     if ((await("XdndStatus").data.l[1] & 1) == 0) throw std::runtime_error("the window refuses the drop");
+    poll(nullptr, 0, hold);
     send("XdndDrop", {0, CurrentTime, 0, 0});
     await("XdndFinished");
     if (!asked_) throw std::runtime_error("the window did not ask for the files");
@@ -128,12 +130,15 @@ class DropSource {
 }  // namespace
 
 int main(int count, char** arguments) try {
+  const bool holds = count > 2 && std::string(arguments[1]) == "--hold";
+  const int hold = holds ? std::atoi(arguments[2]) : 0;
+  if (holds) arguments += 2, count -= 2;
   if (count < 5) {
-    std::fprintf(stderr, "usage: attoscope_drop_source WINDOW X Y FILE...\n");
+    std::fprintf(stderr, "usage: attoscope_drop_source [--hold MS] WINDOW X Y FILE...\n");
     return 2;
   }
   DropSource source(std::strtoul(arguments[1], nullptr, 0), uri_list({arguments + 4, arguments + count}));
-  source.drop(std::atoi(arguments[2]), std::atoi(arguments[3]));
+  source.drop(std::atoi(arguments[2]), std::atoi(arguments[3]), hold);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "attoscope_drop_source: %s\n", error.what());

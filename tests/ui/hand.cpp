@@ -112,6 +112,8 @@ bool Hand::disabled(const std::string& path) {
   return (context_.ItemInfo(path.c_str()).ItemFlags & ImGuiItemFlags_Disabled) != 0;
 }
 
+bool Hand::disabled(ImGuiID item) { return (context_.ItemInfo(item).ItemFlags & ImGuiItemFlags_Disabled) != 0; }
+
 void Hand::key(int chord) {
   context_.KeyPress(chord);
   context_.Yield();

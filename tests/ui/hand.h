@@ -70,6 +70,7 @@ class Hand {
   void pick(const std::string& item);
   bool exists(const std::string& path);
   bool disabled(const std::string& path);
+  bool disabled(ImGuiID item);
   void key(int chord);
   /// Ctrl+click, then text and Enter.
   void type(const std::string& path, const std::string& text);

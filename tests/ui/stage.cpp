@@ -1,5 +1,7 @@
 #include "tests/ui/stage.h"
 
+#include <algorithm>
+
 #include "app/files/paths.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
@@ -10,6 +12,12 @@ namespace attoscope::testing {
 namespace {
 
 constexpr int largest_width = 1920, largest_height = 1200;
+
+/// True if a frame without pixels would leave a texture of letters that is drawn from unmade.
+bool has_new_texture() {
+  return std::ranges::any_of(ImGui::GetPlatformIO().Textures,
+                             [](const ImTextureData* t) { return t->Status == ImTextureStatus_WantCreate; });
+}
 
 /// The bottom left corner, the place of a window smaller than the framebuffer.
 Picture corner(const Picture& all, int width, int height) {
@@ -104,7 +112,7 @@ void Stage::draw() {
   if (!told) update();
   settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
-  if (wanted || ++drawn_ % 8 == 0) {
+  if (wanted || has_new_texture() || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);
   } else {
     ImGui::Render();  // all but the pixels, which software makes slowly

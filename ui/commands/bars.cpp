@@ -116,7 +116,7 @@ float draw_tabs(View& view, float x) {
     const bool current = i == static_cast<std::size_t>(view.workspace);
     const float width = text_width(Face::body, workspaces[i].label) + px(24);
     ImGui::SetCursorScreenPos({x, at.y});
-    if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}))
+    if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}, ImGuiButtonFlags_EnableNav))
       view.workspace = static_cast<Workspace>(i);
     const bool hovered = ImGui::IsItemHovered();
     explain(workspaces[i].what);

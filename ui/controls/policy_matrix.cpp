@@ -82,7 +82,7 @@ bool flag_cell(const Column& c, const FlagRow& row, float height) {
   const bool usual = c.nearest.precision != nullptr ? c.nearest.precision->*row.flag : on;
   const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y};
   ImGui::PushID(c.id);
-  const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height});
+  const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height}, ImGuiButtonFlags_EnableNav);
   if (pressed) on = !on;
   const bool idle = row.flag == &Precision::accumulate_in_O && flushes(c.method) && c.method.flush != flush_of_policy;
   draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour,

@@ -92,7 +92,7 @@ bool format_popup(const char* id, Rounding& r, const Format& main, std::string& 
 
 /// Arrow that opens a cell's popup, drawn while the cell is hovered. True if the mouse is over the arrow.
 bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
-  if (!ImGui::IsItemHovered()) return false;
+  if (!ImGui::IsItemHovered() || ImGui::GetIO().NavVisible) return false;  // with the keyboard, the key Menu opens it
   const float x = to.x - px(9), y = (from.y + to.y) / 2, size = px(3.5f);
   ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, y - size / 2}, {x + size, y - size / 2}, {x, y + size}, ink);
   return ImGui::GetMousePos().x > to.x - px(18);
@@ -104,7 +104,7 @@ void explain_cell(const Rounding& r, const RoundingCell& cell, const Format& mai
   std::string formula = is_exact ? std::string("not rounded: stays in the working type")
                                  : fmt::format("x -> round({}, x)", rounding_text(r, main));
   if (cell.usual) formula += fmt::format("\n{} has {} here", std::string(cell.preset), rounding_text(*cell.usual, main));
-  explain(cell.what + "Click: exact or D. Right click, or the arrow: a format of its own, stochastic.", formula);
+  explain(cell.what + "Click: exact or D. Right click, the arrow or the key Menu: a format of its own, stochastic.", formula);
 }
 
 }  // namespace
@@ -132,10 +132,11 @@ void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look) {
 bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, std::string& typed) {
   const ImVec2 from{cell.left, ImGui::GetCursorScreenPos().y}, to{from.x + cell.width, from.y + cell.height - px(2)};
   const std::string name(cell.name), popup = name + " rounding";
-  const bool pressed = ImGui::InvisibleButton(name.c_str(), {cell.width, cell.height});
+  const bool pressed = ImGui::InvisibleButton(name.c_str(), {cell.width, cell.height}, ImGuiButtonFlags_EnableNav);
   draw_cell(from, to, cell.colour, {r.kind, rounding_text(r, main), cell.usual && !(*cell.usual == r), cell.idle});
   const bool arrow = over_arrow(from, to, r.kind == Rounding::Kind::main ? colours().panel : colours().secondary);
   ImGui::OpenPopupOnItemClick(popup.c_str(), ImGuiPopupFlags_MouseButtonRight);
+  if (ImGui::IsItemFocused() && ImGui::IsKeyPressed(ImGuiKey_Menu, false)) ImGui::OpenPopup(popup.c_str());
   explain_cell(r, cell, main);
   if (pressed && arrow) ImGui::OpenPopup(popup.c_str());
   const bool turned = pressed && !arrow;

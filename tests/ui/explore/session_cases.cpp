@@ -266,7 +266,7 @@ CASE(session, opening_and_undo) {
   hand.changes("a typed path", by_path(hand, open_key, office.folder / "other.json"),
                [&](Session& s) { s = other, s.origin = 1; });
   hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
-  hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before; });
+  hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before, s.view.theme = Theme::light; });
   hand.check(office.files().file.empty(), "brings back the session and that it has no file");
   hand.key(redo_key);
   hand.frames(2);
