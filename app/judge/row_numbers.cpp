@@ -55,21 +55,42 @@ std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q) {
   return found ? std::optional(RowNumbers{part, *found}) : std::nullopt;
 }
 
+std::optional<RowNumbers> row_numbers(CallPart part, const CallFiles& call) {
+  const CallFiles::Layer& layer = call.layers().front();
+  if (layer.sequence < 0) return row_numbers(std::move(part), layer.q);
+  StoredTensor& t = part.tensor.tensor;
+  const std::vector<std::uint64_t> stored = t.shape;
+  for (const bool has_columns : {false, true}) {
+    t.shape = stored;
+    if (!has_columns) t.shape.push_back(1);
+    if (t.shape.size() > 4 || t.fortran_order) continue;
+    if (std::vector<CallFiles::Output> found = call.like(part, 0, layer.q.heads, 1); !found.empty()) {
+      const HeadShape shape = found.front().shape;
+      return RowNumbers{std::move(part), shape, std::move(found)};
+    }
+  }
+  return {};
+}
+
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
-                            const HeadShape& q) {
+                            const CallFiles& call) {
   const CallPart part = tensor_of_option(spec, option, usual_names);
-  if (std::optional<RowNumbers> found = row_numbers(part, q)) return *std::move(found);
+  if (std::optional<RowNumbers> found = row_numbers(part, call)) return *std::move(found);
+  const HeadShape& q = call.layers().front().q;
+  if (call.layers().front().sequence >= 0)
+    refuse_shape(part.tensor.tensor, "(heads, total), (total, heads) or (sequences, heads, n) with " + std::to_string(q.heads) +
+                                         " heads and the tokens of q's " + shape_text(call.whole(0).tensor.shape));
   refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +
                                        std::to_string(q.n) + " queries");
 }
 
-std::string lse_beside(const TensorSpec& input, const HeadShape& q) {
+std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
   if (!is_single_file(input.files())) return "";
   const TensorSet set = open_tensor_set(input.files());
   for (const std::string_view name : lse_names)
     for (const NamedTensor& t : set.tensors) {
       const bool is_called = t.name == name || t.name.ends_with("." + std::string(name));
-      if (is_called && t.refusal.empty() && row_numbers({t, {}}, q)) return input.files() + ":" + t.name;
+      if (is_called && t.refusal.empty() && row_numbers({t, {}, {}}, call)) return input.files() + ":" + t.name;
     }
   return "";
 }

@@ -22,24 +22,33 @@ Format format_of_elements(ElementType type);
 /// Throws std::runtime_error that names the tensor, its shape and what was expected.
 [[noreturn]] void refuse_shape(const StoredTensor& tensor, const std::string& expected);
 
-/// The tensor, and its shape with one column.
+/// The tensor, and its shape with one column; of a packed or paged call also those of each sequence.
 struct RowNumbers {
   CallPart part;
   HeadShape shape;
+  std::vector<CallFiles::Output> sequences{};
 
-  std::vector<double> of(int head) const { return read_scaled_head(part, shape, head); }
+  /// Numbers of a head of Q, counted over all sequences.
+  std::vector<double> of(int head) const {
+    if (sequences.empty()) return read_scaled_head(part, shape, head);
+    const CallFiles::Output& own = sequences[static_cast<std::size_t>(head / shape.heads)];
+    return read_scaled_head(own.part, own.shape, head % shape.heads);
+  }
 };
 
 /// (n), (heads, n), (batch, heads, n), the same with tokens before heads, or either with a last dimension of 1. Where both
 /// orders fit, that of Q. None if it does not fit.
 std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& q);
+/// The same for the queries of a call; of a packed or paged one (heads, total), (total, heads), or a row of padded queries for
+/// each sequence, (sequences, heads, n).
+std::optional<RowNumbers> row_numbers(CallPart part, const CallFiles& call);
 /// The same of an option. Throws std::runtime_error in a sentence if it does not fit.
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
-                            const HeadShape& q);
+                            const CallFiles& call);
 
 /// Usual names of a log-sum-exp.
 inline constexpr std::array<std::string_view, 4> lse_names{"lse", "softmax_lse", "logsumexp", "stats"};
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
-std::string lse_beside(const TensorSpec& input, const HeadShape& q);
+std::string lse_beside(const TensorSpec& input, const CallFiles& call);
 
 }  // namespace attoscope

@@ -170,10 +170,35 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
   open_masks();
 }
 
+/// Opens a mask tensor that lies beside Q, K and V of the only call, by its name; one that does not fit is told.
+void CallFiles::find_mask(const std::string& documents) {
+  const Layer& layer = layers_.front();
+  const std::string path = file_of(layer);
+  if (calls_ != 1 || path.empty()) return;
+  const TensorSet set = list_file(path);
+  std::vector<std::string> names(usual_mask_names.begin(), usual_mask_names.end());
+  names.emplace_back(usual_drop_name);
+  for (const std::string& name : names) {
+    const auto is_called = [&](const NamedTensor& t) { return t.name == name || t.name.ends_with("." + name); };
+    const auto found = std::ranges::find_if(set.tensors, is_called);
+    if (found == set.tensors.end()) continue;
+    const std::string spec = path + ":" + found->name + (name == usual_drop_name ? ":drop" : "");
+    try {
+      if (layer.sequence >= 0) throw std::runtime_error(spec + " is no mask of packed sequences, which --mask masks");
+      masks_ =
+          std::make_shared<const MaskFiles>(spec, documents, MaskedCall{layer.q.batch, layer.q.heads, layer.q.n, layer.k.n});
+      return;
+    } catch (const std::runtime_error& error) {
+      left_out_.emplace_back(error.what());
+    }
+  }
+}
+
 /// Opens the named mask, which all layers share.
 void CallFiles::open_masks() {
   const auto named = [&](std::size_t part) { return named_scales_[part] ? scale_spec_text(*named_scales_[part]) : ""; };
-  if (!named_scales_[mask_part] && !named_scales_[documents_part]) return;
+  if (!named_scales_[mask_part]) find_mask(named(documents_part));
+  if (masks_ || (!named_scales_[mask_part] && !named_scales_[documents_part])) return;
   const auto sizes = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
   for (const Layer& layer : layers_)
     if (!(sizes(layer) == sizes(layers_.front())))
@@ -435,6 +460,32 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
   multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
   return part == 3 ? first_columns(std::move(ones), layer.o.d, layer.v.d) : ones;
+}
+
+std::string CallFiles::file_of(const Layer& layer) const {
+  const std::string& path = tensor(layer, 0).file->path();  // "call.pt: call/data/0" of an archive's storage
+  for (std::size_t end = path.find(": "); end != std::string::npos; end = path.find(": ", end + 1))
+    if (holds(FileKind::named, path.substr(0, end))) return path.substr(0, end);
+  return holds(FileKind::named, path) ? path : "";
+}
+
+std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part, int heads, int d) const {
+  const auto& call = places_.front().call;
+  if (!call) {
+    HeadShape wanted = shape_of(layers_.front(), part);
+    wanted.heads = heads, wanted.d = d;
+    const auto shape = layers_.size() == 1 ? shape_of_output(tensor.tensor.tensor, wanted) : std::nullopt;
+    return shape && shape->d == d ? std::vector{Output{tensor, *shape}} : std::vector<Output>();
+  }
+  const bool is_one_call = std::ranges::all_of(places_, [&](const Place& place) { return place.call == call; });
+  const std::optional<TokenStore> store = is_one_call ? call->store_like(tensor.tensor, part, heads, d) : std::nullopt;
+  std::vector<Output> all;
+  for (std::size_t i = 0; store && i < layers_.size(); ++i) {
+    HeadShape shape = shape_of(layers_[i], part);
+    shape.order = HeadOrder::tokens_first, shape.heads = heads, shape.d = d;
+    all.push_back({{call->tensor(*store, call->sequences[places_[i].index], part), {}, {}}, shape});
+  }
+  return all;
 }
 
 std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {

@@ -98,6 +98,15 @@ class CallFiles {
     CallPart part;
     HeadShape shape;
   };
+  /// A tensor with the tokens of part 0 q or 1 k, for each layer its own, those of sequences apart, with so many heads of so
+  /// many columns; empty if it does not fit, or there are several layers that are no sequences.
+  std::vector<Output> like(const CallPart& tensor, int part, int heads, int d) const;
+  /// Part 0 q .. 3 o of the last call, with all its sequences.
+  const NamedTensor& whole(std::size_t part) const { return whole_[part].tensor; }
+  /// The file of named tensors that holds a layer's Q; "": it is of another kind.
+  std::string file_of(const Layer& layer) const;
+  /// True if K and V lie in pages.
+  bool is_paged() const { return !places_.empty() && places_.front().call && places_.front().call->paged; }
   /// Uses these as the layers' outputs; false, without changes, unless there is one for each layer with its number of heads.
   bool take_outputs(const std::vector<Output>& outputs);
 
@@ -118,6 +127,7 @@ class CallFiles {
   int place_of(int head, int part) const;
   void name_layers();
   void tell_unused_scales();
+  void find_mask(const std::string& documents);
   void open_masks();
   const Parts& parts_of(const Layer& layer) const;
 

@@ -15,7 +15,6 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t most_places = 1 << 26;  ///< of a head's mask
 constexpr std::array<std::string_view, 3> use_names{"keep", "drop", "add"};
-constexpr std::array<std::string_view, 4> mask_names_in_files{"mask", "attn_mask", "attention_mask", "custom_mask"};
 constexpr std::array<std::string_view, 5> document_names{"document_ids", "document_id", "doc_ids", "segment_ids", "seq_idx"};
 
 /// The tensor of that name, or with a usual one, or the only one of its file; any type.
@@ -32,7 +31,8 @@ NamedTensor opened(const TensorRef& ref, const Names& usual) {
                            ", only " + tensor_list(set));
 }
 
-bool is_boolean(const NamedTensor& t) { return t.tensor.type == ElementType::BOOL || t.tensor.type == ElementType::U8; }
+/// Booleans, bytes and other whole numbers, as tokenizers' masks of 0 and 1 are.
+bool is_boolean(const NamedTensor& t) { return is_index_type(t.tensor.type) || t.tensor.type == ElementType::U8; }
 
 /// Refuses types that are read as no numbers.
 void check_type(const NamedTensor& t) {
@@ -72,7 +72,7 @@ MaskFiles::MaskFiles(const std::string& mask, const std::string& documents, cons
                              std::to_string(call.n_k) + " scores, expected at most " + std::to_string(most_places));
   if (!mask.empty()) {
     const MaskSpec spec = mask_spec(mask);
-    mask_ = opened(spec.ref, mask_names_in_files);
+    mask_ = opened(spec.ref, usual_mask_names);
     check_type(mask_);
     use_ = spec.use.value_or(is_boolean(mask_) ? MaskUse::keep : MaskUse::add);
     take_shape();

@@ -1,6 +1,7 @@
 /// Mask tensors and ids of documents, from files.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,11 @@ struct MaskSpec {
 };
 /// Throws std::invalid_argument with one sentence unless it may be one.
 MaskSpec mask_spec(const std::string& text);
+
+/// Usual names of mask tensors in files; of those that MultiheadAttention takes 1 drops the key.
+inline constexpr std::array<std::string_view, 5> usual_mask_names{"mask", "attn_mask", "attention_mask", "custom_mask",
+                                                                  "attn_bias"};
+inline constexpr std::string_view usual_drop_name = "key_padding_mask";
 
 /// The sizes that a mask must fit.
 struct MaskedCall {

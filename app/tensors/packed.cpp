@@ -327,6 +327,7 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
   set_stores(call, qkvo, tables, layout);
   Sequences sequences(call, tables);
   call.sequences = sequences.found();
+  call.count = call.sequences.size();
   call.bounds_keys = !call.paged && (sequences.bounds_of_k() || (tables[cu_seqlens_q] && call.parts[1].pages == 1));
   call.bounds_queries = tables[cu_seqlens_q].has_value();
   std::erase_if(call.sequences, [&](const Sequence& s) {
@@ -348,6 +349,10 @@ bool PackedTables::any() const {
 
 PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared) {
   PackedTables tables{.page_layout = specs[page_layout]};
+  for (const StoredValue& v : set.values)
+    if (const std::string name = v.name.substr(v.name.find_last_of('.') + 1);
+        tables.page_layout.empty() && (name == "kv_layout" || name == "page_layout") && v.texts.size() == 1)
+      tables.page_layout = v.texts[0];
   if (!tables.page_layout.empty() && tables.page_layout != "NHD" && tables.page_layout != "HND")
     throw std::invalid_argument("page_layout is " + in_quotes(tables.page_layout) + ", expected NHD or HND");
   for (const PackedPart part : packed_tensors)
@@ -404,9 +409,30 @@ HeadShape PackedCall::shape(const Sequence& s, int part) const {
   return {HeadOrder::tokens_first, 1, store.heads, part == 1 || part == 2 ? s.k.count : s.q.count, store.d};
 }
 
+std::optional<TokenStore> PackedCall::store_like(const NamedTensor& t, int part, int heads, int d) const {
+  const TokenStore& like = parts[static_cast<std::size_t>(part)];
+  const bool heads_first = like.head_step > like.token_step;
+  const auto longest = std::ranges::max(sequences, {}, [](const Sequence& s) { return s.q.count; }).q.count;
+  for (const HeadOrder order : {heads_first ? HeadOrder::heads_first : HeadOrder::tokens_first,
+                                heads_first ? HeadOrder::tokens_first : HeadOrder::heads_first, HeadOrder::side_by_side})
+    try {
+      const TokenStore store = store_of(t, order, order == HeadOrder::side_by_side ? static_cast<std::uint64_t>(d) : 0);
+      const bool same = store.pages == like.pages && store.page == like.page,
+                 padded = part == 0 && store.pages == count && store.page >= static_cast<std::uint64_t>(longest);
+      if (store.heads == heads && store.d == d && (same || padded)) return store;
+    } catch (const std::runtime_error&) {  // another order may fit
+      readable(t);
+    }
+  return {};
+}
+
 NamedTensor PackedCall::tensor(const Sequence& s, int part) const {
-  const TokenStore& store = parts[static_cast<std::size_t>(part)];
-  const TokenRun& run = part == 1 || part == 2 ? s.k : s.q;
+  return tensor(parts[static_cast<std::size_t>(part)], s, part);
+}
+
+NamedTensor PackedCall::tensor(const TokenStore& store, const Sequence& s, int part) const {
+  TokenRun run = part == 1 || part == 2 ? s.k : s.q;
+  if (part == 0 && store.pages != parts[0].pages) run.first = static_cast<std::uint64_t>(s.index) * store.page;
   NamedTensor t = store.tensor;
   if (store.page == 0) return t;
   const auto width = static_cast<std::uint64_t>(bytes_of(t.tensor.type)), row = static_cast<std::uint64_t>(store.d) * width,
