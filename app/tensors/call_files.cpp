@@ -105,6 +105,14 @@ std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& pack
   return {CallPart{std::move(k), both.beside}, CallPart{std::move(v), both.beside}};
 }
 
+/// True if values have the names of FlashAttention's arguments, whose tensors have tokens before heads.
+bool is_flash_attentions(const TensorSet& set) {
+  constexpr std::array<std::string_view, 3> names{"softmax_scale", "causal", "window_size"};
+  return std::ranges::any_of(set.values, [&](const StoredValue& v) {
+    return std::ranges::find(names, std::string_view(v.name).substr(v.name.find_last_of('.') + 1)) != names.end();
+  });
+}
+
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
   std::string sentence = files +
                          ": has no three tensors called q, k, v, or Q, K, V, or query, key, value, or by names that share " +
@@ -128,7 +136,7 @@ std::uint64_t digest_of(const Tensors& t) {
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {
   const TensorSet set = opened(files);
   LayoutHints hints{.said = files.layout()};
-  if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  if (set.is_dump || is_flash_attentions(set)) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
   if (names.calls.empty()) refuse_nameless(files_.text(), set, names);
   add_layers(set, names, hints);
@@ -223,7 +231,7 @@ void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
                              std::string(tensor_file_specs));
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
   const TensorSet set = opened(x.input);
-  if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  if (set.is_dump || is_flash_attentions(set)) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
   if (!names.calls.empty()) return add_layers(set, names, hints);
   tables_ = packed_tables(set, named_packed_, "*");
@@ -437,7 +445,8 @@ const CallPart& CallFiles::output_of(const Layer& layer) const {
     throw std::runtime_error(files_.text() + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
     throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
-                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape) +
+                             ", expected a shape like q's " +
+                             shape_text((layer.sequence < 0 ? parts_of(layer) : whole_)[0].tensor.tensor.shape) +
                              (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
   return o;
 }

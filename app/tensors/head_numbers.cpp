@@ -93,6 +93,7 @@ struct Beside {
   std::uint64_t count = 0;
   const NamedTensor* tensor = nullptr;  ///< null: a value
   const StoredValue* value = nullptr;
+  std::ptrdiff_t rank = 0;  ///< place of its name among the usual ones
 
   Numbers numbers() const { return value != nullptr ? value->texts : numbers_of(*tensor); }
 };
@@ -113,13 +114,16 @@ class Sets {
     return found == sets_.end() ? nullptr : &found->second;
   }
 
-  /// The tensor or the value of one of these names beside a layer: in the same place, or the only one where there is one call.
+  /// The tensor or the value of the first of these names beside a layer: in the same place, or the only one where there is one
+  /// call.
   std::optional<Beside> beside(std::span<const std::string_view> names, const CallFiles::Layer& layer) const {
     const TensorSet* const set = of(layer);
     if (set == nullptr) return {};
     std::vector<Beside> here, all;
     const auto take = [&](const std::string& name, Beside found) {
-      if (std::ranges::find(names, last_name(name)) == names.end()) return;
+      const auto known = std::ranges::find(names, last_name(name));
+      if (known == names.end()) return;
+      found.rank = known - names.begin();
       if (is_in_place(name, layer)) here.push_back(found);
       all.push_back(std::move(found));
     };
@@ -127,7 +131,7 @@ class Sets {
       if (holds_numbers(t)) take(t.name, {t.tensor.label, count_of(t.tensor), &t, nullptr});
     for (const StoredValue& v : set->values)
       take(v.name, {path_of(layer) + ": value " + in_quotes(v.name), v.texts.size(), nullptr, &v});
-    if (here.size() == 1) return here.front();
+    if (!here.empty()) return *std::ranges::min_element(here, {}, [&](const Beside& x) { return x.rank; });
     const bool is_only = files_.layers().size() == 1 || layer.sequence >= 0;
     return is_only && all.size() == 1 ? std::optional(all.front()) : std::nullopt;
   }
@@ -144,13 +148,18 @@ bool fits(std::uint64_t count, const CallFiles::Layer& layer) {
          count == static_cast<std::uint64_t>(layer.q.count());
 }
 
-/// What lies beside every layer, one for each; none where a layer has none.
-std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, const Sets& sets) {
+/// What lies beside every layer, one for each; none where a layer has none. `misfit` names one of another count.
+std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, const Sets& sets, std::string& misfit) {
   std::vector<Beside> all;
   for (const CallFiles::Layer& layer : files.layers()) {
     std::optional<Beside> found = sets.beside(of.names, layer);
     const bool of_all = found && layer.sequence >= 0 && found->count == static_cast<std::uint64_t>(files.heads());
-    if (!found || !(of_all || fits(found->count, layer))) return {};
+    if (!found) return {};
+    if (!of_all && !fits(found->count, layer)) {
+      misfit = fmt::format("{} holds {} numbers, expected 1 or {}, one for each head: judged without.", found->label,
+                           found->count, layer.q.heads);
+      return {};
+    }
     all.push_back(*std::move(found));
   }
   return all;
@@ -282,10 +291,16 @@ HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
       all = of_all_heads(option, typed_numbers(of, list->second), files);
       check(option, key, all);
     } else if (!typed.contains(key)) {
-      const std::vector<Beside> found = beside_all(of, files, sets);
+      std::string misfit;
+      const std::vector<Beside> found = beside_all(of, files, sets, misfit);
+      if (!misfit.empty()) found_.push_back(std::move(misfit));
       for (std::size_t i = 0; i < found.size(); ++i) {
         const Numbers own = found[i].numbers();
-        check(found[i].label, key, own);
+        try {
+          check(found[i].label, key, own);
+        } catch (const std::invalid_argument& error) {
+          throw std::runtime_error(error.what());
+        }
         append(all, own, files.layers()[i]);
       }
       if (!found.empty()) found_.push_back(fmt::format("{} is taken from {}.", option, found.front().label));

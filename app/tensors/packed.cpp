@@ -60,7 +60,7 @@ std::vector<std::int64_t> numbers_of(const NamedTensor& t, std::size_t rank) {
 
 std::uint64_t checked(const NamedTensor& t, std::size_t i, std::int64_t x, std::uint64_t least, std::uint64_t most) {
   if (x < 0 || static_cast<std::uint64_t>(x) < least || static_cast<std::uint64_t>(x) > most)
-    refuse_number(t, i, x, std::to_string(least) + " to " + std::to_string(most));
+    refuse_number(t, i, x, std::to_string(least) + (least == most ? "" : " to " + std::to_string(most)));
   return static_cast<std::uint64_t>(x);
 }
 
@@ -91,12 +91,18 @@ NamedTensor open_table(PackedPart part, const std::string& text) {
 /// The table of a call among the tensors of its files.
 std::optional<NamedTensor> table_in(const TensorSet& set, PackedPart part, const std::string& shared) {
   std::vector<const NamedTensor*> all, own;
+  const NamedTensor* no_integers = nullptr;
   for (const NamedTensor& t : set.tensors) {
-    if (packed_part_of(t.name) != part || !holds_integers(t)) continue;
+    if (packed_part_of(t.name) != part) continue;
+    if (!holds_integers(t)) {
+      no_integers = &t;
+      continue;
+    }
     all.push_back(&t);
     if (place_of(t.name.substr(0, t.name.find_last_of("./") + 1)) == place_of(shared)) own.push_back(&t);
   }
   if (own.empty()) own = all;
+  if (own.empty() && no_integers != nullptr) numbers_of(*no_integers, 1);  // refuses its dtype
   if (own.empty()) return {};
   if (own.size() > 1)
     throw std::runtime_error(own[0]->tensor.label + " and " + in_quotes(own[1]->name) + " are both called " +
@@ -164,8 +170,10 @@ class Sequences {
   void count(const std::optional<NamedTensor>& t, std::uint64_t more) {
     if (!t) return;
     const std::vector<std::uint64_t>& shape = t->tensor.shape;
-    if (shape.empty() || shape[0] <= more)
-      refuse_packed(*t, " has shape " + shape_text(shape) + ", expected at least " + std::to_string(more + 1) + " numbers");
+    const bool is_row = shape.size() == 1 || &t == &tables_[block_table];
+    if (!is_row || shape.empty() || shape[0] <= more)
+      refuse_packed(*t, " has shape " + shape_text(shape) + ", expected " + (is_row ? "" : "one dimension of ") + "at least " +
+                            std::to_string(more + 1) + " numbers");
     if (!counted_.empty() && shape[0] - more != count_)
       refuse_packed(*t, " has shape " + shape_text(shape) + ", expected " + std::to_string(count_ + more) + " for the " +
                             std::to_string(count_) + " sequences of " + counted_);
