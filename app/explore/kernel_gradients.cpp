@@ -97,6 +97,7 @@ KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& ques
   const ReadGradients read = read_kernel_gradients(question.answer, question.files,
                                                    [&](double) { return run.options.cancelled && run.options.cancelled(); });
   KernelGradientsAnswer answer{question, read.answer};
+  for (std::size_t i = 0; i < read.files.size(); ++i) answer.sums[i] = !read.files[i].file.empty() && !read.files[i].values;
   if (!question.answer->backward) return answer;
   run.publish(answer);
   judge_files(answer, read.files, run.options);
