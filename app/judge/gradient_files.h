@@ -28,7 +28,7 @@ class GradientFiles {
   /// and what was expected.
   GradientFiles(const GradientSources& sources, const CallFiles& call);
 
-  /// Of all sequences.
+  /// Groups of all sequences.
   int groups() const { return groups_; }
   int heads_of_group() const { return heads_; }
   /// Indices of a packed call's sequences.

@@ -148,7 +148,7 @@ bool fits(std::uint64_t count, const CallFiles::Layer& layer) {
          count == static_cast<std::uint64_t>(layer.q.count());
 }
 
-/// What lies beside every layer, one for each; none where a layer has none. `misfit` names one of another count.
+/// Values beside the layers, one for each; none where a layer has none. `misfit` names one of another count.
 std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, const Sets& sets, std::string& misfit) {
   std::vector<Beside> all;
   for (const CallFiles::Layer& layer : files.layers()) {

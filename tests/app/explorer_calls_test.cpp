@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/explore/explorer.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 #include "tests/support/eventually.h"

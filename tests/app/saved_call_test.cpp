@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/arithmetic/format.h"
 #include "tests/app/outcome.h"
 #include "tests/support/support.h"
 #include "tests/tensors/saved_dict.h"
@@ -30,7 +32,7 @@ struct Tokens {
   Numbers q, k, v, d_o;
 };
 
-/// What a plain loop makes of it.
+/// Its outputs and gradients from a plain loop.
 struct Answer {
   Numbers o, lse, dq, dk, dv;
 };

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/files/zip.h"
-#include "kernels/arithmetic/format.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
@@ -36,10 +35,13 @@ class SavedDict {
                            text("cpu") + integer(elements) + "tQ" + integer(0) + sizes + "t" + strides + "t" + boolean(false) +
                            "ccollections\nOrderedDict\n)RtR");
   }
+  /// Rounded to bf16, to nearest even.
   SavedDict& bf16s(const std::string& name, const std::vector<int>& shape, const std::vector<double>& x) {
     std::string bytes;
-    for (const double number : x)
-      bytes += little_endian(std::bit_cast<std::uint32_t>(static_cast<float>(round(bf16, number))) >> 16, 2);
+    for (const double number : x) {
+      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+      bytes += little_endian((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16, 2);
+    }
     return tensor(name, "BFloat16Storage", shape, bytes);
   }
   SavedDict& floats(const std::string& name, const std::vector<int>& shape, const std::vector<double>& x) {
