@@ -353,7 +353,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     if (input.tensors) sized = with_shape(sized, input.tensors->shape());
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
     return [this, input, numbers, lists, of_gradients](Session& shown) {
-      tell_found(numbers.found());
+      messages_.notice.clear();
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
       Problem changed = shown.experiment.problem;
@@ -370,17 +370,18 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);
+      tell_found(numbers.found());
     };
   };
 }
 
-/// Says which numbers of a file are used, and what of it is not.
+/// Adds which numbers of a file are used, and what of it is not.
 void Explorer::tell_found(const std::vector<std::string>& sentences) {
   constexpr std::size_t most = 3;
   if (sentences.empty()) return;
   const std::size_t told = std::min(sentences.size(), most);
-  messages_.notice =
-      fmt::format("{}", fmt::join(sentences.begin(), sentences.begin() + static_cast<std::ptrdiff_t>(told), " "));
+  const auto end = sentences.begin() + static_cast<std::ptrdiff_t>(told);
+  messages_.notice += (messages_.notice.empty() ? "" : " ") + fmt::format("{}", fmt::join(sentences.begin(), end, " "));
   if (told < sentences.size()) messages_.notice += fmt::format(" And {} more.", sentences.size() - told);
   remarked_ = true;
 }
@@ -485,7 +486,11 @@ void Explorer::open_both(Session& session, const std::string& input, const std::
     const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
     const FileReader::Then of_gradients =
         gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
-    return [of_input, of_output, of_gradients](Session& shown) { of_input(shown), of_output(shown), of_gradients(shown); };
+    const HeadNumbers numbers({}, CallFiles(without_head(input)));
+    return [this, of_input, of_output, of_gradients, numbers](Session& shown) {
+      of_input(shown), of_output(shown), of_gradients(shown);
+      tell_found(numbers.found());
+    };
   };
   read(session, quick_to_read(without_head(input)) && quick_to_read(without_head(output)), both);
 }

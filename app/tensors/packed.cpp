@@ -29,10 +29,14 @@ bool holds_integers(const NamedTensor& t) {
   return t.dtype == "I32" || t.dtype == "I64" || t.dtype == "U32" || t.dtype == "I16" || t.dtype == "U64";
 }
 
+void check_integers(const NamedTensor& t) {
+  if (!holds_integers(t)) refuse_packed(t, " has dtype " + in_quotes(t.dtype) + ", expected I32 or I64");
+}
+
 /// The numbers of a table of `rank` dimensions.
 std::vector<std::int64_t> numbers_of(const NamedTensor& t, std::size_t rank) {
   const StoredTensor& s = t.tensor;
-  if (!holds_integers(t)) refuse_packed(t, " has dtype " + in_quotes(t.dtype) + ", expected I32 or I64");
+  check_integers(t);
   if (s.shape.size() != rank || s.fortran_order)
     refuse_packed(t,
                   " has shape " + shape_text(s.shape) + ", expected " + (rank == 1 ? "one dimension" : "[sequences, pages]"));
@@ -102,7 +106,7 @@ std::optional<NamedTensor> table_in(const TensorSet& set, PackedPart part, const
     if (place_of(t.name.substr(0, t.name.find_last_of("./") + 1)) == place_of(shared)) own.push_back(&t);
   }
   if (own.empty()) own = all;
-  if (own.empty() && no_integers != nullptr) numbers_of(*no_integers, 1);  // refuses its dtype
+  if (own.empty() && no_integers != nullptr) check_integers(*no_integers);
   if (own.empty()) return {};
   if (own.size() > 1)
     throw std::runtime_error(own[0]->tensor.label + " and " + in_quotes(own[1]->name) + " are both called " +
@@ -169,6 +173,7 @@ class Sequences {
  private:
   void count(const std::optional<NamedTensor>& t, std::uint64_t more) {
     if (!t) return;
+    check_integers(*t);
     const std::vector<std::uint64_t>& shape = t->tensor.shape;
     const bool is_row = shape.size() == 1 || &t == &tables_[block_table];
     if (!is_row || shape.empty() || shape[0] <= more)

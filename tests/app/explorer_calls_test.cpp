@@ -60,7 +60,7 @@ TEST_F(ExplorerCalls, TakeMaskAndScaleFromTheFileAndGiveThemBack) {
   EXPECT_THAT(shown.messages.notice, AllOf(HasSubstr("--scale is taken from"), HasSubstr("--mask is causal, by")));
   ASSERT_EQ(shown.choices.tensors.layers.size(), 2U);
   EXPECT_EQ(shown.choices.tensors.layers[1].name, "sequence 1");
-  session_.experiment.problem = with_head(problem(), 6);
+  session_.experiment.problem = with_shape(with_head(problem(), 6), {5, 6, 8, 8});
   EXPECT_EQ(settled().answer.result->inputs->n_k, 6);
   EXPECT_EQ(problem().n, 5);
   testing::SavedDict plain;
