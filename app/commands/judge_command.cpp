@@ -16,6 +16,7 @@
 #include "app/judge/judgement.h"
 #include "app/judge/lse_verdict.h"
 #include "app/link/link.h"
+#include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/kernel_presets.h"
@@ -161,14 +162,24 @@ std::optional<CallGradients> gradients_of(const JudgeArguments& x, const JudgedF
   });
 }
 
+/// Gradients with usual names beside Q, K, V and O in the one file of --input, where all of them can be judged.
+std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const JudgedFiles& files) {
+  const CallFiles& call = files.files();
+  const bool one_call = call.layers().size() == 1 || call.layers().front().sequence >= 0;
+  const TensorSpec input = x.input;
+  if (x.input.empty() || !is_single_file(input.files()) || !one_call || call.is_paged()) return {};
+  const GradientSpecs found = gradients_in(input);
+  if (found.d_o.empty() || !found.any_computed()) return {};
+  return std::optional<GradientFiles>(std::in_place,
+                                      GradientSources{found.d_o, found.dq, found.dk, found.dv, "", found.d_lse, ""}, call);
+}
+
 /// The gradients' files, opened before anything is judged.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
   const bool any = std::ranges::any_of(gradient_options, [&](const GradientOption& g) {
     return g.file != &GradientSources::lse && !(x.gradients.*g.file).empty();
   });
-  if (!any) return {};
-  if (files.sequence_of(0) >= 0)
-    throw std::invalid_argument("gradients of packed and paged calls are not judged, expected --o alone");
+  if (!any) return gradients_beside(x, files);
   if (!x.gradients.any()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
   return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
 }

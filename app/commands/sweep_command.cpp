@@ -113,8 +113,10 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   if (s.over.kind != SweepOver::seed) {
     if (s.seeds != 1) refuse("--seeds", x.seeds, "1 beside --over " + x.over);
     s.seeds = repetitions(s.over, s.base);
-    if (HeadNumbers(x.base.typed, CallFiles(s.base.problem.input.file)).any())
-      refuse("--over", x.over, "seed where the scale, soft cap, slope or sink has a number for each head: heads lists those");
+    if (const TypedTexts lists = head_number_texts(x.base.typed); !lists.empty())
+      refuse("--" + lists.begin()->first, lists.begin()->second,
+             "one number beside --over " + x.over + ": numbers for each head follow the heads where they lie in the file, " +
+                 "beside Q, K and V");
   } else if (s.seeds > 1) {
     if (const std::string none = why_no_seeds(s); !none.empty())
       refuse("--seeds", x.seeds, "1, or --over head, layer or window:K: " + none);

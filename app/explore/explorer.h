@@ -110,9 +110,9 @@ class Explorer {
   void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
   void open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
                  const GradientSpecs& beside);
-  void show_computed(Session& shown, const GradientSpecs& specs);
+  void show_computed(Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
-  void tell_left_out(const std::vector<std::string>& sentences);
+  void tell_found(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
   void watch_files(const Experiment& experiment);
   void read_rewritten(Session& session);

@@ -53,14 +53,14 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
     found.seconds_left = std::chrono::duration<double>(Clock::now() - began).count() / share * (1 - share);
     run.publish(found);
   };
-  search<Row>({question.base, question.whole, missing_heads(files, rows), kept}, files,
-              {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
-                const std::lock_guard lock(mutex);
-                rows.push_back(row);
-                if constexpr (std::is_same_v<Row, HeadRow>) mark_unusual(rows);
-                found.rows = std::make_shared<const std::vector<Row>>(rows);
-                run.publish(found);
-              });
+  search<Row>(
+      {question.base, question.whole, missing_heads(files, rows), kept, numbers_of_head_in(question.base.problem, files)},
+      files, {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
+        const std::lock_guard lock(mutex);
+        rows.push_back(row);
+        found.rows = std::make_shared<const std::vector<Row>>(rows);
+        run.publish(found);
+      });
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/tensors/call_files.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -17,14 +18,19 @@ namespace {
 /// True if both are the same head of the same file.
 bool same_source(const Input& x, const Input& y) { return x.file == y.file && x.index == y.index; }
 
-TensorFileInfo described(const std::string& file) {
-  TensorFileInfo info;
-  if (!file.empty()) info = describe_tensors(file);
-  info.has_output = holds_kernel_output(file);
-  return info;
-}
-
 }  // namespace
+
+InputLoader::Described InputLoader::described(const std::string& file) {
+  Described found;
+  if (!file.empty()) found.info = describe_tensors(file);
+  found.info.has_output = holds_kernel_output(file);
+  if (file.empty()) return found;
+  try {
+    found.numbers = HeadNumbers({}, CallFiles(file));
+  } catch (const std::exception&) {  // told where the file is opened
+  }
+  return found;
+}
 
 /// Result of f(asked, watch) on `files`, at once if quick; else none until a FileReader has it.
 template <class Asked, class Read, class F>
@@ -166,14 +172,14 @@ std::string InputLoader::changed(const Experiment& e) const {
 }
 
 const TensorFileInfo& InputLoader::describe(const std::string& file, std::string& failure) {
-  if (file == described_) return info_;
+  if (file == described_) return described_now_.info;
   auto arrival = read(infos_, file, file, [](const std::string& asked, const ReadWatch&) { return described(asked); });
-  info_ = {};
-  if (!arrival) return info_;
+  described_now_ = {};
+  if (!arrival) return described_now_.info;
   described_ = file;
-  info_ = arrival->read;
+  described_now_ = arrival->read;
   if (!arrival->failure.empty()) failure = arrival->failure;
-  return info_;
+  return described_now_.info;
 }
 
 }  // namespace attoscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/explore/file_reader.h"
+#include "app/tensors/head_numbers.h"
 #include "kernels/experiment/experiment.h"
 #include "ui/frame/entries.h"
 
@@ -34,6 +35,8 @@ class InputLoader {
   /// Sentences on the tensors of the experiment that are not those it was kept with.
   std::string changed(const Experiment& experiment) const;
 
+  /// The numbers of the heads in the file that was described last.
+  const HeadNumbers& numbers() const { return described_now_.numbers; }
   /// Contents of the file, updated when it changes. `failure`: a sentence if it cannot be read.
   const TensorFileInfo& describe(const std::string& file, std::string& failure);
   /// Contents of a loaded output's file for the problem's n and d; no heads if they do not fit.
@@ -56,6 +59,12 @@ class InputLoader {
   template <class Asked, class Read, class F>
   std::optional<Arrival<Asked, Read>> read(Shelf<Asked, Read>& shelf, const Asked& asked, const std::string& files, F f);
 
+  struct Described {
+    TensorFileInfo info;
+    HeadNumbers numbers;
+  };
+  static Described described(const std::string& file);
+
   struct Head {
     std::string file;
     int index = 0, n = 0, d = 0;
@@ -71,13 +80,13 @@ class InputLoader {
   FileReader& reader_;
   Shelf<Head, Input> inputs_;
   Shelf<Head, KernelOutput> outputs_, d_o_, d_lse_;
-  Shelf<std::string, TensorFileInfo> infos_;
-  std::optional<Input> loaded_;                   ///< input whose tensors were read last
-  std::optional<Input> unreadable_;               ///< input whose tensors could not be read
-  std::optional<Experiment> unreadable_output_;   ///< experiment whose output or gradient could not be read
+  Shelf<std::string, Described> infos_;
+  std::optional<Input> loaded_;                  ///< input whose tensors were read last
+  std::optional<Input> unreadable_;              ///< input whose tensors could not be read
+  std::optional<Experiment> unreadable_output_;  ///< experiment whose output or gradient could not be read
   std::map<std::uint64_t, std::string> changed_;  ///< sentences by the new digest
-  std::optional<std::string> described_;          ///< file of `info_`
-  TensorFileInfo info_;
+  std::optional<std::string> described_;         ///< file of `described_now_`
+  Described described_now_;
   OutputFileInfo output_info_;
   std::uint64_t output_digest_ = 0;  ///< digest of the output of `output_info_`
 };

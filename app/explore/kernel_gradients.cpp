@@ -37,6 +37,34 @@ JudgedGradients judged_call(const Result& r, const Options& options) {
   return g;
 }
 
+/// The names of those that are sums over the heads of a group: "dK and dV".
+std::string sums_of(const std::array<KernelOutput, given_gradients.size()>& files) {
+  std::string names;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (!files[i].file.empty() && !files[i].values)
+      names.append(names.empty() ? "" : " and ").append(text(static_cast<GradientTensor>(i)));
+  return names;
+}
+
+/// Judges all heads of the group whose sums the files have; the picture of one head stays a's own.
+CallGradients judged_group(const Result& r, const std::array<KernelOutput, given_gradients.size()>& files,
+                           const std::string& sums, std::string& before, const Options& options) {
+  const Experiment& e = r.experiment;
+  if (e.backward.d_o != OutputGradient::file)
+    throw std::runtime_error(sums +
+                             " are sums over the heads of a group, and dO is drawn for one of them, expected a file of dO");
+  const CallFiles call(e.problem.input.file);
+  const auto& [dq, dk, dv] = files;
+  const GradientFiles opened({e.backward.d_o_file.file, dq.file, dk.file, dv.file, "", e.backward.d_lse_file.file, ""}, call);
+  const int group = e.problem.input.index / opened.heads_of_group(), first = opened.first_head(group);
+  before = sums + (sums.size() > 2 ? " are sums" : " is the sum") + " over the heads " + std::to_string(first) + " to " +
+           std::to_string(first + opened.heads_of_group() - 1) +
+           " of Q, which share K and V: the picture, of one head, shows a's own, and the verdict is on the group. ";
+  JudgedGradients given = opened.group(group, e.problem, {.format = e.format, .stored = e.format});
+  given.o.clear();
+  return judge_gradients_of(given, options);
+}
+
 void judge_files(KernelGradientsAnswer& answer, const std::array<KernelOutput, given_gradients.size()>& files,
                  const Options& options) {
   const Result& r = *answer.question.answer;
@@ -45,11 +73,18 @@ void judge_files(KernelGradientsAnswer& answer, const std::array<KernelOutput, g
     answer.sentences[0] = "Not judged: D is " + name(d) + ", expected fp32, bf16 or fp16 for gradients.";
     return;
   }
-  JudgedGradients call = judged_call(r, options);
-  for (std::size_t i = 0; i < given_gradients.size(); ++i)
-    if (files[i].values) call.*given_gradients[i] = {{files[i].values}, format_of_output(files[i], d)};
-  const CallGradients found = judge_gradients_of(call, options);
+  std::string before;
+  CallGradients found;
+  if (const std::string sums = sums_of(files); !sums.empty()) {
+    found = judged_group(r, files, sums, before, options);
+  } else {
+    JudgedGradients call = judged_call(r, options);
+    for (std::size_t i = 0; i < given_gradients.size(); ++i)
+      if (files[i].values) call.*given_gradients[i] = {{files[i].values}, format_of_output(files[i], d)};
+    found = judge_gradients_of(call, options);
+  }
   answer.sentences = sentences_of(found);
+  answer.sentences[0] = before + answer.sentences[0];
   for (const CallTensor& t : found.tensors)
     if (const auto i = static_cast<std::size_t>(t.tensor); i < given_gradients.size() && found.incomparable.empty())
       answer.rounded[i] = t.rounded;
@@ -62,6 +97,7 @@ KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& ques
   const ReadGradients read = read_kernel_gradients(question.answer, question.files,
                                                    [&](double) { return run.options.cancelled && run.options.cancelled(); });
   KernelGradientsAnswer answer{question, read.answer};
+  for (std::size_t i = 0; i < read.files.size(); ++i) answer.sums[i] = !read.files[i].file.empty() && !read.files[i].values;
   if (!question.answer->backward) return answer;
   run.publish(answer);
   judge_files(answer, read.files, run.options);

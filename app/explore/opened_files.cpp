@@ -115,15 +115,17 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
     std::vector<std::pair<KernelOutput, bool>> read;
     if (!specs.d_o.empty()) read.emplace_back(read_gradient(specs.d_o, asked, false, watch), false);
     if (!specs.d_lse.empty()) read.emplace_back(read_gradient(specs.d_lse, asked, true, watch), true);
-    for (const auto& [spec, tensor] : computed_in(specs)) read_kernel_gradient(*spec, asked, tensor, watch);
-    return [this, read, specs](Session& shown) {
+    std::vector<AnswerTensor> sums;
+    for (const auto& [spec, tensor] : computed_in(specs))
+      if (!read_kernel_gradient(*spec, asked, tensor, watch).values) sums.push_back(tensor);
+    return [this, read, specs, sums](Session& shown) {
       if (!specs.lse.empty()) use_lse(shown, specs.lse);
       for (const auto& [gradient, of_lse] : read) {
         use_gradient(shown, gradient, of_lse);
         messages_.notice = std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".";
         remarked_ = true;
       }
-      if (specs.any_computed()) show_computed(shown, specs);
+      if (specs.any_computed()) show_computed(shown, specs, sums);
     };
   };
 }
@@ -145,13 +147,17 @@ void Explorer::open_gradients(Session& session, const GradientSpecs& specs) {
 }
 
 /// Shows the first gradient of a kernel that was opened, and says which they are.
-void Explorer::show_computed(Session& shown, const GradientSpecs& specs) {
+void Explorer::show_computed(Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums) {
   Experiment& e = shown.experiment;
   if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
   e = with_backward(std::move(e));
   side_.forget_gradients();  // the files may have changed
-  std::string names;
+  std::string names, summed;
   for (const auto& [spec, tensor] : computed_in(specs)) {
+    if (std::ranges::find(sums, tensor) != sums.end()) {
+      summed.append(summed.empty() ? "" : " and ").append(name(tensor));
+      continue;
+    }
     if (names.empty()) shown.view.tensor = tensor;
     names.append(names.empty() ? "" : ", ").append(name(tensor)).append(" is that of ").append(file_name(*spec));
   }
@@ -163,8 +169,12 @@ void Explorer::show_computed(Session& shown, const GradientSpecs& specs) {
   view.workspace = Workspace::explore;
   view.picture = PictureKind::output;
   view.field = Field::a_error;
-  messages_.notice =
-      names + ", in the place of a's." + (e.backward.d_o == OutputGradient::file ? "" : " dO is not from a file.");
+  if (!names.empty()) names += ", in the place of a's.";
+  if (!summed.empty())
+    names += (names.empty() ? "" : " ") + summed +
+             " in the file: sums over the heads that share K and V, which are judged as such; " +
+             "the picture of one head shows a's own.";
+  messages_.notice = names + (e.backward.d_o == OutputGradient::file ? "" : " dO is not from a file.");
   remarked_ = true;
 }
 
@@ -194,6 +204,10 @@ void Explorer::follow_head(Experiment& e) {
     if (other_head && !gradient->file.empty() && e.problem.input.kind == InputKind::tensors &&
         gradient->index == shown_heads_->input)
       *gradient = with_head(*gradient, now.input);
+  if (const HeadNumbers& numbers = loader_.numbers();
+      other_head && e.problem.input.file == choices_.tensors.file && now.input < choices_.tensors.heads &&
+      shown_heads_->input < choices_.tensors.heads && numbers.of_head(e.problem, shown_heads_->input) == e.problem)
+    e.problem = numbers.of_head(std::move(e.problem), now.input);
   shown_heads_ = HeadsOnShow{now.input_file, now.output_file, now.input, e.loaded.index};
 }
 
@@ -361,20 +375,23 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       };
     }
     const bool lists = input.kind == InputKind::tensors && is_worth_a_look(tensors_of(input.file));
-    const std::vector<std::string> left_out =
-        input.kind == InputKind::tensors ? describe_tensors(input.file).left_out : std::vector<std::string>();
+    const HeadNumbers numbers = input.kind == InputKind::tensors ? HeadNumbers({}, CallFiles(input.file)) : HeadNumbers();
     Problem sized = asked.problem;
     sized.input = input;
     if (input.tensors) sized = with_shape(sized, input.tensors->shape());
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
-    return [this, input, left_out, lists, of_gradients](Session& shown) {
+    return [this, input, numbers, lists, of_gradients](Session& shown) {
       shown.view.workspace = Workspace::explore;
+      messages_.notice.clear();
       if (input.kind == InputKind::tensors) messages_.notice = "Q, K and V are those of " + shown_file(input.file) + " now.";
       remarked_ = true;
-      tell_left_out(left_out);
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
       Problem changed = shown.experiment.problem;
+      if (const int head = changed.input.index;
+          changed.input.file == choices_.tensors.file && loader_.numbers().of_head(changed, head) == changed)
+        changed = loader_.numbers().without(std::move(changed));
+      changed = numbers.of_head(std::move(changed), input.index);
       changed.input = input;
       if (input.tensors) {
         changed = with_shape(changed, input.tensors->shape());
@@ -384,15 +401,19 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);
+      tell_found(numbers.found());
     };
   };
 }
 
-/// Sets an error on unusable layers and unused scales of a file.
-void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
+/// Adds which numbers of a file are used, and what of it is not.
+void Explorer::tell_found(const std::vector<std::string>& sentences) {
+  constexpr std::size_t most = 3;
   if (sentences.empty()) return;
-  const std::string more = sentences.size() == 1 ? "" : " (and " + std::to_string(sentences.size() - 1) + " more)";
-  messages_.notice = "Left out: " + sentences.front() + more + ".";
+  const std::size_t told = std::min(sentences.size(), most);
+  const auto end = sentences.begin() + static_cast<std::ptrdiff_t>(told);
+  messages_.notice += (messages_.notice.empty() ? "" : " ") + fmt::format("{}", fmt::join(sentences.begin(), end, " "));
+  if (told < sentences.size()) messages_.notice += fmt::format(" And {} more.", sentences.size() - told);
   remarked_ = true;
 }
 
@@ -505,7 +526,11 @@ void Explorer::open_both(Session& session, const std::string& input, const std::
     const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
     const FileReader::Then of_gradients =
         gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
-    return [of_input, of_output, of_gradients](Session& shown) { of_input(shown), of_output(shown), of_gradients(shown); };
+    const HeadNumbers numbers({}, CallFiles(without_head(input)));
+    return [this, of_input, of_output, of_gradients, numbers](Session& shown) {
+      of_input(shown), of_output(shown), of_gradients(shown);
+      tell_found(numbers.found());
+    };
   };
   read(session, quick_to_read(without_head(input)) && quick_to_read(without_head(output)), both);
 }

@@ -10,10 +10,15 @@
 namespace attoscope {
 namespace {
 
-CallPart opened(const std::string& spec, const char* option) {
-  const std::array<std::string_view, 1> usual{std::string_view(option).substr(2)};
-  return tensor_of_option(spec, option, usual);
+std::span<const std::string_view> usual_names(std::string_view option) {
+  constexpr std::array<std::string_view, 3> dsink_names{"dsink", "d_sink", "grad_sinks"};
+  if (option == "--do") return usual_output_gradient_names;
+  if (option == "--dq") return usual_dq_names;
+  if (option == "--dk") return usual_dk_names;
+  return option == "--dv" ? std::span<const std::string_view>(usual_dv_names) : dsink_names;
 }
+
+CallPart opened(const std::string& spec, const char* option) { return tensor_of_option(spec, option, usual_names(option)); }
 
 bool all_in(const std::vector<double>& x, const Format& f) {
   return std::ranges::all_of(x, [&](double y) { return std::isnan(y) || round(f, y) == y; });
@@ -23,53 +28,49 @@ bool all_in(const std::vector<double>& x, const Format& f) {
 
 GradientFiles::GradientFiles(const GradientSources& x, const CallFiles& call) : call_(call) {
   if (x.d_o.empty()) throw std::runtime_error("--do is missing: gradients are judged with the dO that they come from");
-  if (call.layers().size() > 1)
+  const CallFiles::Layer& layer = call.layers().front();
+  if (call.is_paged())
+    throw std::runtime_error(
+        "the keys lie in pages, expected packed sequences (--cu-seqlens-k) where gradients are judged: a paged cache is read "
+        "by "
+        "decoding, which has no backward pass");
+  if (call.layers().size() > 1 && layer.sequence < 0)
     throw std::runtime_error("the files hold " + std::to_string(call.layers().size()) +
                              " layers, expected one: gradients are judged layer by layer");
-  const CallFiles::Layer& layer = call.layers().front();
-  HeadShape o = layer.q;
-  o.d = layer.v.d;
-  d_o_ = open(x.d_o, "--do", o, "O's");
-  dq_ = open(x.dq, "--dq", layer.q, "q's " + shape_text(call.tensor(layer, 0).tensor.shape));
+  d_o_ = open(x.d_o, "--do", 0, layer.q.heads, layer.v.d, "O's");
+  dq_ = open(x.dq, "--dq", 0, layer.q.heads, layer.q.d, "q's " + shape_text(call.whole(0).tensor.shape));
   open_kv(x);
-  groups_ = layer.q.count() / heads_;
-  constexpr std::array<std::string_view, 1> d_lse_names{"dlse"};
-  if (!x.lse.empty()) lse_ = open_row_numbers(x.lse, "--lse", lse_names, layer.q);
-  if (!x.d_lse.empty()) d_lse_ = open_row_numbers(x.d_lse, "--dlse", d_lse_names, layer.q);
+  groups_ = call.heads() / heads_;
+  if (!x.lse.empty()) lse_ = open_row_numbers(x.lse, "--lse", lse_names, call);
+  if (!x.d_lse.empty()) d_lse_ = open_row_numbers(x.d_lse, "--dlse", usual_lse_gradient_names, call);
   if (!x.dsink.empty()) open_sink(x.dsink);
 }
 
 /// dK and dV have the heads of K and V, or those of Q.
 void GradientFiles::open_kv(const GradientSources& x) {
   const CallFiles::Layer& layer = call_.layers().front();
-  HeadShape k = layer.k, v = layer.v;
-  heads_ = layer.q.heads / layer.k.heads;
-  if (heads_ > 1) {
-    HeadShape of_q = k;
-    of_q.heads = layer.q.heads;
-    for (const auto& [spec, option, d] : {std::tuple{&x.dk, "--dk", k.d}, {&x.dv, "--dv", v.d}}) {
-      of_q.d = d;
-      if (!spec->empty() && shape_of_output(opened(*spec, option).tensor.tensor, of_q)) has_heads_of_q_ = true;
-    }
-  }
-  if (has_heads_of_q_) heads_ = 1, k.heads = v.heads = layer.q.heads;
-  dk_ = open(x.dk, "--dk", k,
-             (has_heads_of_q_ ? "q's heads and k's " : "k's ") + shape_text(call_.tensor(layer, 1).tensor.shape));
-  dv_ = open(x.dv, "--dv", v,
-             (has_heads_of_q_ ? "q's heads and v's " : "v's ") + shape_text(call_.tensor(layer, 2).tensor.shape));
+  int heads = layer.k.heads;
+  heads_ = layer.q.heads / heads;
+  if (heads_ > 1)
+    for (const auto& [spec, option, d] : {std::tuple{&x.dk, "--dk", layer.k.d}, {&x.dv, "--dv", layer.v.d}})
+      if (!spec->empty() && !call_.like(opened(*spec, option), 1, layer.q.heads, d).empty()) has_heads_of_q_ = true;
+  if (has_heads_of_q_) heads_ = 1, heads = layer.q.heads;
+  const std::string before = has_heads_of_q_ ? "q's heads and " : "";
+  dk_ = open(x.dk, "--dk", 1, heads, layer.k.d, before + "k's " + shape_text(call_.whole(1).tensor.shape));
+  dv_ = open(x.dv, "--dv", 1, heads, layer.v.d, before + "v's " + shape_text(call_.whole(2).tensor.shape));
 }
 
-std::optional<GradientFiles::Part> GradientFiles::open(const std::string& spec, const char* option, const HeadShape& wanted,
-                                                       const std::string& like) const {
+GradientFiles::Parts GradientFiles::open(const std::string& spec, const char* option, int part, int heads, int d,
+                                         const std::string& like) const {
   if (spec.empty()) return {};
-  Part part{opened(spec, option), {}};
-  const StoredTensor& t = part.part.tensor.tensor;
-  const std::optional<HeadShape> shape = shape_of_output(t, wanted);
-  if (!shape || shape->d != wanted.d)
-    refuse_shape(t, "a shape like " + like + ": " + std::to_string(wanted.batch * wanted.heads) + " heads of " +
-                        std::to_string(wanted.n) + " x " + std::to_string(wanted.d));
-  part.shape = *shape;
-  return part;
+  const CallPart tensor = opened(spec, option);
+  Parts parts = call_.like(tensor, part, heads, d);
+  if (!parts.empty()) return parts;
+  const CallFiles::Layer& layer = call_.layers().front();
+  const bool is_packed = layer.sequence >= 0;
+  refuse_shape(tensor.tensor.tensor,
+               "a shape like " + like + ": " + std::to_string(is_packed ? heads : layer.q.batch * heads) + " heads of " +
+                   (is_packed ? "all tokens" : std::to_string(part == 0 ? layer.q.n : layer.k.n)) + " x " + std::to_string(d));
 }
 
 /// One number for each head of Q.
@@ -81,40 +82,55 @@ void GradientFiles::open_sink(const std::string& spec) {
   for (const std::uint64_t size : t.shape) count *= size;
   if (count != static_cast<std::uint64_t>(q.heads))
     refuse_shape(t, "one number for each of " + std::to_string(q.heads) + " heads");
-  if (q.batch > 1)
-    throw std::runtime_error(t.label + ": dSink is judged in calls of one batch, this one has " + std::to_string(q.batch));
   t.shape = {1, count};
   dsink_ = read_head(*part.tensor.file, t, {HeadOrder::heads_first, 1, 1, 1, q.heads}, 0);
 }
 
-GivenGradient GradientFiles::given(const std::optional<Part>& part, int first, int count, const Format& d) const {
+std::vector<int> GradientFiles::sequences() const {
+  std::vector<int> all;
+  for (const CallFiles::Layer& layer : call_.layers()) all.push_back(layer.sequence);
+  return all;
+}
+
+std::vector<double> GradientFiles::dsink_of(int group) const {
+  if (dsink_.empty()) return {};
+  const auto first = dsink_.begin() + group % groups_of_sequence() * heads_;
+  return {first, first + heads_};
+}
+
+/// A head of the layer that a group belongs to.
+std::vector<double> GradientFiles::read(const Parts& parts, int group, int index) const {
+  const CallFiles::Output& own = parts[static_cast<std::size_t>(call_.layer_index(first_head(group)))];
+  return read_scaled_head(own.part, own.shape, index);
+}
+
+/// `count` heads of the layer of a group.
+GivenGradient GradientFiles::given(const Parts& parts, int group, int first, int count, const Format& d) const {
   GivenGradient g;
-  if (!part) return g;
+  if (parts.empty()) return g;
   bool narrow = true;
   for (int i = first; i < first + count; ++i) {
-    g.values.push_back(std::make_shared<const std::vector<double>>(read_scaled_head(part->part, part->shape, i)));
+    g.values.push_back(std::make_shared<const std::vector<double>>(read(parts, group, i)));
     narrow = narrow && all_in(*g.values.back(), d);
   }
-  g.stored = format_of_elements(part->part.tensor.tensor.type);
+  g.stored = format_of_elements(parts.front().part.tensor.tensor.type);
   if (narrow && significand_bits(g.stored) > significand_bits(d)) g.stored = d;
   return g;
 }
 
 JudgedGradients GradientFiles::group(int group, const Problem& problem, const KernelClaim& claim) const {
   JudgedGradients g;
-  g.problem = with_shape(problem, call_.layers().front().shape());
+  const int first = first_head(group);
+  const CallFiles::Layer& layer = call_.layer_of(first);
+  g.problem = with_shape(problem, layer.shape());
   g.problem.input = {}, g.problem.rows = 0;
   g.format = claim.format, g.stored_o = claim.stored;
-  const int first = first_head(group);
   for (int head = first; head < first + heads_; ++head) {
     g.heads.push_back(std::make_shared<const Tensors>(call_.inputs(head)));
-    g.d_o.push_back(std::make_shared<const std::vector<double>>(read_scaled_head(d_o_->part, d_o_->shape, head)));
-    g.o.push_back(std::make_shared<const std::vector<double>>(call_.output(head)));
+    g.d_o.push_back(std::make_shared<const std::vector<double>>(read(d_o_, group, head - layer.first)));
+    if (layer.has_output) g.o.push_back(std::make_shared<const std::vector<double>>(call_.output(head)));
     g.d_lse.push_back(d_lse_ ? d_lse_->of(head) : std::vector<double>{}),
         g.lse.push_back(lse_ ? lse_->of(head) : std::vector<double>{});
-    if (dsink_.empty()) continue;
-    if (!g.dsink) g.dsink.emplace();
-    g.dsink->push_back(dsink_[static_cast<std::size_t>(head)]);
   }
   if (const auto& mask = g.heads.front()->mask) {
     if (std::ranges::any_of(g.heads, [&](const auto& head) { return head->mask != mask; }))
@@ -122,8 +138,9 @@ JudgedGradients GradientFiles::group(int group, const Problem& problem, const Ke
           "--mask-file holds other masks for heads that share K and V, expected one where gradients are judged");
     g.problem.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = g.heads.front()};
   }
-  g.dq = given(dq_, first, heads_, claim.format), g.dk = given(dk_, group, 1, claim.format);
-  g.dv = given(dv_, group, 1, claim.format);
+  const int own = first - layer.first;
+  g.dq = given(dq_, group, own, heads_, claim.format), g.dk = given(dk_, group, own / heads_, 1, claim.format);
+  g.dv = given(dv_, group, own / heads_, 1, claim.format);
   return g;
 }
 

@@ -28,27 +28,32 @@ class GradientFiles {
   /// and what was expected.
   GradientFiles(const GradientSources& sources, const CallFiles& call);
 
+  /// Groups of all sequences.
   int groups() const { return groups_; }
   int heads_of_group() const { return heads_; }
+  /// Indices of a packed call's sequences.
+  std::vector<int> sequences() const;
   /// True if dK and dV have as many heads as Q, more than K and V: they are not summed.
   bool has_heads_of_q() const { return has_heads_of_q_; }
   /// The first head of Q of a group; the others follow.
   int first_head(int group) const { return group * heads_; }
-  /// The gradients of a group. `problem` has the call's mask and scores, `claim` D and the format of O.
+  /// The gradients of a group, without dSink. `problem` has the call's mask and scores, `claim` D and the format of O.
   JudgedGradients group(int group, const Problem& problem, const KernelClaim& claim) const;
+  /// dSink of a group's heads, summed over batches and sequences; empty: it was not given.
+  std::vector<double> dsink_of(int group) const;
+  /// Groups whose heads have the same dSink lie so far apart.
+  int groups_of_sequence() const { return call_.layers().front().q.heads / heads_; }
 
  private:
-  struct Part {
-    CallPart part;
-    HeadShape shape;
-  };
+  using Parts = std::vector<CallFiles::Output>;  ///< of each layer; empty: not given
   void open_kv(const GradientSources& sources);
-  std::optional<Part> open(const std::string& spec, const char* option, const HeadShape& wanted, const std::string& like) const;
+  Parts open(const std::string& spec, const char* option, int part, int heads, int d, const std::string& like) const;
   void open_sink(const std::string& spec);
-  GivenGradient given(const std::optional<Part>& part, int first, int count, const Format& d) const;
+  std::vector<double> read(const Parts& parts, int group, int index) const;
+  GivenGradient given(const Parts& parts, int group, int first, int count, const Format& d) const;
 
   const CallFiles& call_;
-  std::optional<Part> d_o_, dq_, dk_, dv_;
+  Parts d_o_, dq_, dk_, dv_;
   std::optional<RowNumbers> lse_, d_lse_;
   std::vector<double> dsink_;  ///< of each head of Q in a batch
   int groups_ = 0, heads_ = 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -35,12 +36,35 @@ std::string right_tensors(const CallGradients& g) {
 }
 bool is_are(const std::string& names) { return names.find(' ') != std::string::npos; }
 
+/// "head 3", or "sequence 1, head 3" of a packed call.
+std::string head_text(const CallGradients& g, int head) {
+  if (g.heads_of_sequence == 0) return fmt::format("head {}", head);
+  return fmt::format("sequence {}, head {}", sequence_of(g, head), head % g.heads_of_sequence);
+}
+
+/// "sequence 1 and heads 0 to 1 of sequence 2", of runs of heads of a packed call.
+std::string sequences_text(const CallGradients& g, const std::vector<std::array<int, 2>>& runs) {
+  std::vector<std::string> texts;
+  for (const auto& [first, last] : runs) {
+    const int begin = first % g.heads_of_sequence, end = last % g.heads_of_sequence;
+    const std::string sequence = fmt::format("sequence {}", sequence_of(g, first));
+    if (end - begin + 1 == g.heads_of_sequence)
+      texts.push_back(sequence);
+    else
+      texts.push_back((begin == end ? fmt::format("head {} of ", begin) : fmt::format("heads {} to {} of ", begin, end)) +
+                      sequence);
+  }
+  return listed(texts);
+}
+
 /// " in heads 0 to 3 and 8 to 11"; "" where a tensor is wrong in all heads that were judged, and in one way.
 std::string places_text(const CallGradients& g, const CallTensor& t, const WrongGroups& wrong) {
   if (t.wrong.size() == 1 && static_cast<int>(wrong.groups.size()) == g.judged_groups) return "";
   const std::vector<std::array<int, 2>> runs = head_runs(g, wrong.groups);
   if (runs.size() > 3)
-    return fmt::format(" in {} heads, the first {}", static_cast<int>(wrong.groups.size()) * g.heads_of_group, runs[0][0]);
+    return fmt::format(" in {} heads, the first {}", static_cast<int>(wrong.groups.size()) * g.heads_of_group,
+                       g.heads_of_sequence > 0 ? head_text(g, runs[0][0]) : std::to_string(runs[0][0]));
+  if (g.heads_of_sequence > 0) return " in " + sequences_text(g, runs);
   std::vector<std::string> texts;
   for (const auto& [first, last] : runs)
     texts.push_back(first == last ? std::to_string(first) : fmt::format("{} to {}", first, last));
@@ -88,7 +112,7 @@ std::string right_gradients(const CallGradients& g) {
 
 std::string tensor_evidence(const CallGradients& g, const CallTensor& t) {
   const std::string where = t.worst.found.where.empty() ? "" : " " + t.worst.found.where;
-  const std::string in = g.groups * g.heads_of_group > 1 ? fmt::format(" (head {})", t.head) : "";
+  const std::string in = g.groups * g.heads_of_group > 1 ? " (" + head_text(g, t.head) + ")" : "";
   return fmt::format("{} is up to {:.3g} times its tolerance off{}{}.", text(t.tensor), t.ratio, where, in);
 }
 
@@ -125,7 +149,8 @@ class Worst {
     for (std::size_t i = 0; i < std::min(all_.family.size(), judged.family.size()); ++i)
       all_.family[i].max_abs = std::max(all_.family[i].max_abs, judged.family[i].max_abs);
     if (!judged.incomparable.empty() && all_.incomparable.empty())
-      all_.incomparable = fmt::format("head {}: {}, so that nothing can be judged by it", first_head, judged.incomparable);
+      all_.incomparable =
+          fmt::format("{}: {}, so that nothing can be judged by it", head_text(all_, first_head), judged.incomparable);
     for (const TensorJudgement& t : judged.tensors) take_tensor(group, first_head, t);
     const double ratio = ratio_of(judged);
     const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
@@ -192,6 +217,29 @@ void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGr
   }
 }
 
+JudgedGradients group_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call, int group) {
+  return files.group(group, question.problem_of(files.first_head(group)), call.claim);
+}
+
+/// dSink is the sum over all batches or sequences: of each group of the first one what the others add; empty: there are none.
+std::vector<std::vector<SinkGradient>> sinks_of_others(const GradientFiles& files, const JudgeQuestion& question,
+                                                       const CallJudgement& call, const std::vector<int>& judged,
+                                                       const Options& options) {
+  const int first = files.groups_of_sequence();
+  if (files.dsink_of(0).empty() || files.groups() == first) return {};
+  if (static_cast<int>(judged.size()) < files.groups())
+    throw std::runtime_error("--dsink is the sum over all batches and sequences, expected no --head");
+  std::vector<std::vector<SinkGradient>> sums(static_cast<std::size_t>(first));
+  for (int group = first; group < files.groups(); ++group) {
+    const std::vector<SinkGradient> own = sink_gradients(group_of(files, question, call, group), options);
+    std::vector<SinkGradient>& sum = sums[static_cast<std::size_t>(group % first)];
+    sum.resize(own.size());
+    for (std::size_t h = 0; h < own.size(); ++h)
+      sum[h].value += own[h].value, sum[h].error = std::hypot(sum[h].error, own[h].error);
+  }
+  return sums;
+}
+
 bool is_rounded_in(const CallJudgement& call, int first, int count) {
   return std::ranges::all_of(call.table,
                              [&](const JudgedRow& r) { return r.head < first || r.head >= first + count || r.found.rounded; });
@@ -220,14 +268,23 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
                     .heads_of_group = files.heads_of_group(),
                     .heads_of_q = files.has_heads_of_q(),
                     .o_is_rounded = call.rounded()};
+  if (call.table.front().sequence >= 0) {
+    all.heads_of_sequence = files.groups_of_sequence() * files.heads_of_group();
+    all.sequences = files.sequences();
+  }
   std::vector<int> groups(static_cast<std::size_t>(files.groups()));
   std::iota(groups.begin(), groups.end(), 0);
   if (call.table.size() == 1 && call.heads > 1) groups = {call.table[0].head / files.heads_of_group()};
   all.judged_groups = static_cast<int>(groups.size());
+  const std::vector<std::vector<SinkGradient>> sinks = sinks_of_others(files, question, call, groups, options);
   const auto given = [&](int place) {
     const int group = groups[static_cast<std::size_t>(place)];
-    JudgedGradients g = files.group(group, question.problem_of(files.first_head(group)), call.claim);
+    JudgedGradients g = group_of(files, question, call, group);
     g.o_is_rounded = is_rounded_in(call, files.first_head(group), files.heads_of_group());
+    if (std::vector<double> dsink = files.dsink_of(group); !dsink.empty() && group < files.groups_of_sequence()) {
+      g.dsink = std::move(dsink);
+      if (!sinks.empty()) g.dsink_of_others = sinks[static_cast<std::size_t>(group)];
+    }
     return g;
   };
   std::vector<GroupJudgement> found(groups.size());
@@ -251,10 +308,15 @@ std::vector<std::array<int, 2>> head_runs(const CallGradients& g, const std::vec
   std::vector<std::array<int, 2>> runs;
   for (const int group : groups) {
     const int first = group * g.heads_of_group;
-    if (runs.empty() || runs.back()[1] + 1 != first) runs.push_back({first, first});
+    const bool begins_sequence = g.heads_of_sequence > 0 && first % g.heads_of_sequence == 0;
+    if (runs.empty() || runs.back()[1] + 1 != first || begins_sequence) runs.push_back({first, first});
     runs.back()[1] = first + g.heads_of_group - 1;
   }
   return runs;
+}
+
+int sequence_of(const CallGradients& g, int head) {
+  return g.heads_of_sequence == 0 ? -1 : g.sequences[static_cast<std::size_t>(head / g.heads_of_sequence)];
 }
 
 CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options) {

@@ -32,7 +32,9 @@ struct CallGradients {
   std::vector<CallTensor> tensors;  ///< those that were given
   int groups = 0, judged_groups = 0, heads_of_group = 1;
   bool heads_of_q = false, o_is_rounded = true;
-  GroupJudgement worst{};  ///< the group that is furthest off
+  int heads_of_sequence = 0;     ///< of Q; 0: it is no packed call
+  std::vector<int> sequences{};  ///< indices of a packed call's, in the order of their heads
+  GroupJudgement worst{};        ///< the group that is furthest off
   std::vector<RivalError> family{};
   std::string incomparable{};  ///< a sentence; "": all can be judged
 
@@ -46,8 +48,11 @@ struct JudgeQuestion;
 CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options);
 
-/// The heads of Q of these groups: first and last of each run.
+/// The heads of Q of these groups: first and last of each run, in one sequence each.
 std::vector<std::array<int, 2>> head_runs(const CallGradients& gradients, const std::vector<int>& groups);
+
+/// Index of the sequence that a head of Q, counted over all, belongs to; negative: it is no packed call.
+int sequence_of(const CallGradients& gradients, int head);
 
 /// Judges the gradients of one head, given without files. Throws Stopped when cancelled.
 CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options);

@@ -60,29 +60,29 @@ Json gradients_json(const CallGradients& gradients) {
     Json by_heads = Json::array();
     for (const WrongGroups& w : t.wrong)
       by_heads.push_back({{"heads", head_runs(gradients, w.groups)}, {"slip", slip_json(w.slip)}});
-    all.push_back({{"tensor", name(t.tensor)},
-                   {"verdict", t.rounded ? "rounded" : "wrong"},
-                   {"ratio", number_json(t.ratio)},
-                   {"suspects", t.worst.found.suspects},
-                   {"where", t.worst.found.where},
-                   {"head", t.head},
-                   {"slip", slip_json(t.worst.slip)},
-                   {"by_heads", std::move(by_heads)}});
+    Json told{{"tensor", name(t.tensor)},        {"verdict", t.rounded ? "rounded" : "wrong"},
+              {"ratio", number_json(t.ratio)},   {"suspects", t.worst.found.suspects},
+              {"where", t.worst.found.where},    {"head", t.head},
+              {"slip", slip_json(t.worst.slip)}, {"by_heads", std::move(by_heads)}};
+    if (const int sequence = sequence_of(gradients, t.head); sequence >= 0) told["sequence"] = sequence;
+    all.push_back(std::move(told));
   }
   return all;
 }
 
 Json lse_json(const CallLse& lse) {
   const LseJudgement& worst = lse.worst;
-  return {{"verdict", lse.rounded() ? "rounded" : "wrong"},
-          {"base", name(lse.base)},
-          {"ratio", number_json(worst.ratio)},
-          {"as", worst.as},
-          {"suspects", worst.suspects},
-          {"where", worst.where},
-          {"head", lse.head},
-          {"row", worst.worst_row},
-          {"slip", lse.slip ? Json{{"kind", lse.slip->kind}, {"text", lse.slip->text}} : Json(nullptr)}};
+  Json json{{"verdict", lse.rounded() ? "rounded" : "wrong"},
+            {"base", name(lse.base)},
+            {"ratio", number_json(worst.ratio)},
+            {"as", worst.as},
+            {"suspects", worst.suspects},
+            {"where", worst.where},
+            {"head", lse.head},
+            {"row", worst.worst_row},
+            {"slip", lse.slip ? Json{{"kind", lse.slip->kind}, {"text", lse.slip->text}} : Json(nullptr)}};
+  if (lse.sequence >= 0) json["sequence"] = lse.sequence;
+  return json;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string verdict_of(const CallLse& lse) {
 std::string lse_evidence(const CallLse& lse) {
   const LseJudgement& w = lse.worst;
   const std::string heads =
-      lse.heads > 1 ? fmt::format(" of head {}; {} of {} heads are wrong", lse.head, lse.wrong_heads, lse.heads) : "";
+      lse.heads > 1 ? fmt::format(" of {}; {} of {} heads are wrong", lse.head_name, lse.wrong_heads, lse.heads) : "";
   return fmt::format(
       "Read as {}, L of query {} is {:.7g}, expected {:.7g}: {:.3g} times its tolerance off; {} queries are, {}{}.",
       lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, w.held, w.expected, w.ratio, w.suspects, w.where, heads);
@@ -50,7 +50,9 @@ CallLse concluded(const std::vector<int>& heads, const std::vector<std::array<Ls
   const auto base = static_cast<std::size_t>(all.base);
   all.wrong_heads = all.heads - static_cast<int>(right_in(base));
   const auto worst = furthest_in(base);
-  all.head = heads[static_cast<std::size_t>(worst - found.begin())], all.worst = (*worst)[base];
+  const JudgedRow& row = judgement.table[static_cast<std::size_t>(worst - found.begin())];
+  all.head = row.head, all.worst = (*worst)[base], all.sequence = row.sequence;
+  all.head_name = row.sequence >= 0 ? row.name : fmt::format("head {}", row.head);
   if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
   return all;
 }

@@ -17,6 +17,8 @@ namespace attoscope {
 struct CallLse {
   LseBase base = LseBase::e;
   int heads = 0, wrong_heads = 0, head = 0;  ///< number of those judged; the one that is furthest off
+  std::string head_name{};                   ///< "head 3", "sequence 1, head 3"
+  int sequence = -1;                         ///< of that head; negative: it is no packed call
   LseJudgement worst{};                      ///< of that head
   std::optional<LseSlip> slip{};
 

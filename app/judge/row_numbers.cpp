@@ -74,6 +74,23 @@ std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted_in)
   return found ? std::optional(RowNumbers{part, *found}) : std::nullopt;
 }
 
+std::optional<RowNumbers> row_numbers(CallPart part, const CallFiles& call) {
+  const CallFiles::Layer& layer = call.layers().front();
+  if (layer.sequence < 0) return row_numbers(std::move(part), layer.q);
+  StoredTensor& t = part.tensor.tensor;
+  const std::vector<std::uint64_t> stored = t.shape;
+  for (const bool has_columns : {false, true}) {
+    t.shape = stored;
+    if (!has_columns) t.shape.push_back(1);
+    if (t.shape.size() > 4 || t.fortran_order) continue;
+    if (std::vector<CallFiles::Output> found = call.like(part, 0, layer.q.heads, 1); !found.empty()) {
+      const HeadShape shape = found.front().shape;
+      return RowNumbers{std::move(part), shape, std::move(found)};
+    }
+  }
+  return {};
+}
+
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
                             const HeadShape& q) {
   const auto [text, said] = with_order(spec);
@@ -92,47 +109,36 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
                                        std::to_string(q.n) + " queries");
 }
 
-std::vector<double> RowNumbers::of(int head) const {
-  for (const Span& s : sequences) {
-    if (head < s.first_head || head >= s.first_head + s.heads) continue;
-    const std::vector<double> all = read_scaled_head(part, shape, s.batch * s.heads + head - s.first_head);
-    return {all.begin() + s.first, all.begin() + s.first + s.n};
-  }
-  return read_scaled_head(part, shape, head);
+RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
+                            const CallFiles& call) {
+  const CallFiles::Layer& layer = call.layers().front();
+  if (layer.sequence < 0) return open_row_numbers(spec, option, usual_names, layer.q);
+  const auto [text, said] = with_order(spec);
+  const CallPart part = tensor_of_option(text, option, usual_names);
+  if (std::optional<RowNumbers> found = row_numbers(part, call)) return *std::move(found);
+  refuse_shape(part.tensor.tensor, "(heads, total), (total, heads) or (sequences, heads, n) with " +
+                                       std::to_string(layer.q.heads) + " heads and the tokens of q's " +
+                                       shape_text(call.whole(0).tensor.shape));
 }
 
-std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& files) {
-  const std::vector<CallFiles::Layer>& layers = files.layers();
-  HeadShape q = layers.front().q;
-  std::vector<RowNumbers::Span> sequences;
-  for (const CallFiles::Layer& layer : layers) {
-    const std::optional<CallFiles::Queries> queries = files.queries_of(layer);
-    const bool is_same_call = queries && queries->all == files.queries_of(layers.front())->all;
-    if (!is_same_call && layers.size() > 1) {
-      if (spec.empty()) return {};
-      throw std::runtime_error("the files hold " + std::to_string(layers.size()) +
-                               " layers, expected one: a log-sum-exp is judged layer by layer");
-    }
-    if (!queries) continue;
-    if (queries->are_packed) q.batch = 1, q.n = queries->all;
-    if (!queries->are_packed) q.batch = queries->all / layer.q.n, q.n = layer.q.n;
-    const int batch = queries->are_packed ? 0 : queries->first / layer.q.n;
-    sequences.push_back({layer.first, layer.q.heads, batch, queries->are_packed ? queries->first : 0, layer.q.n});
+std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call) {
+  if (call.layers().size() > 1 && call.layers().front().sequence < 0) {
+    if (spec.empty()) return {};
+    throw std::runtime_error("the files hold " + std::to_string(call.layers().size()) +
+                             " layers, expected one: a log-sum-exp is judged layer by layer");
   }
-  const std::string found = spec.empty() && !input.empty() ? lse_beside(input, q) : spec;
+  const std::string found = spec.empty() && !input.empty() ? lse_beside(input, call) : spec;
   if (found.empty()) return {};
-  RowNumbers numbers = open_row_numbers(found, "--lse", lse_names, q);
-  numbers.sequences = std::move(sequences);
-  return numbers;
+  return open_row_numbers(found, "--lse", lse_names, call);
 }
 
-std::string lse_beside(const TensorSpec& input, const HeadShape& q) {
+std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
   if (!is_single_file(input.files())) return "";
   const TensorSet set = open_tensor_set(input.files());
   for (const std::string_view name : lse_names)
     for (const NamedTensor& t : set.tensors) {
       const bool is_called = t.name == name || t.name.ends_with("." + std::string(name));
-      if (is_called && t.refusal.empty() && row_numbers({t, {}}, q)) return input.files() + ":" + t.name;
+      if (is_called && t.refusal.empty() && row_numbers({t, {}, {}}, call)) return input.files() + ":" + t.name;
     }
   return "";
 }

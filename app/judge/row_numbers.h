@@ -22,35 +22,39 @@ Format format_of_elements(ElementType type);
 /// Throws std::runtime_error that names the tensor, its shape and what was expected.
 [[noreturn]] void refuse_shape(const StoredTensor& tensor, const std::string& expected);
 
-/// The tensor, and its shape with one column.
+/// The tensor, and its shape with one column; of a packed or paged call also those of each sequence.
 struct RowNumbers {
-  /// The queries of a sequence of a packed or paged call.
-  struct Span {
-    int first_head = 0, heads = 0;  ///< among the heads of all sequences
-    int batch = 0, first = 0, n = 0;
-  };
   CallPart part;
   HeadShape shape;
-  std::vector<Span> sequences{};  ///< empty: the call is no such one
+  std::vector<CallFiles::Output> sequences{};
 
-  /// The numbers of a head; those of all sequences count on.
-  std::vector<double> of(int head) const;
+  /// Numbers of a head of Q, counted over all sequences.
+  std::vector<double> of(int head) const {
+    if (sequences.empty()) return read_scaled_head(part, shape, head);
+    const CallFiles::Output& own = sequences[static_cast<std::size_t>(head / shape.heads)];
+    return read_scaled_head(own.part, own.shape, head % shape.heads);
+  }
 };
 
 /// (n), (heads, n), (batch, heads, n), the same with tokens before heads, or either with a last dimension of 1. Where both
 /// orders fit, that of `wanted`. None if it does not fit.
 std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted);
+/// The same for the queries of a call; of a packed or paged one (heads, total), (total, heads), or a row of padded queries for
+/// each sequence, (sequences, heads, n).
+std::optional<RowNumbers> row_numbers(CallPart part, const CallFiles& call);
 /// The same of an option, behind which [h n] or [n h] may say the order. Throws std::runtime_error in a sentence if it does not
-/// fit, or if both orders do and none is said.
+/// fit, or if both orders do and none is said (of packed sequences that of Q is taken).
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
                             const HeadShape& q);
+RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
+                            const CallFiles& call);
 
 /// Usual names of a log-sum-exp.
 inline constexpr std::array<std::string_view, 4> lse_names{"lse", "softmax_lse", "logsumexp", "stats"};
 /// The log-sum-exp `spec`, or where that is "" the one beside Q, K and V in `input`, of the one layer or of all sequences of a
 /// call; none: there is none. Throws std::runtime_error in a sentence if it does not fit, or there are several layers.
-std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& files);
+std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call);
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
-std::string lse_beside(const TensorSpec& input, const HeadShape& q);
+std::string lse_beside(const TensorSpec& input, const CallFiles& call);
 
 }  // namespace attoscope

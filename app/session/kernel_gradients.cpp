@@ -59,7 +59,7 @@ ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer,
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (const std::string& spec = files.*places[i].file; !spec.empty()) {
       read.files[i] = read_kernel_gradient(spec, shown->experiment.problem, places[i].tensor, watch);
-      put(*shown, places[i], read.files[i]);
+      if (read.files[i].values) put(*shown, places[i], read.files[i]);
     }
     terms += digest_term_of<std::uint64_t>(b.tensors[i + 1].digests.a, i);
   }

@@ -10,7 +10,8 @@
 
 namespace attoscope {
 
-/// The gradients that were read, dQ, dK and dV, empty where none was named, and the answer with them.
+/// The gradients that were read, dQ, dK and dV, empty where none was named, without values where they are sums over the heads
+/// of a group, and the answer with those of one head.
 struct ReadGradients {
   std::array<KernelOutput, 3> files;
   std::shared_ptr<const Result> answer;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/tensors/file_heads.h"
+#include "app/tensors/head_numbers.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
@@ -87,7 +88,9 @@ void repeat(Experiment& e, const Repeats& repeats, int i) {
   const Tensors* const read = e.problem.input.tensors.get();
   const bool whole = repeats.kind == SweepOver::window || (read != nullptr && read->n == e.problem.n);
   const auto [head, window] = place_of(repeats, files, e.problem.input.index, i);
+  const HeadNumbers numbers = numbers_of_head_in(e.problem, files);
   e = on_head(std::move(e), files, head, whole);
+  e.problem = numbers.of_head(std::move(e.problem), head);
   if (repeats.kind == SweepOver::window) e = on_tokens(std::move(e), window * repeats.tokens, repeats.tokens);
 }
 

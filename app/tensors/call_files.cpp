@@ -114,6 +114,14 @@ std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& pack
   return {CallPart{std::move(k), both.beside}, CallPart{std::move(v), both.beside}};
 }
 
+/// True if values have the names of FlashAttention's arguments, whose tensors have tokens before heads.
+bool is_flash_attentions(const TensorSet& set) {
+  constexpr std::array<std::string_view, 3> names{"softmax_scale", "causal", "window_size"};
+  return std::ranges::any_of(set.values, [&](const StoredValue& v) {
+    return std::ranges::find(names, std::string_view(v.name).substr(v.name.find_last_of('.') + 1)) != names.end();
+  });
+}
+
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
   std::string sentence = files +
                          ": has no three tensors called q, k, v, or Q, K, V, or query, key, value, or by names that share " +
@@ -136,7 +144,7 @@ std::uint64_t digest_of(const Tensors& t) {
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {
   const TensorSet set = opened(files);
   LayoutHints hints{.said = files.layout()};
-  if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  if (set.is_dump || is_flash_attentions(set)) hints.likely = HeadOrder::tokens_first;
   const CallNames names = calls_in(names_of(set));
   if (names.calls.empty()) refuse_nameless(files_.text(), set, names);
   add_layers(set, names, hints);
@@ -181,7 +189,11 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
 
 /// Takes the mask beside Q, K and V, and the rule that a capture kept there.
 void CallFiles::find_mask(const TensorSet& set) {
-  mask_beside_ = mask_beside(set);
+  const std::vector<NamedTensor> masks = masks_beside(set);
+  if (masks.size() == 1) mask_beside_ = masks.front();
+  if (masks.size() > 1)
+    left_out_.push_back(masks[0].tensor.label + " and " + masks[1].name + " may both be the mask: none is used, expected one, or " +
+                        "--mask-file");
   const auto rule = set.metadata.find("mask");
   if (rule == set.metadata.end() || !set.metadata.contains("layers")) return;
   try {
@@ -230,20 +242,12 @@ void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
                              std::string(tensor_file_specs));
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
   const TensorSet set = opened(x.input);
-  if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  if (set.is_dump || is_flash_attentions(set)) hints.likely = HeadOrder::tokens_first;
   if (x.q.empty() && x.k.empty() && x.v.empty()) find_mask(set);
   const CallNames names = calls_in(names_of(set));
   if (!names.calls.empty()) return add_layers(set, names, hints);
   tables_ = packed_tables(set, named_packed_, "*");
   if (!is_single(files)) refuse_nameless(files_.text(), set, names);
-}
-
-std::optional<CallFiles::Queries> CallFiles::queries_of(const Layer& layer) const {
-  const Place& place = places_[static_cast<std::size_t>(&layer - layers_.data())];
-  if (!place.call) return {};
-  const Sequence& sequence = place.call->sequences[place.index];
-  return Queries{static_cast<int>(sequence.q.first), static_cast<int>(place.call->parts[0].tokens()),
-                 place.call->bounds_queries};
 }
 
 void CallFiles::check_outputs() const {
@@ -453,7 +457,8 @@ const CallPart& CallFiles::output_of(const Layer& layer) const {
     throw std::runtime_error(files_.text() + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
     throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
-                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape) +
+                             ", expected a shape like q's " +
+                             shape_text((layer.sequence < 0 ? parts_of(layer) : whole_)[0].tensor.tensor.shape) +
                              (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
   return o;
 }
@@ -476,6 +481,32 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
   multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
   return part == 3 ? first_columns(std::move(ones), layer.o.d, layer.v.d) : ones;
+}
+
+std::string CallFiles::file_of(const Layer& layer) const {
+  const std::string& path = tensor(layer, 0).file->path();  // "call.pt: call/data/0" of an archive's storage
+  for (std::size_t end = path.find(": "); end != std::string::npos; end = path.find(": ", end + 1))
+    if (holds(FileKind::named, path.substr(0, end))) return path.substr(0, end);
+  return holds(FileKind::named, path) ? path : "";
+}
+
+std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part, int heads, int d) const {
+  const auto& call = places_.front().call;
+  if (!call) {
+    HeadShape wanted = shape_of(layers_.front(), part);
+    wanted.heads = heads, wanted.d = d;
+    const auto shape = layers_.size() == 1 ? shape_of_output(tensor.tensor.tensor, wanted) : std::nullopt;
+    return shape && shape->d == d ? std::vector{Output{tensor, *shape}} : std::vector<Output>();
+  }
+  const bool is_one_call = std::ranges::all_of(places_, [&](const Place& place) { return place.call == call; });
+  const std::optional<TokenStore> store = is_one_call ? call->store_like(tensor.tensor, part, heads, d) : std::nullopt;
+  std::vector<Output> all;
+  for (std::size_t i = 0; store && i < layers_.size(); ++i) {
+    HeadShape shape = shape_of(layers_[i], part);
+    shape.order = HeadOrder::tokens_first, shape.heads = heads, shape.d = d;
+    all.push_back({{call->tensor(*store, call->sequences[places_[i].index], part), {}, {}}, shape});
+  }
+  return all;
 }
 
 std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {

@@ -87,12 +87,6 @@ class CallFiles {
   std::vector<double> scale(int head, int part, bool swapped = false, const ReadWatch& watch = {}) const;
   /// K and V of all sequences of this head's call; null: it is neither packed nor paged, or too large.
   std::shared_ptr<const StoredKeys> stored_keys(int head) const;
-  /// The queries of a sequence among those of its call: the first one's place, and the number of all; none: the layer is none.
-  struct Queries {
-    int first = 0, all = 0;
-    bool are_packed = false;  ///< else each sequence has as many, one sequence behind the other
-  };
-  std::optional<Queries> queries_of(const Layer& layer) const;
   /// Explicitly named scales of q, k, v and o.
   const ScaleSpecs& named_scales() const { return named_scales_; }
   /// Throws if a layer has no output, or one of another shape.
@@ -104,6 +98,15 @@ class CallFiles {
     CallPart part;
     HeadShape shape;
   };
+  /// A tensor with the tokens of part 0 q or 1 k, for each layer its own, those of sequences apart, with so many heads of so
+  /// many columns; empty if it does not fit, or there are several layers that are no sequences.
+  std::vector<Output> like(const CallPart& tensor, int part, int heads, int d) const;
+  /// Part 0 q .. 3 o of the last call, with all its sequences.
+  const NamedTensor& whole(std::size_t part) const { return whole_[part].tensor; }
+  /// The file of named tensors that holds a layer's Q; "": it is of another kind.
+  std::string file_of(const Layer& layer) const;
+  /// True if K and V lie in pages.
+  bool is_paged() const { return !places_.empty() && places_.front().call && places_.front().call->paged; }
   /// Uses these as the layers' outputs; false, without changes, unless there is one for each layer with its number of heads.
   bool take_outputs(const std::vector<Output>& outputs);
 

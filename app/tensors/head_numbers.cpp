@@ -20,13 +20,21 @@ using Numbers = std::vector<std::string>;
 /// A number of the problem, its option, and the names of tensors that hold it.
 struct HeadNumber {
   std::string_view key;
-  std::array<std::string_view, 3> names;
+  std::array<std::string_view, 4> names;
 };
-constexpr std::array<HeadNumber, 4> head_numbers{{{"scale", {"scale", "softmax_scale", "sm_scale"}},
+constexpr std::array<HeadNumber, 4> head_numbers{{{"scale", {"scale", "softmax_scale", "sm_scale", "scaling"}},
                                                   {"softcap", {"softcap", "soft_cap", "logits_soft_cap"}},
                                                   {"alibi", {"alibi_slopes", "alibi", "slopes"}},
                                                   {"sink", {"sinks", "sink", "s_aux"}}}};
 constexpr std::uint64_t most_numbers = 1 << 20;
+
+constexpr std::array<std::string_view, 2> causal_names{"causal", "is_causal"};
+constexpr std::array<std::string_view, 2> window_names{"window_size", "sliding_window"};
+constexpr std::array<std::string_view, 1> window_left_names{"window_left"};
+/// Values that the tensors themselves, or the verdict, tell.
+constexpr std::array<std::string_view, 8> told_otherwise{"max_seqlen_q", "max_seqlen_k", "max_seqlen", "kv_layout",
+                                                         "page_layout",  "page_size",    "return_lse", "enable_gqa"};
+constexpr std::size_t most_listed = 6;
 
 bool names_file(const std::string& text) { return is_tensor_file(tensor_ref(text).file); }
 
@@ -37,9 +45,12 @@ std::uint64_t count_of(const StoredTensor& t) {
   return count;
 }
 
+/// True if the numbers can be read: those of tensors, and whole ones and booleans.
+bool holds_numbers(const NamedTensor& t) { return t.refusal.empty() || is_index_type(t.tensor.type); }
+
 /// All numbers of a tensor of any shape, as texts that are read back with the same bits.
 Numbers numbers_of(const NamedTensor& tensor) {
-  StoredTensor t = readable(tensor).tensor;
+  StoredTensor t = holds_numbers(tensor) ? tensor.tensor : readable(tensor).tensor;
   const std::uint64_t count = count_of(t);
   if (count == 0 || count > most_numbers)
     throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected a number for each head");
@@ -67,43 +78,98 @@ Numbers typed_numbers(const HeadNumber& of, const std::string& text) {
   return texts;
 }
 
-/// The tensor of a number that lies beside a layer's: in the same place, or the only one where there is one layer.
-const NamedTensor* beside(const TensorSet& set, const HeadNumber& of, const CallFiles::Layer& layer, bool is_only) {
-  std::vector<const NamedTensor*> here, all;
-  for (const NamedTensor& t : set.tensors) {
-    const std::size_t dot = t.name.rfind('.'), last = dot == std::string::npos ? 0 : dot + 1;
-    if (!t.refusal.empty() || std::ranges::find(of.names, std::string_view(t.name).substr(last)) == of.names.end()) continue;
-    all.push_back(&t);
-    if (place_of(t.name.substr(0, last)) == place_of(layer.shared)) here.push_back(&t);
-  }
-  if (here.size() == 1) return here.front();
-  return is_only && all.size() == 1 ? all.front() : nullptr;
+std::string_view last_name(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
 }
+
+bool is_in_place(const std::string& name, const CallFiles::Layer& layer) {
+  return place_of(name.substr(0, name.size() - last_name(name).size())) == place_of(layer.shared);
+}
+
+/// Numbers, as texts, that lie beside a layer.
+struct Beside {
+  std::string label;
+  std::uint64_t count = 0;
+  const NamedTensor* tensor = nullptr;  ///< null: a value
+  const StoredValue* value = nullptr;
+  std::ptrdiff_t rank = 0;  ///< place of its name among the usual ones
+
+  Numbers numbers() const { return value != nullptr ? value->texts : numbers_of(*tensor); }
+};
+
+/// The files that hold Q of a call's layers, each listed once.
+class Sets {
+ public:
+  explicit Sets(const CallFiles& files) : files_(files) {
+    for (const CallFiles::Layer& layer : files.layers()) {
+      const std::string path = files.file_of(layer);
+      if (!path.empty() && !sets_.contains(path)) sets_.emplace(path, list_file(path));
+    }
+  }
+
+  /// The file of a layer's Q; null: it is of another kind.
+  const TensorSet* of(const CallFiles::Layer& layer) const {
+    const auto found = sets_.find(path_of(layer));
+    return found == sets_.end() ? nullptr : &found->second;
+  }
+
+  /// The tensor or the value of the first of these names beside a layer: in the same place, or the only one where there is one
+  /// call.
+  std::optional<Beside> beside(std::span<const std::string_view> names, const CallFiles::Layer& layer) const {
+    const TensorSet* const set = of(layer);
+    if (set == nullptr) return {};
+    std::vector<Beside> here, all;
+    const auto take = [&](const std::string& name, Beside found) {
+      const auto known = std::ranges::find(names, last_name(name));
+      if (known == names.end()) return;
+      found.rank = known - names.begin();
+      if (is_in_place(name, layer)) here.push_back(found);
+      all.push_back(std::move(found));
+    };
+    for (const NamedTensor& t : set->tensors)
+      if (holds_numbers(t)) take(t.name, {t.tensor.label, count_of(t.tensor), &t, nullptr});
+    for (const StoredValue& v : set->values)
+      take(v.name, {path_of(layer) + ": value " + in_quotes(v.name), v.texts.size(), nullptr, &v});
+    if (!here.empty()) return *std::ranges::min_element(here, {}, [&](const Beside& x) { return x.rank; });
+    const bool is_only = files_.layers().size() == 1 || layer.sequence >= 0;
+    return is_only && all.size() == 1 ? std::optional(all.front()) : std::nullopt;
+  }
+
+ private:
+  std::string path_of(const CallFiles::Layer& layer) const { return files_.file_of(layer); }
+
+  const CallFiles& files_;
+  std::map<std::string, TensorSet> sets_;
+};
 
 bool fits(std::uint64_t count, const CallFiles::Layer& layer) {
   return count == 1 || count == static_cast<std::uint64_t>(layer.q.heads) ||
          count == static_cast<std::uint64_t>(layer.q.count());
 }
 
-/// Tensors that lie beside Q, K and V of every layer, one for each; none where a layer has none.
-std::vector<NamedTensor> beside_all(const HeadNumber& of, const CallFiles& files) {
-  std::map<std::string, TensorSet> sets;
-  std::vector<NamedTensor> tensors;
+/// Values beside the layers, one for each; none where a layer has none. `misfit` names one of another count.
+std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, const Sets& sets, std::string& misfit) {
+  std::vector<Beside> all;
   for (const CallFiles::Layer& layer : files.layers()) {
-    const std::string path = files.tensor(layer, 0).file->path();
-    if (!holds(FileKind::named, path)) return {};
-    const auto [set, is_new] = sets.try_emplace(path);
-    if (is_new) set->second = list_file(path);
-    const NamedTensor* const found = beside(set->second, of, layer, files.layers().size() == 1);
-    if (found == nullptr || !fits(count_of(found->tensor), layer)) return {};
-    tensors.push_back(*found);
+    std::optional<Beside> found = sets.beside(of.names, layer);
+    const bool of_all = found && layer.sequence >= 0 && found->count == static_cast<std::uint64_t>(files.heads());
+    if (!found) return {};
+    if (!of_all && !fits(found->count, layer)) {
+      misfit = fmt::format("{} holds {} numbers, expected 1 or {}, one for each head: judged without.", found->label,
+                           found->count, layer.q.heads);
+      return {};
+    }
+    all.push_back(*std::move(found));
   }
-  return tensors;
+  return all;
 }
 
-/// Numbers of all heads of a layer, from one, those of a batch, or its own.
+/// Numbers of all heads of a layer, from one, those of a batch, its own, or those of all layers.
 void append(Numbers& all, const Numbers& numbers, const CallFiles::Layer& layer) {
-  for (int i = 0; i < layer.q.count(); ++i) all.push_back(numbers[static_cast<std::size_t>(i) % numbers.size()]);
+  const bool of_all = !fits(numbers.size(), layer);
+  for (int i = 0; i < layer.q.count(); ++i)
+    all.push_back(numbers[static_cast<std::size_t>(of_all ? layer.first + i : i) % numbers.size()]);
 }
 
 /// Numbers of all heads of all layers. Throws unless there are as many as heads of a batch, of a layer, or of all.
@@ -120,8 +186,83 @@ Numbers of_all_heads(const std::string& label, const Numbers& numbers, const Cal
   return all;
 }
 
+/// A boolean beside a layer; none: there is none. Throws with one sentence if it is no boolean.
+std::optional<bool> boolean_of(const std::optional<Beside>& found) {
+  if (!found) return {};
+  const Numbers texts = found->count == 1 ? found->numbers() : Numbers{};
+  if (texts == Numbers{"true"} || texts == Numbers{"1"}) return true;
+  if (texts == Numbers{"false"} || texts == Numbers{"0"}) return false;
+  throw std::runtime_error(found->label + " is " + (texts.empty() ? "no single value" : in_quotes(texts[0])) +
+                           ", expected true or false");
+}
+
+/// Keys before and behind a query that a window shows; none: all.
+struct WindowSides {
+  std::optional<int> left, right;
+};
+
+/// One whole number, or two; below 0: all.
+WindowSides sides_of(const Beside& found, bool is_left, std::optional<bool> causal) {
+  std::vector<int> numbers;
+  if (found.count <= 2)
+    for (const std::string& text : found.numbers())
+      if (const auto x = to_number<int>(text); x && *x < max_tile) numbers.push_back(*x);
+  if (numbers.size() != found.count)
+    throw std::runtime_error(found.label + " holds no window, expected one whole number, or two: keys before and behind");
+  const auto side = [](int x) { return x < 0 ? std::nullopt : std::optional(x); };
+  if (numbers.size() == 2) return {side(numbers[0]), side(numbers[1])};
+  if (is_left) return {side(numbers[0]), {}};
+  if (numbers[0] < 1) return {};
+  return {numbers[0] - 1, causal == false ? numbers[0] - 1 : 0};  // a sliding window counts the query
+}
+
+/// The mask that causal, window_size and the like beside a layer say; "": there are none. `names` gets what says it.
+std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::string& names) {
+  const std::optional<Beside> causal = sets.beside(causal_names, layer), left = sets.beside(window_left_names, layer),
+                              window = left ? left : sets.beside(window_names, layer);
+  if (!causal && !window) return "";
+  const std::optional<bool> is_causal = boolean_of(causal);
+  names = (causal ? causal->label : "") + (causal && window ? " and " : "") + (window ? window->label : "");
+  WindowSides sides = window ? sides_of(*window, left.has_value(), is_causal) : WindowSides{};
+  if (is_causal == true) sides.right = 0;
+  if (!sides.left && !sides.right) return "none";
+  const bool is_pytorchs = causal && causal->label.ends_with("'is_causal'") && layer.sequence < 0 && layer.q.n != layer.k.n;
+  const std::string where = is_pytorchs && is_causal == true ? ":top-left" : "";
+  if (!sides.left && sides.right == 0) return "causal" + where;
+  return fmt::format("window:{}:{}", sides.left.value_or(max_tile - 1), sides.right.value_or(max_tile - 1)) + where;
+}
+
+/// The masks of all heads, where values beside each layer say one; else none.
+Numbers masks_beside(const Sets& sets, const CallFiles& files, std::string& names) {
+  Numbers all;
+  for (const CallFiles::Layer& layer : files.layers())
+    if (const std::string mask = mask_beside(sets, layer, names); !mask.empty()) append(all, {mask}, layer);
+  return static_cast<int>(all.size()) == files.heads() ? all : Numbers();
+}
+
+bool is_used(std::string_view name) {
+  const auto is_one = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
+  return is_one(causal_names) || is_one(window_names) || is_one(window_left_names) || is_one(told_otherwise) ||
+         std::ranges::any_of(head_numbers, [&](const HeadNumber& of) { return is_one(of.names); });
+}
+
+/// A sentence on numbers and booleans beside the first layer that nothing uses; "": there are none.
+std::string unused_beside(const Sets& sets, const CallFiles::Layer& layer, const std::string& path) {
+  const TensorSet* const set = sets.of(layer);
+  std::string listed;
+  std::size_t count = 0;
+  for (const StoredValue& v : set != nullptr ? std::span(set->values) : std::span<const StoredValue>()) {
+    if (v.texts.size() != 1 || v.texts[0] == "0" || v.texts[0] == "false") continue;
+    if (!is_in_place(v.name, layer) || is_used(last_name(v.name))) continue;
+    if (++count <= most_listed) listed += (listed.empty() ? "" : ", ") + printable(v.name) + " = " + printable(v.texts[0]);
+  }
+  if (count == 0) return "";
+  return path + " also holds " + listed + (count > most_listed ? ", ..." : "") + ": judged without.";
+}
+
 /// Sets a number of the problem. Throws with one sentence that begins with `label`.
 void set_number(Problem& problem, const std::string& label, const std::string& key, const std::string& text) {
+  if (key == "mask") return void(problem.mask = parse_mask(text));
   set_field(label, settings(problem), key, text);
   if (key == "scale" && problem.scale == 0) attoscope::refuse(label, text, "a finite number above 0");
 }
@@ -142,6 +283,7 @@ TypedTexts head_number_texts(const TypedTexts& typed) {
 
 HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
   const TypedTexts lists = head_number_texts(typed);
+  const Sets sets(files);
   for (const HeadNumber& of : head_numbers) {
     const std::string key(of.key), option = "--" + key;
     Numbers all;
@@ -149,16 +291,49 @@ HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
       all = of_all_heads(option, typed_numbers(of, list->second), files);
       check(option, key, all);
     } else if (!typed.contains(key)) {
-      const std::vector<NamedTensor> tensors = beside_all(of, files);
-      for (std::size_t i = 0; i < tensors.size(); ++i) {
-        const Numbers own = numbers_of(tensors[i]);
-        check(tensors[i].tensor.label, key, own);
+      std::string misfit;
+      const std::vector<Beside> found = beside_all(of, files, sets, misfit);
+      if (!misfit.empty()) found_.push_back(std::move(misfit));
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const Numbers own = found[i].numbers();
+        try {
+          check(found[i].label, key, own);
+        } catch (const std::invalid_argument& error) {
+          throw std::runtime_error(error.what());
+        }
         append(all, own, files.layers()[i]);
       }
-      if (!tensors.empty()) found_.push_back(fmt::format("{} is taken from {}.", option, tensors.front().tensor.label));
+      if (!found.empty()) found_.push_back(fmt::format("{} is taken from {}.", option, found.front().label));
     }
     if (!all.empty()) texts_[key] = std::move(all);
   }
+  if (std::string names; !typed.contains("mask"))
+    if (Numbers masks = masks_beside(sets, files, names); !masks.empty()) {
+      found_.push_back(fmt::format("--mask is {}, by {}.", masks.front(), names));
+      texts_["mask"] = std::move(masks);
+    }
+  const CallFiles::Layer& first = files.layers().front();
+  if (std::string unused = unused_beside(sets, first, files.file_of(first)); !unused.empty())
+    found_.push_back(std::move(unused));
+  for (const std::string& sentence : files.left_out()) found_.push_back("Left out: " + sentence + ".");
+}
+
+Problem HeadNumbers::without(Problem problem) const {
+  const Problem usual;
+  for (const auto& [key, texts] : texts_) {
+    if (key == "mask") problem.mask = usual.mask;
+    if (key == "scale") problem.scale = usual.scale;
+    if (key == "softcap") problem.softcap = usual.softcap;
+    if (key == "alibi") problem.alibi = usual.alibi;
+    if (key == "sink") problem.sink = usual.sink;
+  }
+  return problem;
+}
+
+HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files) {
+  HeadNumbers numbers({}, files);
+  const int head = problem.input.index;
+  return head < files.heads() && numbers.of_head(problem, head) == problem ? numbers : HeadNumbers();
 }
 
 Problem HeadNumbers::of_head(Problem problem, int head) const {

@@ -1,4 +1,4 @@
-/// Numbers of a problem that differ from head to head: scale, soft cap, ALiBi's slope and the sink.
+/// Numbers of a problem that may differ from head to head: scale, soft cap, ALiBi's slope, the sink and the mask.
 #pragma once
 
 #include <functional>
@@ -24,21 +24,27 @@ class HeadNumbers {
  public:
   HeadNumbers() = default;
   /// Reads the numbers that `typed` names, as many as heads of one batch, of one layer, or of all; of what is not typed the
-  /// tensors called scale, softcap, alibi_slopes and sinks that lie beside Q, K and V. Throws std::invalid_argument or
+  /// tensors or values called scale, softcap, alibi_slopes and sinks that lie beside Q, K and V, and the mask that causal and
+  /// window_size there say. Throws std::invalid_argument or
   /// std::runtime_error with one sentence that names the option or the tensor, the count and what was expected.
   HeadNumbers(const TypedTexts& typed, const CallFiles& files);
 
   bool any() const { return !texts_.empty(); }
   /// The problem of this head.
   Problem of_head(Problem problem, int head) const;
+  /// The problem without these numbers.
+  Problem without(Problem problem) const;
   /// The head's number as a text of the option; "" if the call's heads have none of their own.
   std::string text(std::string_view key, int head) const;
-  /// Sentences that name the tensors that were found beside Q, K and V.
+  /// Sentences that name what was found beside Q, K and V, and values there that nothing uses.
   const std::vector<std::string>& found() const { return found_; }
 
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> texts_;  ///< by key, one for each head
   std::vector<std::string> found_;
 };
+
+/// The numbers in the files, where the problem has those of its head, so that other heads have their own; else none.
+HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files);
 
 }  // namespace attoscope

@@ -161,27 +161,54 @@ void take_head(KernelOutput& output, const Outputs& files, int n, int d, const R
 struct GradientKind {
   std::span<const std::string_view> names;
   int rows, columns;
+  bool of_keys = false;
 };
 GradientKind incoming(const Problem& p, bool of_lse) {
   if (of_lse) return {usual_lse_gradient_names, p.n, 1};
   return {usual_output_gradient_names, p.n, value_columns(p)};
 }
 GradientKind computed(const Problem& p, AnswerTensor tensor) {
-  if (tensor == AnswerTensor::dK) return {usual_dk_names, key_count(p), p.d};
-  if (tensor == AnswerTensor::dV) return {usual_dv_names, key_count(p), value_columns(p)};
+  if (tensor == AnswerTensor::dK) return {usual_dk_names, key_count(p), p.d, true};
+  if (tensor == AnswerTensor::dV) return {usual_dv_names, key_count(p), value_columns(p), true};
   return {usual_dq_names, p.n, p.d};
 }
 
 /// The tensor of a gradient in a file.
-CallFiles::Output gradient_in(const std::string& file, const GradientKind& kind) {
+CallPart gradient_part(const std::string& file, const GradientKind& kind) {
   const TensorRef ref = names_one_tensor(file) ? tensor_ref(file) : TensorRef{file, ""};
   const std::array<std::string_view, 1> asked{ref.tensor};
   const bool named = !ref.tensor.empty();
-  CallPart part = part_in_file(ref.file, named ? asked : kind.names, !named, 3);
+  return part_in_file(ref.file, named ? asked : kind.names, !named, 3);
+}
+
+/// The same for each sequence of a packed call; empty if the problem's input is none.
+Outputs gradient_of_sequences(const CallPart& part, const GradientKind& kind, const Problem& problem) {
+  if (problem.input.kind != InputKind::tensors || !names_tensor_files(problem.input.file)) return {};
+  const CallFiles call(problem.input.file);
+  const CallFiles::Layer& layer = call.layers().front();
+  if (layer.sequence < 0) return {};
+  if (call.is_paged() && kind.of_keys)
+    throw std::runtime_error(part.tensor.tensor.label + " is a gradient of a paged cache, expected packed sequences");
+  std::vector<CallPart> read{part};
+  if (kind.columns == 1) read.push_back(part), read.back().tensor.tensor.shape.push_back(1);
+  for (const CallPart& tensor : read)
+    for (const int heads : {layer.q.heads, kind.of_keys ? layer.k.heads : 0})
+      if (Outputs found = heads > 0 ? call.like(tensor, kind.of_keys ? 1 : 0, heads, kind.columns) : Outputs(); !found.empty())
+        return found;
+  throw std::runtime_error(part.tensor.tensor.label + " has shape " + shape_text(part.tensor.tensor.shape) +
+                           ", expected the tokens of " + (kind.of_keys ? "k" : "q") + ", " +
+                           shape_text(call.whole(kind.of_keys ? 1 : 0).tensor.shape) + ", and " + std::to_string(kind.columns) +
+                           " columns");
+}
+
+/// A gradient's tensor, of all sequences.
+Outputs gradient_in(const std::string& file, const GradientKind& kind, const Problem& problem) {
+  CallPart part = gradient_part(file, kind);
+  if (Outputs found = gradient_of_sequences(part, kind, problem); !found.empty()) return found;
   std::vector<std::uint64_t>& shape = part.tensor.tensor.shape;
   if (kind.columns == 1 && !shape.empty() && shape.back() == static_cast<std::uint64_t>(kind.rows)) shape.push_back(1);
   const HeadShape fits = shape_of(part.tensor.tensor, kind.rows, kind.columns);
-  return {std::move(part), fits};
+  return {{std::move(part), fits}};
 }
 
 /// The head that a typed text takes if it names none: that of the problem's input, if the tensors have it.
@@ -263,13 +290,14 @@ KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradie
 void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   if (gradient.file.empty() || gradient.values) return;
   const GradientKind kind = incoming(problem, of_lse);
-  take_head(gradient, {gradient_in(gradient.file, kind)}, kind.rows, kind.columns, watch);
+  take_head(gradient, gradient_in(gradient.file, kind, problem), kind.rows, kind.columns, watch);
 }
 
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   KernelOutput gradient = parse_gradient(spec);
   const bool names_head = gradient.file != spec;
-  if (!names_head) gradient.index = usual_head(problem, gradient_in(gradient.file, incoming(problem, of_lse)).shape.count());
+  if (!names_head)
+    gradient.index = usual_head(problem, head_count(gradient_in(gradient.file, incoming(problem, of_lse), problem)));
   load_gradient(gradient, problem, of_lse, watch);
   return gradient;
 }
@@ -278,17 +306,19 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
                                   const ReadWatch& watch) {
   KernelOutput gradient = parse_gradient(spec);
   const GradientKind kind = computed(problem, tensor);
-  const CallFiles::Output found = gradient_in(gradient.file, kind);
+  const Outputs found = gradient_in(gradient.file, kind, problem);
   if (gradient.file == spec && problem.input.kind == InputKind::tensors) {
-    const int heads = found.shape.count(), of_q = CallFiles(problem.input.file).heads();
+    const CallFiles call(problem.input.file);
+    const CallFiles::Layer& layer = call.layers().front();
+    const int heads = head_count(found), of_q = call.heads(), of_k = of_q / layer.q.heads * layer.k.heads;
+    if (kind.of_keys && heads == of_k && heads != of_q) return gradient;  // sums over the heads of a group are no head's
     if (heads != of_q)
-      throw std::runtime_error(found.part.tensor.tensor.label + " has " + std::to_string(heads) +
-                               (heads == 1 ? " head" : " heads") + ", expected " + std::to_string(of_q) +
-                               ", those of Q: the window shows the share of one of them, and " +
-                               "attoscope judge also takes sums over the heads of a group");
+      throw std::runtime_error(found.front().part.tensor.tensor.label + " has " + std::to_string(heads) +
+                               (heads == 1 ? " head" : " heads") + ", expected " + std::to_string(of_q) + ", those of Q" +
+                               (kind.of_keys && of_k != of_q ? ", or " + std::to_string(of_k) + ", those of K" : ""));
     gradient.index = problem.input.index;
   }
-  take_head(gradient, {found}, kind.rows, kind.columns, watch);
+  take_head(gradient, found, kind.rows, kind.columns, watch);
   return gradient;
 }
 

@@ -51,8 +51,9 @@ void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, 
 /// Reads those of the experiment that were named and not yet read; none without a backward pass.
 void load_gradients(Experiment& e, const ReadWatch& watch = {});
 
-/// Reads dQ, dK or dV that a kernel computed, n x d or keys x d_v: of the head of Q, or of the one that `spec` names. Throws as
-/// `read_gradient`, also where the file has other heads than Q: dK and dV summed over the heads of a group are no head's.
+/// Reads dQ, dK or dV that a kernel computed, n x d or keys x d_v: of the head of Q, or of the one that `spec` names. Without
+/// values where the file has dK or dV with the heads of K and V: sums over the heads of a group are no head's. Throws as
+/// `read_gradient`, also where the file has other heads.
 KernelOutput read_kernel_gradient(const std::string& spec, const Problem& problem, AnswerTensor tensor,
                                   const ReadWatch& watch = {});
 

@@ -15,7 +15,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t most_places = 1 << 26;  ///< of a head's mask
 constexpr std::array<std::string_view, 3> use_names{"keep", "drop", "add"};
-constexpr std::array<std::string_view, 4> mask_names_in_files{"mask", "attn_mask", "attention_mask", "custom_mask"};
+constexpr std::string_view drop_name = "key_padding_mask";
+constexpr std::array<std::string_view, 6> mask_names_in_files{"mask",        "attn_mask", "attention_mask",
+                                                              "custom_mask", "attn_bias", drop_name};
 constexpr std::array<std::string_view, 5> document_names{"document_ids", "document_id", "doc_ids", "segment_ids", "seq_idx"};
 
 /// The tensor of that name, or with a usual one, or the only one of its file; any type.
@@ -79,15 +81,14 @@ MaskSpec mask_spec(const std::string& text) {
   throw std::invalid_argument("mask " + in_quotes(text) + " is not understood, expected " + std::string(mask_specs));
 }
 
-std::optional<NamedTensor> mask_beside(const TensorSet& set) {
-  const NamedTensor* found = nullptr;
+std::vector<NamedTensor> masks_beside(const TensorSet& set) {
+  std::vector<NamedTensor> found;
   for (const NamedTensor& t : set.tensors)
-    for (const std::string_view name : mask_names_in_files)
-      if (t.name == name || t.name.ends_with("." + std::string(name))) {
-        if (found != nullptr) return {};
-        found = &t;
-      }
-  return found != nullptr ? std::optional(*found) : std::nullopt;
+    if (std::ranges::any_of(mask_names_in_files, [&](std::string_view name) {
+          return t.name == name || t.name.ends_with("." + std::string(name));
+        }))
+      found.push_back(t);
+  return found;
 }
 
 bool is_mask_of(const NamedTensor& tensor, const MaskedCall& call) {
@@ -109,7 +110,7 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
     take_mask(spec.use);
   } else if (x.beside) {
     mask_ = *x.beside;
-    take_mask({});
+    take_mask(is_whole(mask_) && mask_.name.ends_with(drop_name) ? std::optional(MaskUse::drop) : std::nullopt);
   }
   if (!has_documents) return;
   documents_ = opened(mask_spec(x.documents).ref, document_names);

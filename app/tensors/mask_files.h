@@ -41,8 +41,9 @@ struct MaskSources {
   std::optional<NamedTensor> beside{};  ///< a tensor beside Q, K and V
   std::optional<Mask> rule{};           ///< that of a captured call
 };
-/// The mask tensor that lies beside Q, K and V in their file, by a usual name; none: there is none, or there are several.
-std::optional<NamedTensor> mask_beside(const TensorSet& set);
+/// The mask tensors that lie beside Q, K and V in their file, by usual names. Of `key_padding_mask`, the name of
+/// MultiheadAttention, 1 drops the key.
+std::vector<NamedTensor> masks_beside(const TensorSet& set);
 /// True if the shape is that of a mask of the call.
 bool is_mask_of(const NamedTensor& tensor, const MaskedCall& call);
 

@@ -29,10 +29,14 @@ bool holds_integers(const NamedTensor& t) {
   return t.dtype == "I32" || t.dtype == "I64" || t.dtype == "U32" || t.dtype == "I16" || t.dtype == "U64";
 }
 
+void check_integers(const NamedTensor& t) {
+  if (!holds_integers(t)) refuse_packed(t, " has dtype " + in_quotes(t.dtype) + ", expected I32 or I64");
+}
+
 /// The numbers of a table of `rank` dimensions.
 std::vector<std::int64_t> numbers_of(const NamedTensor& t, std::size_t rank) {
   const StoredTensor& s = t.tensor;
-  if (!holds_integers(t)) refuse_packed(t, " has dtype " + in_quotes(t.dtype) + ", expected I32 or I64");
+  check_integers(t);
   if (s.shape.size() != rank || s.fortran_order)
     refuse_packed(t,
                   " has shape " + shape_text(s.shape) + ", expected " + (rank == 1 ? "one dimension" : "[sequences, pages]"));
@@ -60,7 +64,7 @@ std::vector<std::int64_t> numbers_of(const NamedTensor& t, std::size_t rank) {
 
 std::uint64_t checked(const NamedTensor& t, std::size_t i, std::int64_t x, std::uint64_t least, std::uint64_t most) {
   if (x < 0 || static_cast<std::uint64_t>(x) < least || static_cast<std::uint64_t>(x) > most)
-    refuse_number(t, i, x, std::to_string(least) + " to " + std::to_string(most));
+    refuse_number(t, i, x, std::to_string(least) + (least == most ? "" : " to " + std::to_string(most)));
   return static_cast<std::uint64_t>(x);
 }
 
@@ -91,12 +95,18 @@ NamedTensor open_table(PackedPart part, const std::string& text) {
 /// The table of a call among the tensors of its files.
 std::optional<NamedTensor> table_in(const TensorSet& set, PackedPart part, const std::string& shared) {
   std::vector<const NamedTensor*> all, own;
+  const NamedTensor* no_integers = nullptr;
   for (const NamedTensor& t : set.tensors) {
-    if (packed_part_of(t.name) != part || !holds_integers(t)) continue;
+    if (packed_part_of(t.name) != part) continue;
+    if (!holds_integers(t)) {
+      no_integers = &t;
+      continue;
+    }
     all.push_back(&t);
     if (place_of(t.name.substr(0, t.name.find_last_of("./") + 1)) == place_of(shared)) own.push_back(&t);
   }
   if (own.empty()) own = all;
+  if (own.empty() && no_integers != nullptr) check_integers(*no_integers);
   if (own.empty()) return {};
   if (own.size() > 1)
     throw std::runtime_error(own[0]->tensor.label + " and " + in_quotes(own[1]->name) + " are both called " +
@@ -163,9 +173,12 @@ class Sequences {
  private:
   void count(const std::optional<NamedTensor>& t, std::uint64_t more) {
     if (!t) return;
+    check_integers(*t);
     const std::vector<std::uint64_t>& shape = t->tensor.shape;
-    if (shape.empty() || shape[0] <= more)
-      refuse_packed(*t, " has shape " + shape_text(shape) + ", expected at least " + std::to_string(more + 1) + " numbers");
+    const bool is_row = shape.size() == 1 || &t == &tables_[block_table];
+    if (!is_row || shape.empty() || shape[0] <= more)
+      refuse_packed(*t, " has shape " + shape_text(shape) + ", expected " + (is_row ? "" : "one dimension of ") + "at least " +
+                            std::to_string(more + 1) + " numbers");
     if (!counted_.empty() && shape[0] - more != count_)
       refuse_packed(*t, " has shape " + shape_text(shape) + ", expected " + std::to_string(count_ + more) + " for the " +
                             std::to_string(count_) + " sequences of " + counted_);
@@ -327,6 +340,7 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
   set_stores(call, qkvo, tables, layout);
   Sequences sequences(call, tables);
   call.sequences = sequences.found();
+  call.count = call.sequences.size();
   call.bounds_keys = !call.paged && (sequences.bounds_of_k() || (tables[cu_seqlens_q] && call.parts[1].pages == 1));
   call.bounds_queries = tables[cu_seqlens_q].has_value();
   std::erase_if(call.sequences, [&](const Sequence& s) {
@@ -348,6 +362,10 @@ bool PackedTables::any() const {
 
 PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared) {
   PackedTables tables{.page_layout = specs[page_layout]};
+  for (const StoredValue& v : set.values)
+    if (const std::string name = v.name.substr(v.name.find_last_of('.') + 1);
+        tables.page_layout.empty() && (name == "kv_layout" || name == "page_layout") && v.texts.size() == 1)
+      tables.page_layout = v.texts[0];
   if (!tables.page_layout.empty() && tables.page_layout != "NHD" && tables.page_layout != "HND")
     throw std::invalid_argument("page_layout is " + in_quotes(tables.page_layout) + ", expected NHD or HND");
   for (const PackedPart part : packed_tensors)
@@ -404,9 +422,30 @@ HeadShape PackedCall::shape(const Sequence& s, int part) const {
   return {HeadOrder::tokens_first, 1, store.heads, part == 1 || part == 2 ? s.k.count : s.q.count, store.d};
 }
 
+std::optional<TokenStore> PackedCall::store_like(const NamedTensor& t, int part, int heads, int d) const {
+  const TokenStore& like = parts[static_cast<std::size_t>(part)];
+  const bool heads_first = like.head_step > like.token_step;
+  const auto longest = std::ranges::max(sequences, {}, [](const Sequence& s) { return s.q.count; }).q.count;
+  for (const HeadOrder order : {heads_first ? HeadOrder::heads_first : HeadOrder::tokens_first,
+                                heads_first ? HeadOrder::tokens_first : HeadOrder::heads_first, HeadOrder::side_by_side})
+    try {
+      const TokenStore store = store_of(t, order, order == HeadOrder::side_by_side ? static_cast<std::uint64_t>(d) : 0);
+      const bool same = store.pages == like.pages && store.page == like.page,
+                 padded = part == 0 && store.pages == count && store.page >= static_cast<std::uint64_t>(longest);
+      if (store.heads == heads && store.d == d && (same || padded)) return store;
+    } catch (const std::runtime_error&) {  // another order may fit
+      readable(t);
+    }
+  return {};
+}
+
 NamedTensor PackedCall::tensor(const Sequence& s, int part) const {
-  const TokenStore& store = parts[static_cast<std::size_t>(part)];
-  const TokenRun& run = part == 1 || part == 2 ? s.k : s.q;
+  return tensor(parts[static_cast<std::size_t>(part)], s, part);
+}
+
+NamedTensor PackedCall::tensor(const TokenStore& store, const Sequence& s, int part) const {
+  TokenRun run = part == 1 || part == 2 ? s.k : s.q;
+  if (part == 0 && store.pages != parts[0].pages) run.first = static_cast<std::uint64_t>(s.index) * store.page;
   NamedTensor t = store.tensor;
   if (store.page == 0) return t;
   const auto width = static_cast<std::uint64_t>(bytes_of(t.tensor.type)), row = static_cast<std::uint64_t>(store.d) * width,

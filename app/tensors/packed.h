@@ -67,11 +67,17 @@ struct PackedCall {
   std::array<TokenStore, 4> parts;  ///< Q, K, V and O; pages of 0 tokens: there is no output that fits
   bool paged = false;
   bool bounds_queries = false, bounds_keys = false;  ///< sequences lie one behind the other
+  std::size_t count = 0;                             ///< of sequences in the file
   std::vector<Sequence> sequences;                   ///< those with queries and keys
   std::vector<std::string> left_out;                 ///< a sentence for each other one
 
   /// Tokens of part 0 q .. 3 o of a sequence as a tensor [n, heads, d] of its own.
   NamedTensor tensor(const Sequence& sequence, int part) const;
+  /// The same of another tensor that holds the tokens of part 0 q or 1 k, `store_like` it.
+  NamedTensor tensor(const TokenStore& store, const Sequence& sequence, int part) const;
+  /// A tensor as the tokens of part 0 q or 1 k, of so many heads and columns: token by token, or, of q, a row of padded tokens
+  /// for each sequence. Where both orders of heads and tokens fit, that of the part; none if nothing fits.
+  std::optional<TokenStore> store_like(const NamedTensor& tensor, int part, int heads, int d) const;
   HeadShape shape(const Sequence& sequence, int part) const;
 };
 

@@ -21,8 +21,15 @@ struct NamedTensor {
   StoredTensor tensor;
 };
 
+/// A number, a boolean ("true"), a text of at most 64 bytes, or a list of these, that lies beside tensors.
+struct StoredValue {
+  std::string name;
+  std::vector<std::string> texts;
+};
+
 struct TensorSet {
   std::vector<NamedTensor> tensors;
+  std::vector<StoredValue> values{};
   std::map<std::string, std::string> metadata;  ///< of a single file
   bool is_dump = false;                         ///< a folder of calls, with tokens before heads
 };

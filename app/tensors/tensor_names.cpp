@@ -77,7 +77,8 @@ std::vector<NamedCall> calls_by_position(const std::vector<TensorName>& names) {
   std::map<std::string, std::map<int, int>> lists;  // by prefix: position to index in names
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::vector<Word> words = words_of(names[i].name);
-    if (words.size() < 2 || words[words.size() - 2].lower() != "arg" || !names[i].readable) continue;
+    if (words.size() < 2 || !names[i].readable) continue;
+    if (const std::string before = words[words.size() - 2].lower(); before != "arg" && before != "args") continue;
     if (const auto position = to_number<int>(words.back().text))
       lists[names[i].name.substr(0, words.back().begin) + "*"][*position] = static_cast<int>(i);
   }

@@ -48,6 +48,10 @@ void add(TensorSet& set, TensorSet of_file, const std::string& prefix) {
     t.name = joined(prefix, t.name);
     set.tensors.push_back(std::move(t));
   }
+  for (StoredValue& v : of_file.values) {
+    v.name = joined(prefix, v.name);
+    set.values.push_back(std::move(v));
+  }
   set.metadata = std::move(of_file.metadata);
 }
 

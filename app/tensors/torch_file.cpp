@@ -17,7 +17,7 @@
 namespace attoscope {
 namespace {
 
-constexpr std::size_t most_tensors = 20'000, most_steps = 1'000'000, most_dimensions = 64;
+constexpr std::size_t most_tensors = 20'000, most_steps = 1'000'000, most_dimensions = 64, longest_text = 64;
 constexpr int deepest_value = 64;
 
 /// dtype by the name of a global of `torch`.
@@ -97,6 +97,7 @@ class TensorFinder {
         return;
       case PickleKind::list:
       case PickleKind::tuple:
+        if (add_value(value.items, name)) return;
         for (std::size_t i = 0; i < value.items.size(); ++i) visit(value.items[i], joined(name, std::to_string(i)), depth + 1);
         return;
       case PickleKind::call:
@@ -104,8 +105,37 @@ class TensorFinder {
       case PickleKind::persistent:
         return add_opaque(name, "a storage without a tensor");
       default:
-        return;  // numbers and texts
+        add_value(std::array{index}, name);
     }
+  }
+
+  /// The text of a plain number, boolean or short text; none: it is another value.
+  std::optional<std::string> plain_text(const PickleValue& value) const {
+    switch (value.kind) {
+      case PickleKind::boolean:
+        return value.integer != 0 ? "true" : "false";
+      case PickleKind::integer:
+        return value.text.empty() ? std::optional(std::to_string(value.integer)) : std::nullopt;
+      case PickleKind::real:
+        return shortest(value.real);
+      case PickleKind::text:
+        return value.text.size() <= longest_text ? std::optional(value.text) : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  /// Keeps numbers, booleans and short texts; false: there are others among them, or none.
+  bool add_value(std::span<const int> items, const std::string& name) {
+    StoredValue value{name, {}};
+    for (const int item : items) {
+      const std::optional<std::string> text = plain_text(pickle_[item]);
+      if (!text || ++steps_ > most_steps) return false;
+      value.texts.push_back(*text);
+    }
+    if (items.empty() || set_.values.size() >= most_tensors) return false;
+    set_.values.push_back(std::move(value));
+    return true;
   }
 
   /// A tensor, what wraps one, or an object that is not read.

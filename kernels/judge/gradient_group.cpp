@@ -255,11 +255,19 @@ TensorJudgement GradientGroup::judged(GradientTensor tensor, const GroupGradient
   return worst;
 }
 
+SinkGradient GradientGroup::sink(int head) const {
+  SinkGradient all = sink_gradient(given_.problem, rows(head));
+  if (given_.dsink_of_others.empty()) return all;
+  const SinkGradient& others = given_.dsink_of_others[at(head)];
+  all.value += others.value, all.error = std::hypot(all.error, others.error);
+  return all;
+}
+
 TensorJudgement GradientGroup::judged_sink() const {
   TensorJudgement worst{GradientTensor::dsink, {}};
   worst.found.rounded = true;
   for (int h = 0; h < heads(); ++h) {
-    const SinkGradient expected = sink_gradient(given_.problem, rows(h));
+    const SinkGradient expected = sink(h);
     const double got = (*given_.dsink)[at(h)], off = std::abs(got - expected.value);
     const double allowed = 4 * gradient_margin * expected.error + ulp(given_.format, expected.value) / 2;
     const double ratio = std::isfinite(got) ? off / allowed : std::numeric_limits<double>::infinity();

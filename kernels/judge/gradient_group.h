@@ -72,6 +72,8 @@ class GradientGroup {
   const GroupGradients& truth() const { return truth_; }
   const StopSign& stop() const { return stop_; }
   GradientVariant right(int head) const { return right_gradient(given_.problem, rows(head)); }
+  /// dSink of a head, with what other sequences add.
+  SinkGradient sink(int head) const;
   /// True if the tensor was given.
   bool has(GradientTensor t) const;
 

@@ -92,6 +92,19 @@ GroupJudgement judge_gradients(const JudgedGradients& given, const Options& opti
   return on_threads(options.threads, [&] { return judged_group(given, options); });
 }
 
+std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Options& options) {
+  const CancelledSign stop(options.cancelled, options.isa);
+  std::vector<SinkGradient> all;
+  each_form(
+      given, stop,
+      [&](const GradientGroup& group, const std::string&, const std::vector<RivalError>&) {
+        for (int h = 0; h < group.heads(); ++h) all.push_back(sink_gradient(given.problem, group.rows(h)));
+        return true;
+      },
+      "");
+  return all;
+}
+
 std::string narrowed_cause(const GroupJudgement& judged) {
   int seen = 0;
   bool wrong[3]{};

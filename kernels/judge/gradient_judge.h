@@ -36,6 +36,7 @@ struct JudgedGradients {
   std::vector<std::vector<double>> d_lse{}, lse{};                 ///< of each head, n; empty: not given
   GivenGradient dq{}, dk{}, dv{};                                  ///< dK and dV are summed over the heads
   std::optional<std::vector<double>> dsink{};                      ///< of each head
+  std::vector<SinkGradient> dsink_of_others{};                     ///< of each head what other sequences add; empty: nothing
   bool o_is_rounded = true;
 };
 
@@ -66,6 +67,9 @@ struct GroupJudgement {
 
 /// Throws Stopped when cancelled.
 GroupJudgement judge_gradients(const JudgedGradients& given, const Options& options = {});
+
+/// The gradient of each head's sink, without that of others. Throws Stopped when cancelled.
+std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Options& options = {});
 
 /// Looks for the slips of wrong gradients, in all ways of rounding, and sets them in `judged` with the judgement of the way in
 /// which they were found; tries those alone that `like`, another group, has, if it has any. Throws Stopped when cancelled.

@@ -396,7 +396,7 @@ std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::opt
   const JudgedGradients& g = group.given();
   const auto all = [&](double factor) {
     for (int h = 0; h < group.heads(); ++h) {
-      const SinkGradient x = sink_gradient(g.problem, group.rows(h));
+      const SinkGradient x = group.sink(h);
       if (!(std::abs((*g.dsink)[at(h)] - factor * x.value) <= 8 * x.error + ulp(g.format, x.value))) return false;
     }
     return true;

@@ -3,12 +3,15 @@
 
 #include "app/files/files.h"
 #include "app/files/zip.h"
+#include "app/judge/gradient_files.h"
 #include "app/judge/judged_files.h"
+#include "app/judge/row_numbers.h"
 #include "app/session/session.h"
 #include "app/session/session_pack.h"
 #include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/changed_tensors.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/npy_numbers.h"
@@ -19,6 +22,7 @@
 #include "tests/fuzz/loaders.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/support/support.h"
+#include "tests/tensors/saved_dict.h"
 #include "tests/tensors/tensor_files.h"
 #include "tests/train/made_up_training.h"
 
@@ -47,6 +51,11 @@ void load_tensor_files(std::string_view bytes) {
               "tensors of another size than the file says");
   input = parse_input(path + ",k_scale=" + path.substr(0, path.find(',')) + (is_npy(bytes) ? ":0" : ":k_scale:0"));
   load_tensors(input);
+  if (is_npy(bytes)) return;
+  for (const char* const part : {"mask", "document_ids"}) {
+    input = parse_input(path + "," + part + "=" + path);
+    load_tensors(input);
+  }
 }
 
 /// Q, K and V of eight bits, 48 bytes each, and a scale of K of this shape and so many bytes.
@@ -65,6 +74,11 @@ std::string paged_file() {
                          "}",
                      64) +
          raw(table) + raw(keys);
+}
+
+std::string masked_file() {
+  return safetensors(
+      good_header(entry("mask", "BOOL", "[2,2]", 72, 76) + "," + entry("document_ids", "I32", "[2]", 76, 84) + ","), 84);
 }
 
 std::string packed_file() {
@@ -89,6 +103,7 @@ std::vector<std::string> tensor_files() {
           scaled_file("F8_E8M0", "[2,6,2]", 24),
           paged_file(),
           packed_file(),
+          masked_file(),
           npy(npy_header("<f8", "(2, 2, 2)"), pairs),
           npy(npy_header("|i1", "(2, 2, 2)"), pairs.substr(0, 8)),
           npy(npy_header(">f4", "(4, 4)"), pairs, 2),
@@ -204,10 +219,42 @@ std::vector<std::string> archives() {
       zip_bytes({{"1_q.npy", two}, {"1_k.npy", two}, {"1_v.npy", two}, {"2_q.npy", one}, {"2_k.npy", one}, {"2_v.npy", one}})};
 }
 
-void load_torch_files(std::string_view bytes) { read_calls(file().holding(bytes, "x.pt")); }
+/// A file of torch.save with all that lies beside a call: settings, tables, masks, gradients and a log-sum-exp.
+void load_torch_files(std::string_view bytes) {
+  const std::string path = file().holding(bytes, "x.pt");
+  read_calls(path);
+  const CallFiles call{TensorSpec(path)};
+  const HeadNumbers numbers({}, call);
+  for (int head = 0; head < std::min(call.heads(), 4); ++head) numbers.of_head({}, head);
+  const CallFiles::Layer& layer = call.layers().front();
+  if (const std::string lse = lse_beside(path, call); !lse.empty())
+    expect_that(open_row_numbers(lse, "--lse", lse_names, call).of(call.heads() - 1).size() ==
+                    static_cast<std::size_t>(call.layers().back().q.n),
+                "a log-sum-exp of another size than the queries");
+  if (const GradientSpecs found = gradients_in(path); !found.d_o.empty() && layer.has_output) {
+    const GradientFiles files({found.d_o, found.dq, found.dk, found.dv, "", "", ""}, call);
+    const JudgedGradients last = files.group(files.groups() - 1, {}, {});
+    expect_that(last.d_o.back()->size() == static_cast<std::size_t>(call.layers().back().q.n * call.layers().back().v.d),
+                "a gradient of another size than the output");
+  }
+}
+
+/// FlashAttention's packed call with its gradients, and a batch with a mask.
+std::vector<std::string> saved_calls() {
+  const std::vector<double> x(24, 0.5), y(16, 0.25);
+  SavedDict packed, batched;
+  packed.bf16s("q", {3, 4, 2}, x).bf16s("k", {4, 2, 2}, y).bf16s("v", {4, 2, 2}, y).bf16s("out", {3, 4, 2}, x);
+  packed.ints("cu_seqlens_q", {3}, {0, 1, 3}).ints("cu_seqlens_k", {3}, {0, 2, 4}).bf16s("dout", {3, 4, 2}, x);
+  packed.bf16s("dq", {3, 4, 2}, x).bf16s("dk", {4, 2, 2}, y).floats("lse", {4, 3}, std::vector<double>(12, 1));
+  packed.value("causal", SavedDict::boolean(true)).value("window_size", SavedDict::tuple({2, 0}));
+  packed.value("softmax_scale", SavedDict::real(0.5)).floats("alibi_slopes", {4}, {1, 0.5, 0.25, 0.125});
+  batched.bf16s("q", {1, 3, 4, 2}, x).bf16s("k", {1, 3, 4, 2}, x).bf16s("v", {1, 3, 4, 2}, x).bf16s("o", {1, 3, 4, 2}, x);
+  batched.bools("attn_mask", {4, 4}, std::string(16, '\1')).value("is_causal", SavedDict::boolean(false));
+  return {packed.bytes(), batched.value("scale", SavedDict::real(2)).bytes()};
+}
 
 std::vector<std::string> torch_files() {
-  std::vector<std::string> seeds;
+  std::vector<std::string> seeds = saved_calls();
   for (const char* const name : {"old.pth", "call.pt", "types.pt", "bare.pt", "parameter.pt"})
     seeds.push_back(read_file(std::string("tests/data/torch_files/") + name, 1 << 20));
   return seeds;

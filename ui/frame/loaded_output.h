@@ -47,10 +47,9 @@ inline const KernelGradientsAnswer* shown_kernel_gradients(const PanelInput& inp
 inline std::optional<std::size_t> place_of_kernels(const KernelGradientsAnswer* found, AnswerTensor tensor) {
   if (found == nullptr) return {};
   const KernelGradients& files = found->question.files;
-  if (tensor == AnswerTensor::dQ && !files.dq.empty()) return 0;
-  if (tensor == AnswerTensor::dK && !files.dk.empty()) return 1;
-  if (tensor == AnswerTensor::dV && !files.dv.empty()) return 2;
-  return {};
+  const std::array named{!files.dq.empty(), !files.dk.empty(), !files.dv.empty()};
+  const auto place = static_cast<std::size_t>(tensor) - static_cast<std::size_t>(AnswerTensor::dQ);
+  return place < named.size() && named[place] && !found->sums[place] ? std::optional(place) : std::nullopt;
 }
 
 /// True if a is loaded on screen.

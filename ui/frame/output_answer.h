@@ -52,6 +52,7 @@ struct KernelGradientsAnswer {
   std::shared_ptr<const Result> answer;
   std::array<std::string, 3> sentences{};        ///< as `attoscope judge` says them; empty: they are not judged yet
   std::array<std::optional<bool>, 3> rounded{};  ///< dQ, dK and dV; none: not given, or not judged
+  std::array<bool, 3> sums{};                    ///< those that are sums over the heads of a group: judged, and not on screen
 };
 
 /// The verdict on the log-sum-exp beside a loaded output.
