@@ -19,6 +19,7 @@ Command judge_command();
 Command heads_command();
 Command kv_command();
 Command invariance_command();
+Command model_command();
 Command open_command();
 
 /// No command: the window.

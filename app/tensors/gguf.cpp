@@ -160,11 +160,25 @@ std::string value_of(Cursor& c, std::uint32_t type, const std::string& label, in
   return is_signed ? std::to_string(static_cast<std::int64_t>(bits << unused) >> unused) : std::to_string(bits);
 }
 
-std::map<std::string, std::string> read_metadata(Cursor& c, std::uint64_t count, const std::string& path) {
+/// A list's values as texts.
+std::vector<std::string> list_of(Cursor& c, const std::string& label) {
+  const std::uint32_t of = value_type(c, label);
+  const std::uint64_t count = c.count("values in " + label, most_gguf_entries);
+  std::vector<std::string> values;
+  while (values.size() < count) values.push_back(value_of(c, of, label, 1));
+  return values;
+}
+
+/// `lists`: receives those lists whose keys it has.
+std::map<std::string, std::string> read_metadata(Cursor& c, std::uint64_t count, const std::string& path, GgufLists* lists) {
   std::map<std::string, std::string> metadata;
   for (; count > 0; --count) {
     const std::string key = c.text(), label = path + ": key " + in_quotes(key);
     const std::uint32_t type = value_type(c, label);
+    if (type == array && lists != nullptr && lists->contains(key)) {
+      (*lists)[key] = list_of(c, label);
+      continue;
+    }
     std::string value = value_of(c, type, label, 0);
     if (type != array) metadata[key] = std::move(value);
   }
@@ -250,16 +264,26 @@ std::uint64_t alignment_of(const TensorSet& set, const std::string& path) {
   throw std::runtime_error(path + ": general.alignment is " + in_quotes(found->second) + ", expected a power of 2");
 }
 
-TensorSet list_gguf(const std::shared_ptr<const InputFile>& file) {
-  Cursor c(*file);
-  const std::string& path = file->path();
-  if (file->size() < 24 || c.number(4) != 0x46554747) throw std::runtime_error(path + ": does not begin with 'GGUF'");
+/// Numbers of tensors and of keys, which follow the file's version.
+struct GgufCounts {
+  std::uint64_t tensors = 0, keys = 0;
+};
+GgufCounts read_counts(Cursor& c, const InputFile& file) {
+  const std::string& path = file.path();
+  if (file.size() < 24 || c.number(4) != 0x46554747) throw std::runtime_error(path + ": does not begin with 'GGUF'");
   const std::uint64_t version = c.number(4);
   if (version != 2 && version != 3)
     throw std::runtime_error(path + ": is GGUF of version " + std::to_string(version) + ", expected 2 or 3, little endian");
-  const std::uint64_t tensors = c.count("tensors", most_gguf_entries), keys = c.count("keys", most_gguf_entries);
+  const std::uint64_t tensors = c.count("tensors", most_gguf_entries);
+  return {tensors, c.count("keys", most_gguf_entries)};
+}
+
+TensorSet list_gguf(const std::shared_ptr<const InputFile>& file) {
+  Cursor c(*file);
+  const std::string& path = file->path();
+  const auto [tensors, keys] = read_counts(c, *file);
   TensorSet set;
-  set.metadata = read_metadata(c, keys, path);
+  set.metadata = read_metadata(c, keys, path, nullptr);
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < tensors; ++i) {
     set.tensors.push_back(read_entry(c, file));
@@ -277,6 +301,13 @@ TensorSet list_gguf(const std::shared_ptr<const InputFile>& file) {
 std::uint64_t effort_of_gguf(const InputFile& file) { return file.size(); }
 
 }  // namespace
+
+std::map<std::string, std::string> read_gguf_metadata(const std::string& path, GgufLists& lists) {
+  const InputFile file(path);
+  Cursor c(file);
+  const auto [tensors, keys] = read_counts(c, file);
+  return read_metadata(c, keys, path, &lists);
+}
 
 Reader gguf_reader() { return {{".gguf"}, FileKind::named, list_gguf, effort_of_gguf}; }
 

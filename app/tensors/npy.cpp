@@ -246,6 +246,11 @@ std::string why_not_of_a_call(const StoredTensor& t) {
 std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(std::span<const double> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
+std::string npy_bytes(std::span<const int> shape, std::span<const double> values) {
+  std::string text;
+  for (const int size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return file_bytes("(" + text + ")", values);
+}
 std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
 
 }  // namespace attoscope

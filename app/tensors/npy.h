@@ -22,5 +22,7 @@ std::string npy_bytes(int rows, int cols, const float* values);
 /// A vector of float, or of double, as a .npy file.
 std::string npy_bytes(std::span<const float> values);
 std::string npy_bytes(std::span<const double> values);
+/// Numbers of any shape (f8, C order) as a .npy file.
+std::string npy_bytes(std::span<const int> shape, std::span<const double> values);
 
 }  // namespace attoscope

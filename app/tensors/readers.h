@@ -57,6 +57,11 @@ std::string reader_endings();
 /// Opens a file and lists its tensors. Throws as its reader.
 TensorSet list_file(const std::string& path);
 
+/// Lists in the metadata of a .gguf by their keys, each value as a text.
+using GgufLists = std::map<std::string, std::vector<std::string>>;
+/// The metadata of a .gguf without its lists; those whose keys `lists` has are read into it. Throws as its reader.
+std::map<std::string, std::string> read_gguf_metadata(const std::string& path, GgufLists& lists);
+
 /// Texts that name one tensor, for messages and help.
 inline constexpr std::string_view tensor_specs =
     "FILE.npy, FILE.safetensors, FILE.pt, FILE.safetensors:TENSOR or FILE.pt:TENSOR";

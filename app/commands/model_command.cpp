@@ -1,0 +1,139 @@
+/// `attoscope model`: a whole model under a and b, beside the exact one: how far attention's rounding moves the next token.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/commands/commands.h"
+#include "app/commands/progress_line.h"
+#include "app/model/model_files.h"
+#include "app/model/model_words.h"
+#include "app/model/token_files.h"
+#include "app/tensors/npy.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/model/model_answer.h"
+
+namespace attoscope {
+namespace {
+
+/// The options as typed.
+struct ModelArguments : ExperimentOptions {
+  std::string checkpoint, tokens, text;
+  std::string limit = "0", around = "exact", only, attribute;
+  std::string threads = "0", json, save;
+};
+
+constexpr std::array saved_files{"logits_exact.npy", "logits_a.npy", "logits_b.npy", "hidden_exact.npy"};
+
+/// "7" or "7:4".
+ModelPlace place_of(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t colon = text.find(':');
+  ModelPlace place{whole_number("--only", text.substr(0, colon), 0, 1 << 24), -1};
+  if (colon != std::string::npos) place.head = whole_number("--only", text.substr(colon + 1), 0, 1 << 24);
+  return place;
+}
+
+ModelPart part_of(const std::string& text) {
+  if (text.empty()) return ModelPart::none;
+  const auto found = std::find(model_part_names.begin() + 1, model_part_names.end(), text);
+  if (found == model_part_names.end()) refuse("--attribute", text, "layer, head or step");
+  return static_cast<ModelPart>(found - model_part_names.begin());
+}
+
+/// Before anything is read or computed.
+void check_places(const ModelArguments& x) {
+  if (!x.save.empty()) check_directory_place("--save", x.save);
+  std::vector<OutputPlace> all{{"--json", x.json}};
+  if (!x.save.empty())
+    for (const char* const name : saved_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
+  if (x.tokens.empty() == x.text.empty())
+    throw std::invalid_argument("expected one of --tokens FILE.npy and --text FILE, whose tokens the model reads");
+  check_outputs({{"--json", x.json}}, {{"--tokens", x.tokens}, {"--text", x.text}});
+  check_distinct(all);
+}
+
+/// The question, still without its model.
+ModelQuestion question_of(const ModelArguments& x) {
+  const Experiment e = experiment_of(x);
+  ModelQuestion q;
+  q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
+  q.around = surroundings(x.around);
+  q.only = place_of(x.only);
+  q.attribute = part_of(x.attribute);
+  q.keeps_outputs = !x.save.empty();
+  const int limit = whole_number("--limit", x.limit, 0, 1 << 20);
+  q.tokens = x.text.empty() ? read_tokens(x.tokens, limit) : tokens_of_text(x.text, x.checkpoint, limit);
+  return q;
+}
+
+void stage_outputs(StagedFiles& files, const std::string& directory, const ModelQuestion& q, const ModelAnswer& answer) {
+  files.make_directory(directory);
+  const Architecture& a = q.model->architecture;
+  const int n = static_cast<int>(q.tokens.size());
+  const std::array shape{a.layers + 1, n, a.width};
+  const auto add = [&](std::size_t i, const std::string& bytes) {
+    files.add((std::filesystem::path(directory) / saved_files[i]).string(), bytes);
+  };
+  add(0, npy_bytes(n, a.vocabulary, answer.logits_exact.data()));
+  add(1, npy_bytes(n, a.vocabulary, answer.logits_a.data()));
+  add(2, npy_bytes(n, a.vocabulary, answer.logits_b.data()));
+  add(3, npy_bytes(shape, answer.hidden_exact));
+}
+
+ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int threads) {
+  return unless_stopped("stopped before the answer was there; nothing was written", [&](const Cancelled& cancelled) {
+    ProgressLine line(streams.terminal);
+    const Progress progress = [&](double share) {
+      line.show([&] { return fmt::format("{:.0f} %, {:.0f} s left", 100 * share, line.seconds() * (1 / share - 1)); });
+    };
+    return answer_model(q, {.cancelled = cancelled, .progress = progress, .threads = threads});
+  });
+}
+
+void tell_model(const ModelArguments& x, const Streams& streams) {
+  const int threads = thread_option(x.threads);
+  check_places(x);
+  ModelQuestion q = question_of(x);
+  const LanguageModel model = read_language_model(x.checkpoint);
+  q.model = &model;
+  const ModelAnswer answer = answer_of(q, streams, threads);
+  StagedFiles files;
+  if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
+  const std::string_view policy = policy_name(q.a.precision, q.a.algorithm);
+  const std::string a_name = std::string(name(q.a.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
+  write_outputs(
+      files, {{x.json, [&] { return json_text(model_json(q, answer)); }}}, [&] { return model_report(q, answer, a_name); },
+      streams.out);
+}
+
+void declare(OptionList& c, ModelArguments& x) {
+  c.add("checkpoint", x.checkpoint, std::string(checkpoint_specs)).required();
+  c.group("Tokens");
+  c.add("--tokens", x.tokens, "whole numbers [n], int32 or int64, in FILE.npy; nothing is put in front");
+  c.add("--text", x.text, "a text in UTF-8, cut into tokens by the model's own byte-level BPE");
+  c.add("--limit", x.limit, "only so many of them; 0 is all");
+  c.group("Model").parameters(x, {"seed"});
+  c.add("--around", x.around,
+        "what surrounds attention in a and b: " + listed(around_preset_names) + ", with ,STEP=FORMAT behind it for steps of " +
+            listed(around_step_names));
+  c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");
+  c.add("--attribute", x.attribute, "make one layer, head or step of a exact at a time: layer, head or step");
+  c.methods(x).group("Device").add("--threads", x.threads, "0 is all").quiet();
+  c.group("Output");
+  c.add("--json", x.json, "write the answer to this file, - for standard output");
+  c.add("--save", x.save, "write logits_exact logits_a logits_b hidden_exact .npy to this directory");
+}
+
+}  // namespace
+
+Command model_command() {
+  return command<ModelArguments>("model", "Run a language model under a and b, and tell how far its next tokens move", declare,
+                                 tell_model);
+}
+
+}  // namespace attoscope

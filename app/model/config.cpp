@@ -1,0 +1,133 @@
+// The architecture in a config.json of Hugging Face's transformers.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <stdexcept>
+
+#include "app/files/files.h"
+#include "app/json/json.h"
+#include "app/json/json_place.h"
+#include "app/model/model_files.h"
+
+namespace attoscope {
+namespace {
+
+constexpr int most = 1 << 24;
+constexpr std::array<std::string_view, 4> config_kinds{"llama", "mistral", "qwen2", "qwen3"};
+
+/// Keys of a config. A key that is absent or null has its default.
+class Config {
+ public:
+  explicit Config(JsonPlace place) : place_(std::move(place)) {}
+  bool has(const char* key) const { return place_.json().contains(key) && !place_.json().at(key).is_null(); }
+  JsonPlace at(const char* key) const { return place_.at(key); }
+  int whole(const char* key) const { return at(key).whole(1, most); }
+  int whole(const char* key, int usual) const { return has(key) ? whole(key) : usual; }
+  double number(const char* key, double usual) const { return has(key) ? number(key) : usual; }
+  double number(const char* key) const {
+    if (!at(key).json().is_number()) at(key).refuse("a number");
+    return at(key).json().get<double>();
+  }
+  std::string text(const char* key, const char* usual) const { return has(key) ? at(key).text() : usual; }
+  bool flag(const char* key, bool usual) const {
+    if (!has(key)) return usual;
+    if (!at(key).json().is_boolean()) at(key).refuse("true or false");
+    return at(key).json().get<bool>();
+  }
+  std::vector<double> numbers(const char* key, std::size_t count) const {
+    at(key).expect_size(count);
+    std::vector<double> x;
+    for (std::size_t i = 0; i < count; ++i) {
+      const JsonPlace number = at(key).at(i);
+      if (!number.json().is_number() || !(number.json().get<double>() > 0)) number.refuse("a number above 0");
+      x.push_back(number.json().get<double>());
+    }
+    return x;
+  }
+
+ private:
+  JsonPlace place_;
+};
+
+/// The keys under rope_parameters (transformers 5) or rope_scaling.
+void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
+  const std::string type = c.has("rope_type") ? c.at("rope_type").text() : c.text("type", "default");
+  const auto known = std::ranges::find(rope_scaling_names, type);
+  if (known == rope_scaling_names.end())
+    c.at(c.has("rope_type") ? "rope_type" : "type").refuse("one of " + listed(rope_scaling_names));
+  r.scaling = static_cast<RopeScaling>(known - rope_scaling_names.begin());
+  if (r.scaling == RopeScaling::none) return;
+  const char* const original = "original_max_position_embeddings";
+  const bool says_original = c.has(original) || all.has(original);
+  r.original_length = c.has(original) ? c.whole(original) : all.whole(original, static_cast<int>(r.longest));
+  const bool by_ratio = says_original && r.longest > 0 && (r.scaling == RopeScaling::longrope || !c.has("factor"));
+  r.factor = by_ratio ? r.longest / r.original_length : c.number("factor");
+  if (!(r.factor >= 1)) c.at("factor").refuse("a number of at least 1");
+  if (!(r.original_length >= 1))
+    throw std::runtime_error(std::string("max_position_embeddings is missing, expected it beside a rope_type of ") + type);
+  r.low_factor = c.number("low_freq_factor", r.low_factor), r.high_factor = c.number("high_freq_factor", r.high_factor);
+  r.beta_fast = c.number("beta_fast", r.beta_fast), r.beta_slow = c.number("beta_slow", r.beta_slow);
+  r.truncates = c.flag("truncate", true);
+  r.attention_factor = c.number("attention_factor", 0);
+  r.mscale = c.number("mscale", 0), r.mscale_all = c.number("mscale_all_dim", 0);
+  if (r.scaling != RopeScaling::longrope) return;
+  const auto pairs = static_cast<std::size_t>(head_dim / 2);
+  r.short_factors = c.numbers("short_factor", pairs), r.long_factors = c.numbers("long_factor", pairs);
+}
+
+Rope rope_of(const Config& c, int head_dim) {
+  const char* const place = c.has("rope_parameters") ? "rope_parameters" : c.has("rope_scaling") ? "rope_scaling" : nullptr;
+  Rope r;
+  r.longest = c.whole("max_position_embeddings", 0 + 1) == 1 ? 0 : c.whole("max_position_embeddings");
+  r.theta = c.number("rope_theta", 10000);
+  if (c.number("partial_rotary_factor", 1) != 1) c.at("partial_rotary_factor").refuse("1");
+  if (place == nullptr) return r;
+  const Config scaling(c.at(place));
+  r.theta = scaling.number("rope_theta", r.theta);
+  read_scaling(scaling, c, head_dim, r);
+  return r;
+}
+
+/// Refuses what would compute another function.
+void check_rest(const Config& c) {
+  const std::string act = c.text("hidden_act", "silu");
+  if (act != "silu" && act != "swish") c.at("hidden_act").refuse("'silu'");
+  if (c.flag("mlp_bias", false)) c.at("mlp_bias").refuse("false");
+  if (c.flag("use_sliding_window", false)) c.at("use_sliding_window").refuse("false: every query sees all keys before it");
+  if (c.has("sliding_window") && c.text("model_type", "") == "mistral") c.at("sliding_window").refuse("null");
+  if (c.has("quantization_config")) c.at("quantization_config").refuse("none: weights of F32, F16 or BF16");
+}
+
+Architecture architecture_of(const Config& c, std::string& kind) {
+  kind = c.at("model_type").text();
+  if (std::ranges::find(config_kinds, kind) == config_kinds.end()) c.at("model_type").refuse(listed(config_kinds));
+  check_rest(c);
+  Architecture a;
+  a.vocabulary = c.whole("vocab_size"), a.width = c.whole("hidden_size"), a.layers = c.whole("num_hidden_layers");
+  a.heads = c.whole("num_attention_heads"), a.kv_heads = c.whole("num_key_value_heads", a.heads);
+  a.inner = c.whole("intermediate_size");
+  a.head_dim = c.whole("head_dim", kind == "qwen3" ? 128 : std::max(1, a.width / a.heads));
+  a.epsilon = c.number("rms_norm_eps", 1e-6);
+  a.rope = rope_of(c, a.head_dim);
+  return a;
+}
+
+}  // namespace
+
+Architecture read_config(const std::string& file, std::string& kind) {
+  constexpr std::uint64_t longest_config = 1 << 22;
+  constexpr int deepest_config = 16;
+  const std::string text = read_file(file, longest_config);
+  try {
+    const nlohmann::json json = parse_json(text, deepest_config);
+    const Architecture a = architecture_of(Config({json, ""}), kind);
+    validate(a);
+    return a;
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(file + ": " + error.what());
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(file + ": " + error.what());
+  }
+}
+
+}  // namespace attoscope

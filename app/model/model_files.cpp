@@ -1,0 +1,204 @@
+#include "app/model/model_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "app/json/json.h"
+#include "app/json/json_place.h"
+#include "app/words/numbers.h"
+#include "kernels/system_memory.h"
+
+namespace attoscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A layer's tensors by Hugging Face's names and by GGUF's, behind "model.layers.N." and "blk.N.".
+struct LayerName {
+  std::string_view folder, gguf;
+};
+constexpr std::array<LayerName, layer_tensor_count> layer_names{{{"input_layernorm.weight", "attn_norm.weight"},
+                                                                 {"self_attn.q_proj.weight", "attn_q.weight"},
+                                                                 {"self_attn.k_proj.weight", "attn_k.weight"},
+                                                                 {"self_attn.v_proj.weight", "attn_v.weight"},
+                                                                 {"self_attn.q_proj.bias", "attn_q.bias"},
+                                                                 {"self_attn.k_proj.bias", "attn_k.bias"},
+                                                                 {"self_attn.v_proj.bias", "attn_v.bias"},
+                                                                 {"self_attn.q_norm.weight", "attn_q_norm.weight"},
+                                                                 {"self_attn.k_norm.weight", "attn_k_norm.weight"},
+                                                                 {"self_attn.o_proj.weight", "attn_output.weight"},
+                                                                 {"self_attn.o_proj.bias", "attn_output.bias"},
+                                                                 {"post_attention_layernorm.weight", "ffn_norm.weight"},
+                                                                 {"mlp.gate_proj.weight", "ffn_gate.weight"},
+                                                                 {"mlp.up_proj.weight", "ffn_up.weight"},
+                                                                 {"mlp.down_proj.weight", "ffn_down.weight"}}};
+
+/// The names of one kind of file.
+struct ModelNames {
+  std::string embedding, norm, head, layer;
+  bool is_gguf;
+  std::string of(int l, std::size_t t) const {
+    return layer + std::to_string(l) + "." + std::string(is_gguf ? layer_names[t].gguf : layer_names[t].folder);
+  }
+};
+const ModelNames folder_names{"model.embed_tokens.weight", "model.norm.weight", "lm_head.weight", "model.layers.", false};
+const ModelNames gguf_names{"token_embd.weight", "output_norm.weight", "output.weight", "blk.", true};
+
+/// The tensors of a model by name, of one file or several.
+class ModelTensors {
+ public:
+  ModelTensors(std::string path, const ModelNames& names) : path_(std::move(path)), names_(names) {}
+
+  void add(const TensorSet& set) {
+    for (const NamedTensor& t : set.tensors) add(t);
+  }
+  void add(const NamedTensor& t) {
+    if (!all_.emplace(t.name, t).second) throw std::runtime_error(path_ + ": has tensor " + in_quotes(t.name) + " twice");
+  }
+  bool has(const std::string& name) const { return all_.contains(name); }
+
+  WeightMatrix read(const std::string& name, std::array<int, 2> shape) {
+    const auto found = all_.find(name);
+    const std::string expected = shape[0] == 1 ? "[" + std::to_string(shape[1]) + "]"
+                                               : "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + "]";
+    if (found == all_.end())
+      throw std::runtime_error(path_ + ": has no tensor " + in_quotes(name) + ", expected one of shape " + expected);
+    const NamedTensor& t = readable(found->second);
+    const StoredTensor& stored = t.tensor;
+    if (shape_text(stored.shape) != expected)
+      throw std::runtime_error(stored.label + " has shape " + shape_text(stored.shape) + ", expected " + expected);
+    if (stored.type != ElementType::F32 && stored.type != ElementType::F16 && stored.type != ElementType::BF16)
+      throw std::runtime_error(stored.label + " has dtype " + in_quotes(t.dtype) + ", expected F32, F16 or BF16");
+    const std::vector<double> x = read_matrix(*t.file, stored, {1, shape[0], shape[1]}, 0);
+    used_.insert(name);
+    return {shape[0], shape[1], {x.begin(), x.end()}};
+  }
+
+  /// Refuses tensors of layers that nobody read: another architecture would compute another function.
+  void expect_all_used() const {
+    for (const auto& [name, t] : all_)
+      if (name.starts_with(names_.layer) && !used_.contains(name) && !name.ends_with("rotary_emb.inv_freq"))
+        throw std::runtime_error(path_ + ": has tensor " + in_quotes(name) + ", which this layout or number of layers lacks");
+  }
+
+  const ModelNames& names() const { return names_; }
+
+ private:
+  std::string path_;
+  const ModelNames& names_;
+  std::map<std::string, NamedTensor> all_;
+  std::set<std::string> used_;
+};
+
+/// Refuses a model whose weights do not fit into memory.
+void check_weights_memory(const Architecture& a, const std::string& path) {
+  double count = 2.0 * a.vocabulary * a.width;
+  for (std::size_t t = 0; t < layer_tensor_count; ++t) {
+    const auto [rows, cols] = shape_of(a, static_cast<LayerTensor>(t));
+    count += static_cast<double>(a.layers) * rows * cols;
+  }
+  const double needed = 4 * count, there = available_bytes();
+  if (needed > there)
+    throw std::runtime_error(path + ": needs " + shortest(needed) + " bytes of memory, expected at most the " +
+                             shortest(there) + " that are free");
+}
+
+/// Which optional tensors a kind must have: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
+bool is_needed(const std::string& kind, LayerTensor t) {
+  if (t == LayerTensor::q_norm || t == LayerTensor::k_norm) return kind == "qwen3";
+  if (t == LayerTensor::q_bias || t == LayerTensor::k_bias || t == LayerTensor::v_bias) return kind == "qwen2";
+  return !is_optional(t);
+}
+
+LanguageModel read_tensors(ModelTensors& tensors, const Architecture& a, const std::string& kind, bool tied) {
+  const ModelNames& names = tensors.names();
+  const std::array<int, 2> words{a.vocabulary, a.width};
+  LanguageModel c{a, tensors.read(names.embedding, words), {}, {}, {}};
+  for (int l = 0; l < a.layers; ++l) {
+    LayerWeights& layer = c.layers.emplace_back();
+    for (std::size_t t = 0; t < layer_tensor_count; ++t) {
+      const auto which = static_cast<LayerTensor>(t);
+      const std::string name = names.of(l, t);
+      const bool may_be =
+          !is_optional(which) || kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
+      if (is_needed(kind, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
+    }
+  }
+  c.norm = tensors.read(names.norm, {1, a.width});
+  if (!tied) c.head = tensors.read(names.head, words);
+  tensors.expect_all_used();
+  return c;
+}
+
+/// The files of a folder's tensors: those of its index, or model.safetensors.
+void list_folder(const fs::path& folder, ModelTensors& tensors) {
+  constexpr std::uint64_t longest_index = 1 << 26;
+  const fs::path index = folder / "model.safetensors.index.json", single = folder / "model.safetensors";
+  if (!fs::exists(index)) {
+    if (!fs::exists(single))
+      throw std::runtime_error(folder.string() +
+                               ": has neither model.safetensors nor model.safetensors.index.json, expected one");
+    return tensors.add(list_file(single.string()));
+  }
+  nlohmann::json json;
+  std::map<std::string, std::string> file_of;
+  try {
+    json = parse_json(read_file(index.string(), longest_index), 8);
+    for (const auto& [name, file] : JsonPlace(json, "").at("weight_map").json().items())
+      file_of[name] = JsonPlace(file, "weight_map." + name).text();
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(index.string() + ": " + error.what());
+  }
+  std::map<std::string, TensorSet> sets;
+  for (const auto& [name, file] : file_of) {
+    if (file.find('/') != file.npos || !file.ends_with(".safetensors"))
+      throw std::runtime_error(index.string() + ": " + in_quotes(name) + " lies in " + in_quotes(file) +
+                               ", expected a .safetensors file beside the index");
+    if (!sets.contains(file)) sets[file] = list_file((folder / file).string());
+    const auto found = std::ranges::find(sets[file].tensors, name, &NamedTensor::name);
+    if (found == sets[file].tensors.end())
+      throw std::runtime_error((folder / file).string() + ": has no tensor " + in_quotes(name) + ", which " +
+                               index.filename().string() + " says it has");
+    tensors.add(*found);
+  }
+}
+
+LanguageModel read_folder(const fs::path& folder) {
+  std::string kind;
+  const fs::path config = folder / "config.json";
+  const Architecture a = read_config(config.string(), kind);
+  check_weights_memory(a, folder.string());
+  ModelTensors tensors(folder.string(), folder_names);
+  list_folder(folder, tensors);
+  const nlohmann::json json = parse_json(read_file(config.string(), 1 << 22), 16);
+  const bool tied = json.value("tie_word_embeddings", false) || !tensors.has(folder_names.head);
+  return read_tensors(tensors, a, kind, tied);
+}
+
+LanguageModel read_gguf(const std::string& path) {
+  const TensorSet set = list_file(path);
+  std::string kind;
+  Architecture a = gguf_architecture(set, path, kind);
+  check_weights_memory(a, path);
+  ModelTensors tensors(path, gguf_names);
+  tensors.add(set);
+  if (tensors.has("rope_freqs.weight")) {
+    const WeightMatrix divisors = tensors.read("rope_freqs.weight", {1, a.head_dim / 2});
+    a.rope.divisors.assign(divisors.values.begin(), divisors.values.end());
+  }
+  return read_tensors(tensors, a, kind, !tensors.has(gguf_names.head));
+}
+
+}  // namespace
+
+LanguageModel read_language_model(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return read_folder(path);
+  if (path.ends_with(".gguf")) return read_gguf(path);
+  throw std::runtime_error("the model is " + in_quotes(path) + ", expected " + std::string(checkpoint_specs));
+}
+
+}  // namespace attoscope

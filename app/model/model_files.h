@@ -1,0 +1,23 @@
+/// Models as they lie in files: a folder of Hugging Face, or a .gguf of llama.cpp.
+#pragma once
+
+#include <string>
+
+#include "app/tensors/readers.h"
+#include "kernels/model/architecture.h"
+
+namespace attoscope {
+
+/// Texts that name a checkpoint, for messages and help.
+inline constexpr std::string_view checkpoint_specs =
+    "a folder with config.json and .safetensors (llama, mistral, qwen2 or qwen3), or FILE.gguf";
+
+/// Reads a model. Throws std::runtime_error with one sentence that names the file, the key or tensor, its value and what was
+/// expected, also where memory cannot suffice.
+LanguageModel read_language_model(const std::string& path);
+
+/// The architecture of a folder's config.json, and of the metadata of a .gguf. `kind` receives "qwen3".
+Architecture read_config(const std::string& file, std::string& kind);
+Architecture gguf_architecture(const TensorSet& set, const std::string& path, std::string& kind);
+
+}  // namespace attoscope

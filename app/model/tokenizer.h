@@ -1,0 +1,40 @@
+/// Byte-level byte-pair encoding, as GPT-2 has it: text to the tokens of a model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace attoscope {
+
+/// The rule that cuts a text into words before bytes are joined. single_digits: every digit alone, then gpt2 within each piece
+/// (SmolLM2); llama3 and qwen2: the regular expressions in their tokenizer.json.
+enum class WordRule : std::uint8_t { gpt2, single_digits, llama3, qwen2 };
+
+/// Words of a text, one after the other without gaps.
+std::vector<std::string_view> words_of(std::string_view text, WordRule rule);
+
+class Tokenizer {
+ public:
+  WordRule rule = WordRule::gpt2;
+  bool whole_words = false;                         ///< a word that is a token is not joined from its bytes (ignore_merges)
+  bool composed = false;                            ///< the text is to be in Unicode's composed form (NFC)
+  std::unordered_map<std::string, int> vocabulary;  ///< in GPT-2's characters for bytes
+  std::unordered_map<std::string, int> ranks;       ///< "left right" by its place among the merges
+  std::unordered_map<std::string, int> added;       ///< tokens that are found in the text as they are
+
+  /// Throws std::runtime_error with half a sentence where the vocabulary lacks a byte.
+  std::vector<int> tokens(std::string_view text) const;
+
+ private:
+  void add_plain(std::string_view text, std::vector<int>& tokens) const;
+  void add_word(std::string_view word, std::vector<int>& tokens) const;
+};
+
+/// The tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
+/// sentence, also where it is of another kind, with --tokens as the way out.
+Tokenizer read_tokenizer(const std::string& checkpoint);
+
+}  // namespace attoscope

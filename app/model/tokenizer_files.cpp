@@ -1,0 +1,133 @@
+// Tokenizers of checkpoints: tokenizer.json of Hugging Face, and the lists of a .gguf.
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/files/files.h"
+#include "app/json/json.h"
+#include "app/json/json_place.h"
+#include "app/model/tokenizer.h"
+#include "app/tensors/readers.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::string_view llama3_words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view qwen2_words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+const std::string way_out = "a byte-level BPE of GPT-2, SmolLM2, Llama 3 or Qwen2, or --tokens";
+
+/// The rule by the parts of a pre_tokenizer; empty text where it is one of them.
+WordRule rule_of(const JsonPlace& place) {
+  std::vector<nlohmann::json> parts{place.json()};
+  if (place.json().value("type", "") == "Sequence") {
+    place.at("pretokenizers").size();
+    parts = place.json().at("pretokenizers").get<std::vector<nlohmann::json>>();
+  }
+  const auto is = [&](std::size_t i, const char* type) {
+    return i < parts.size() && parts[i].is_object() && parts[i].value("type", "") == type;
+  };
+  const bool bytes_last = is(parts.size() - 1, "ByteLevel") && !parts.back().value("add_prefix_space", false);
+  const bool words = bytes_last && parts.back().value("use_regex", true);
+  if (parts.size() == 1 && words) return WordRule::gpt2;
+  if (parts.size() == 2 && words && is(0, "Digits") && parts[0].value("individual_digits", false))
+    return WordRule::single_digits;
+  if (parts.size() == 2 && bytes_last && !words && is(0, "Split") && parts[0].contains("pattern")) {
+    const std::string regex = parts[0].at("pattern").value("Regex", "");
+    const bool isolated = parts[0].value("behavior", "") == "Isolated" && !parts[0].value("invert", false);
+    if (isolated && regex == llama3_words) return WordRule::llama3;
+    if (isolated && regex == qwen2_words) return WordRule::qwen2;
+  }
+  place.refuse(way_out);
+}
+
+/// "a b", also of ["a", "b"].
+std::string merge_of(const JsonPlace& place) {
+  if (!place.json().is_array()) return place.text();
+  place.expect_size(2);
+  return place.at(std::size_t{0}).text() + " " + place.at(std::size_t{1}).text();
+}
+
+Tokenizer of_json(const JsonPlace& all) {
+  constexpr int most = 1 << 24;
+  Tokenizer t;
+  const JsonPlace model = all.at("model");
+  if (model.json().value("type", "BPE") != "BPE" || model.json().value("byte_fallback", false))
+    model.at("type").refuse(way_out);
+  t.rule = rule_of(all.at("pre_tokenizer"));
+  const nlohmann::json normalizer = all.json().value("normalizer", nlohmann::json());
+  if (normalizer.is_object() && normalizer.value("type", "") == "NFC")
+    t.composed = true;
+  else if (!normalizer.is_null())
+    all.at("normalizer").refuse("none or NFC");
+  t.whole_words = model.json().value("ignore_merges", false);
+  for (const auto& [token, id] : model.at("vocab").json().items())
+    t.vocabulary[token] = JsonPlace(id, "model.vocab." + shown_key(token)).whole(0, most);
+  const JsonPlace merges = model.at("merges");
+  for (std::size_t i = 0; i < merges.size(); ++i) t.ranks.emplace(merge_of(merges.at(i)), static_cast<int>(i));
+  if (!all.json().contains("added_tokens")) return t;
+  const JsonPlace added = all.at("added_tokens");
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::string content = added.at(i).at("content").text();
+    for (const char* const key : {"lstrip", "rstrip", "single_word"})
+      if (added.at(i).json().value(key, false)) added.at(i).at(key).refuse("false, or --tokens");
+    if (!content.empty()) t.added[content] = added.at(i).at("id").whole(0, most);
+  }
+  return t;
+}
+
+Tokenizer of_folder(const std::string& file) {
+  constexpr std::uint64_t longest = std::uint64_t{1} << 28;
+  constexpr std::size_t most_values = 4'000'000;
+  const std::string text = read_file(file, longest);
+  try {
+    const nlohmann::json json = parse_json(text, 32, most_values);
+    return of_json(JsonPlace(json, ""));
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error(file + ": has a value of another type than tokenizers write, expected " + way_out);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(file + ": " + error.what());
+  }
+}
+
+WordRule rule_of(const std::string& pre, const std::string& file) {
+  if (pre == "smollm") return WordRule::single_digits;
+  if (pre == "gpt-2") return WordRule::gpt2;
+  if (pre == "llama-bpe") return WordRule::llama3;
+  if (pre == "qwen2") return WordRule::qwen2;
+  throw std::runtime_error(file + ": tokenizer.ggml.pre is " + in_quotes(pre) + ", expected " + way_out);
+}
+
+Tokenizer of_gguf(const std::string& file) {
+  const std::string tokens = "tokenizer.ggml.tokens", merges = "tokenizer.ggml.merges", types = "tokenizer.ggml.token_type";
+  GgufLists lists{{tokens, {}}, {merges, {}}, {types, {}}};
+  std::map<std::string, std::string> keys = read_gguf_metadata(file, lists);
+  if (keys["tokenizer.ggml.model"] != "gpt2")
+    throw std::runtime_error(file + ": tokenizer.ggml.model is " + in_quotes(keys["tokenizer.ggml.model"]) + ", expected " +
+                             way_out);
+  Tokenizer t;
+  t.rule = rule_of(keys["tokenizer.ggml.pre"], file);
+  t.whole_words = t.rule == WordRule::llama3;
+  t.composed = t.rule == WordRule::qwen2;
+  for (std::size_t i = 0; i < lists[tokens].size(); ++i) {
+    const std::string& name = lists[tokens][i];
+    const bool is_added =
+        i < lists[types].size() && (lists[types][i] == "3" || lists[types][i] == "4");  // control, user-defined
+    if (!name.empty()) (is_added ? t.added : t.vocabulary).emplace(name, static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < lists[merges].size(); ++i) t.ranks.emplace(lists[merges][i], static_cast<int>(i));
+  return t;
+}
+
+}  // namespace
+
+Tokenizer read_tokenizer(const std::string& checkpoint) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(checkpoint, error)) return of_gguf(checkpoint);
+  return of_folder((std::filesystem::path(checkpoint) / "tokenizer.json").string());
+}
+
+}  // namespace attoscope

@@ -1,0 +1,101 @@
+/// A language model of the Llama layout: its sizes, its rotary embedding and its weights.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+/// Columns of a head that the rotary embedding turns together: i and i + d/2 (files of Hugging Face), or 2i and 2i + 1 (Meta's
+/// files, and GGUF of the architecture llama).
+enum class RotaryPairs : std::uint8_t { halves, neighbours };
+
+/// A change of the rotary frequencies for long contexts, as Hugging Face's `rope_type`.
+enum class RopeScaling : std::uint8_t { none, linear, dynamic, yarn, longrope, llama3 };
+inline constexpr std::array<std::string_view, 6> rope_scaling_names{"default", "linear",   "dynamic",
+                                                                    "yarn",    "longrope", "llama3"};
+
+/// The rotary embedding (arXiv 2104.09864).
+struct Rope {
+  double theta = 10000;
+  RotaryPairs pairs = RotaryPairs::halves;
+  RopeScaling scaling = RopeScaling::none;
+  double factor = 1;
+  double original_length = 0;                       ///< tokens of the context before scaling
+  double longest = 0;                               ///< tokens of the context after it (max_position_embeddings)
+  double low_factor = 1, high_factor = 4;           ///< of llama3
+  double beta_fast = 32, beta_slow = 1;             ///< of yarn
+  bool truncates = true;                            ///< yarn: the bounds of its ramp are whole numbers
+  double attention_factor = 0;                      ///< of yarn and longrope: cos and sin times it; 0: follows from `factor`
+  double mscale = 0, mscale_all = 0;                ///< of yarn; 0: not given
+  std::vector<double> short_factors, long_factors;  ///< of longrope, one for each pair
+  std::vector<double> divisors;                     ///< frequencies over these, one for each pair; empty: none
+};
+
+/// Sizes and options of a model.
+struct Architecture {
+  int vocabulary = 0, width = 0, layers = 0;
+  int heads = 0, kv_heads = 0, head_dim = 0;
+  int inner = 0;          ///< columns between the MLP's projections
+  double epsilon = 1e-6;  ///< of the norms
+  Rope rope{};
+};
+
+/// A matrix of weights, row-major [rows, cols], as the file holds it: every F32, F16 and BF16 number is a float. A vector has
+/// one row.
+struct WeightMatrix {
+  int rows = 0, cols = 0;
+  std::vector<float> values;
+  bool empty() const { return values.empty(); }
+};
+
+/// The tensors of a layer, projections [outputs, inputs].
+enum class LayerTensor : std::uint8_t {
+  attention_norm,
+  q,
+  k,
+  v,
+  q_bias,
+  k_bias,
+  v_bias,
+  q_norm,
+  k_norm,
+  o,
+  o_bias,
+  mlp_norm,
+  gate,
+  up,
+  down
+};
+inline constexpr std::size_t layer_tensor_count = 15;
+using LayerWeights = std::array<WeightMatrix, layer_tensor_count>;
+inline const WeightMatrix& of(const LayerWeights& layer, LayerTensor t) { return layer[static_cast<std::size_t>(t)]; }
+
+/// A model as it was read.
+struct LanguageModel {
+  Architecture architecture{};
+  WeightMatrix embedding;  ///< [vocabulary, width]
+  std::vector<LayerWeights> layers;
+  WeightMatrix norm;
+  WeightMatrix head;  ///< [vocabulary, width]; empty: the embedding serves (tied)
+
+  const WeightMatrix& output() const { return head.empty() ? embedding : head; }
+};
+
+/// The number of weights.
+std::int64_t parameters(const LanguageModel& model);
+
+/// The shape [rows, cols] of a layer's tensor; whether a model may lack it is told by `is_optional`.
+std::array<int, 2> shape_of(const Architecture& a, LayerTensor t);
+/// True for biases and for the norms of q and k.
+bool is_optional(LayerTensor t);
+
+/// Throws std::invalid_argument in half a sentence ("has 9 heads over 4, expected a multiple") where sizes do not fit together.
+void validate(const Architecture& a);
+
+}  // namespace attoscope

@@ -1,0 +1,279 @@
+#include "kernels/model/model_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
+#include "kernels/model/logit_measures.h"
+#include "kernels/system_memory.h"
+
+namespace attoscope {
+namespace {
+
+/// The surroundings and attention of "bf16 everywhere": Hugging Face's modules, eager attention.
+Surroundings all_bf16(int pieces) {
+  Surroundings s = surroundings("hf_bf16");
+  s.sum_pieces = pieces;
+  return s;
+}
+Method eager_attention() {
+  Method m{.algorithm = Algorithm::three_pass};
+  m.precision = policy("base_eager").precision;
+  return m;
+}
+constexpr int pieces_of_another_order = 8;
+
+/// A run up to its last norm.
+template <class T>
+class FinishedRun final : public LogitSource {
+ public:
+  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last) : run_(std::move(run)), last_(std::move(last)) {}
+  std::vector<double> logits(int first, int count) override { return run_->logits(last_, first, count); }
+
+ private:
+  std::shared_ptr<ModelRun<T>> run_;
+  std::vector<T> last_;
+};
+
+/// Called with the residual stream before layer 0 and after each layer.
+template <class T>
+using LayerWatch = std::function<void(int layers_done, const std::vector<T>& x)>;
+
+class ModelWork {
+ public:
+  ModelWork(const ModelQuestion& q, CancelledSign& stop) : q_(q), model_(*q.model), stop_(stop) {}
+
+  ModelAnswer answer() {
+    const AttentionChoice a = choice(q_.a), b = choice(q_.b);
+    const auto exact = run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); });
+    answer_.layers.resize(model_.layers.size());
+    const auto of_a = around_run(a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; });
+    const auto of_b = around_run(b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; });
+    const Method eager = eager_attention();
+    const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
+    const auto all = run<float>(all_bf16(1), bf16_heads, {});
+    const auto other = run<float>(all_bf16(pieces_of_another_order), bf16_heads, {});
+    measure({exact.get(), of_a.get(), of_b.get(), all.get(), other.get()});
+    if (q_.attribute != ModelPart::none) attribute(a);
+    if (q_.keeps_outputs)
+      for (const std::vector<double>& x : exact_hidden_)
+        answer_.hidden_exact.insert(answer_.hidden_exact.end(), x.begin(), x.end());
+    return std::move(answer_);
+  }
+
+ private:
+  using Source = std::unique_ptr<LogitSource>;
+  /// Receives a layer and the growth of the difference from exact after it.
+  using GrowthWatch = std::function<void(int layer, double growth)>;
+
+  AttentionChoice choice(const Method& m) const {
+    return {.method = &m, .format = q_.format, .seed = q_.seed, .only = q_.only};
+  }
+
+  template <class T>
+  Source run(const Surroundings& around, const AttentionChoice& heads, const LayerWatch<T>& watch) {
+    auto model = std::make_shared<ModelRun<T>>(model_, q_.tokens, around, stop_);
+    std::vector<T> x = model->embedded();
+    if (watch) watch(0, x);
+    for (int l = 0; l < model_.architecture.layers; ++l) {
+      model->run_layer(l, x, heads);
+      stop_.did(1);
+      if (watch) watch(l + 1, x);
+    }
+    std::vector<T> last = model->last_norm(x);
+    return std::make_unique<FinishedRun<T>>(std::move(model), std::move(last));
+  }
+
+  template <class T>
+  Source grown_run(const AttentionChoice& heads, const GrowthWatch& watch) {
+    return run<T>(q_.around, heads, [&](int done, const std::vector<T>& x) {
+      if (done > 0) watch(done - 1, relative_rms(x, exact_hidden_[static_cast<std::size_t>(done)]));
+    });
+  }
+  Source around_run(const AttentionChoice& heads, const GrowthWatch& watch) {
+    return q_.around.in_double ? grown_run<double>(heads, watch) : grown_run<float>(heads, watch);
+  }
+
+  void measure(const std::vector<LogitSource*>& runs) {
+    LogitComparison all(q_.tokens, model_.architecture.vocabulary, stop_);
+    const std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 3}};
+    const auto keep = [&](std::size_t run, const std::vector<double>& x) {
+      if (!q_.keeps_outputs) return;
+      if (run == 0) answer_.logits_exact.insert(answer_.logits_exact.end(), x.begin(), x.end());
+      if (run == 1) answer_.logits_a.insert(answer_.logits_a.end(), x.begin(), x.end());
+      if (run == 2) answer_.logits_b.insert(answer_.logits_b.end(), x.begin(), x.end());
+    };
+    const std::vector<RunMeasures> found = all.compare(runs, pairs, keep);
+    answer_.exact_nll = all.nll(0);
+    answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2], answer_.bf16 = found[3], answer_.order = found[4];
+    exact_logp_ = all.log_probabilities(0);
+    answer_.dlogp_a = all.log_probabilities(1);
+    for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
+  }
+
+  // --- attribution ---
+
+  void attribute(const AttentionChoice& a) {
+    if (q_.attribute == ModelPart::step)
+      attribute_steps(a);
+    else if (q_.around.in_double)
+      attribute_places<double>(a);
+    else
+      attribute_places<float>(a);
+    std::ranges::stable_sort(answer_.attribution, std::ranges::greater{}, &ModelShare::share);
+  }
+
+  double share_of(LogitSource& without) {
+    const double left =
+        mean_abs_difference(target_log_probabilities(without, q_.tokens, model_.architecture.vocabulary, stop_), exact_logp_);
+    const double whole = answer_.a.dlogp_mean_abs;
+    return whole > 0 ? (whole - left) / whole : 0;
+  }
+
+  /// Layers or heads: each run begins at its layer, with what a's run had before it.
+  template <class T>
+  void attribute_places(const AttentionChoice& a) {
+    auto model = std::make_shared<ModelRun<T>>(model_, q_.tokens, q_.around, stop_);
+    std::vector<T> x = model->embedded();
+    for (int l = 0; l < model_.architecture.layers; ++l) {
+      const LayerHeads<T> heads = model->heads(l, x);
+      const std::vector<T> rounded = model->attended(l, heads, a), golden = model->attended(l, heads, {});
+      const int count = q_.attribute == ModelPart::layer ? 1 : model_.architecture.heads;
+      for (int h = 0; h < count; ++h) {
+        const ModelPlace place{l, q_.attribute == ModelPart::layer ? -1 : h};
+        if (q_.only.layer >= 0 && !q_.only.holds(l, h) && (place.head >= 0 || q_.only.layer != l)) continue;
+        FinishedRun<T> run = finished_from(model, l, x, place.head < 0 ? golden : with_head(rounded, golden, h), a);
+        answer_.attribution.push_back({l, place.head, "", share_of(run)});
+      }
+      model->finish(l, rounded, x);
+    }
+  }
+
+  /// `all` with head h of `other`.
+  template <class T>
+  std::vector<T> with_head(std::vector<T> all, const std::vector<T>& other, int h) const {
+    const int d = model_.architecture.head_dim, width = model_.architecture.heads * d;
+    for (int row = 0; row < static_cast<int>(q_.tokens.size()); ++row) {
+      const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(row) * width + static_cast<std::ptrdiff_t>(h) * d;
+      std::copy_n(other.begin() + place, d, all.begin() + place);
+    }
+    return all;
+  }
+
+  /// The run whose layer `first` has this output of attention, x before it, and a in all layers after it.
+  template <class T>
+  FinishedRun<T> finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x,
+                               const std::vector<T>& attended, const AttentionChoice& a) {
+    model->finish(first, attended, x);
+    stop_.did(1);
+    for (int l = first + 1; l < model_.architecture.layers; ++l) {
+      model->run_layer(l, x, a);
+      stop_.did(1);
+    }
+    return {model, model->last_norm(x)};
+  }
+
+  void attribute_steps(const AttentionChoice& a) {
+    const auto add = [&](std::string name, const Surroundings& around, const AttentionChoice& heads) {
+      const Source without = around.in_double ? run<double>(around, heads, {}) : run<float>(around, heads, {});
+      answer_.attribution.push_back({-1, -1, std::move(name), share_of(*without)});
+    };
+    for (const Step s : rounding_steps(q_.a)) {
+      Method m = q_.a;
+      m.precision[s] = exact;
+      AttentionChoice heads = a;
+      heads.method = &m;
+      add(std::string(name(s)), q_.around, heads);
+    }
+    for (std::size_t i = 0; i < around_step_names.size(); ++i) {
+      Surroundings around = q_.around;
+      if (std::exchange(around.steps[i], exact) != exact) add("around." + std::string(around_step_names[i]), around, a);
+    }
+  }
+
+ public:
+  /// The steps that a method rounds.
+  static std::vector<Step> rounding_steps(const Method& m) {
+    std::vector<Step> steps;
+    for (int i = 0; i < step_count; ++i)
+      if (m.precision[static_cast<Step>(i)] != exact) steps.push_back(static_cast<Step>(i));
+    return steps;
+  }
+
+ private:
+  const ModelQuestion& q_;
+  const LanguageModel& model_;
+  CancelledSign& stop_;
+  ModelAnswer answer_;
+  std::vector<std::vector<double>> exact_hidden_;
+  std::vector<double> exact_logp_;
+};
+
+/// Layers that will be run.
+double layers_of(const ModelQuestion& q) {
+  const double layers = q.model->architecture.layers, heads = q.model->architecture.heads, half = layers * (layers + 1) / 2;
+  const bool narrow = q.only.layer >= 0;
+  switch (q.attribute) {
+    case ModelPart::none:
+      return 5 * layers;
+    case ModelPart::layer:
+      return 5 * layers + (narrow ? layers - q.only.layer : half);
+    case ModelPart::head:
+      return 5 * layers + (narrow ? (layers - q.only.layer) * (q.only.head < 0 ? heads : 1) : half * heads);
+    case ModelPart::step:
+      break;
+  }
+  const auto around = std::ranges::count_if(q.around.steps, [](const Rounding& r) { return r != exact; });
+  return (5 + static_cast<double>(ModelWork::rounding_steps(q.a).size()) + static_cast<double>(around)) * layers;
+}
+
+void check(const ModelQuestion& q) {
+  const Architecture& a = q.model->architecture;
+  const int n = static_cast<int>(q.tokens.size());
+  if (n < 2) throw std::invalid_argument("there are " + std::to_string(n) + " tokens, expected 2 or more");
+  for (const int t : q.tokens)
+    if (t < 0 || t >= a.vocabulary)
+      throw std::invalid_argument("token " + std::to_string(t) + " is not one of the vocabulary's " +
+                                  std::to_string(a.vocabulary) + ", expected 0 to " + std::to_string(a.vocabulary - 1));
+  for (const Method* const m : {&q.a, &q.b}) {
+    if (!is_emulated(m->algorithm))
+      throw std::invalid_argument("the algorithm is " + std::string(name(m->algorithm)) +
+                                  ", expected one that is emulated, for the heads of a model");
+    validate(head_experiment(a, n, *m, q.format, q.seed));
+  }
+  if (q.only.layer >= a.layers || q.only.head >= a.heads)
+    throw std::invalid_argument("--only names layer " + std::to_string(q.only.layer) +
+                                (q.only.head < 0 ? "" : ", head " + std::to_string(q.only.head)) + ", expected layers 0 to " +
+                                std::to_string(a.layers - 1) + " and heads 0 to " + std::to_string(a.heads - 1));
+  const double needed = model_bytes(q), there = available_bytes();
+  if (needed > there)
+    throw std::runtime_error("this needs " + shortest(std::ceil(needed)) +
+                             " bytes of memory beside the weights, expected at most the " + shortest(there) + " that are free");
+}
+
+}  // namespace
+
+double model_bytes(const ModelQuestion& q) {
+  const Architecture& a = q.model->architecture;
+  const double n = static_cast<double>(q.tokens.size()), width = a.width, vocabulary = a.vocabulary;
+  const double states = n * width * (a.layers + 1), wide = n * (2.0 * a.inner + 3.0 * a.heads * a.head_dim + 8 * width);
+  const double logits = 5 * logit_block * vocabulary * 3;
+  return 8 * (states * (q.keeps_outputs ? 2 : 1) + wide + logits) + (q.keeps_outputs ? 16 * n * vocabulary : 0);
+}
+
+ModelAnswer answer_model(const ModelQuestion& question, const Options& options) {
+  check(question);
+  return on_threads(options.threads, [&] {
+    CancelledSign stop(options.cancelled, options.progress, options.isa);
+    stop.expect(layers_of(question));
+    stop.weigh(1);
+    return ModelWork(question, stop).answer();
+  });
+}
+
+}  // namespace attoscope

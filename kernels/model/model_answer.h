@@ -1,0 +1,72 @@
+/// The question of a whole model: by how much does attention's rounding move the next token, and which layer, head or step
+/// does?
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/method.h"
+#include "kernels/model/architecture.h"
+#include "kernels/model/model_run.h"
+#include "kernels/model/surroundings.h"
+
+namespace attoscope {
+
+/// Parts that are made exact one at a time.
+enum class ModelPart : std::uint8_t { none, layer, head, step };
+inline constexpr std::array<std::string_view, 4> model_part_names{"", "layer", "head", "step"};
+
+struct ModelQuestion {
+  const LanguageModel* model = nullptr;
+  std::vector<int> tokens;  ///< two or more
+  Method a{}, b{};          ///< attention of every layer and head, or of those of `only`
+  Format format = bf16;
+  std::uint64_t seed = 1;
+  Surroundings around{};  ///< of a and b
+  ModelPlace only{};
+  ModelPart attribute = ModelPart::none;
+  bool keeps_outputs = false;  ///< logits and hidden states for files
+};
+
+/// A run x against another; nats. nll: mean over the n - 1 targets; kl: KL(other || x) over n positions; dlogp: difference of
+/// the targets' log-probabilities.
+struct RunMeasures {
+  double nll = 0, kl_mean = 0, kl_max = 0;
+  int top1_flips = 0;  ///< positions whose likeliest token is another one
+  double dlogp_mean_abs = 0, dlogp_median_abs = 0, dlogp_max_abs = 0, mean_exp_abs_dlogp = 0;
+};
+
+/// RMS of the difference of the residual stream from the exact one over the exact one's RMS, after a layer.
+struct LayerGrowth {
+  double a = 0, b = 0;
+};
+
+/// A part of a that was made exact, -1 and "" where it is no such part, and the share of dlogp_mean_abs that went away.
+struct ModelShare {
+  int layer = -1, head = -1;
+  std::string step;
+  double share = 0;
+};
+
+struct ModelAnswer {
+  double exact_nll = 0;
+  RunMeasures a, b, a_b;    ///< against exact; b against a
+  RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere; the same in another order of sums against it
+  std::vector<LayerGrowth> layers;
+  std::vector<ModelShare> attribution;  ///< largest share first
+  std::vector<double> dlogp_a;          ///< of a, of each target, signed
+  std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
+  std::vector<float> logits_a, logits_b;
+  std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
+};
+
+/// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,
+/// std::runtime_error where memory cannot suffice, Stopped. Of `options` it takes cancelled, progress, threads and isa.
+ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {});
+
+/// Bytes that the answer takes, the weights aside.
+double model_bytes(const ModelQuestion& question);
+
+}  // namespace attoscope

@@ -1,0 +1,94 @@
+/// A model over tokens, layer by layer, in a working type T: what stands around attention, and attention of every head.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/cpu/aligned_buffer.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/stop_sign.h"
+#include "kernels/model/architecture.h"
+#include "kernels/model/model_lanes.h"
+#include "kernels/model/rope.h"
+#include "kernels/model/surroundings.h"
+#include "kernels/parallel/parallel.h"
+
+namespace attoscope {
+
+/// A head of a layer; -1: every one, or with `layer` -1 none.
+struct ModelPlace {
+  int layer = -1, head = -1;
+  bool holds(int l, int h) const { return layer == l && (head < 0 || head == h); }
+  friend bool operator==(const ModelPlace&, const ModelPlace&) = default;
+};
+
+/// The method of the heads: golden attention in double, or a method on heads that are chosen, golden elsewhere.
+struct AttentionChoice {
+  const Method* method = nullptr;  ///< null: golden everywhere
+  Format format = bf16;            ///< the main format D
+  std::uint64_t seed = 1;          ///< of stochastic rounding; head h of layer l has seed + l heads + h
+  ModelPlace only{};               ///< the method's heads; none: all
+  ModelPlace spared{};             ///< golden even so
+
+  bool rounds(int layer, int head) const {
+    return method != nullptr && (only.layer < 0 || only.holds(layer, head)) && !spared.holds(layer, head);
+  }
+};
+
+/// The experiment of one head over n tokens: causal, every query with every key before it and its own.
+Experiment head_experiment(const Architecture& a, int n, const Method& method, const Format& format, std::uint64_t seed);
+
+/// Q [n, heads head_dim], K and V [n, kv_heads head_dim] of a layer, as they enter attention.
+template <class T>
+struct LayerHeads {
+  std::vector<T> q, k, v;
+};
+
+template <class T>
+class ModelRun {
+ public:
+  /// `model` and `stop` are to outlive this; tokens are below the vocabulary's size.
+  ModelRun(const LanguageModel& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop);
+
+  int n() const { return n_; }
+  /// The residual stream [n, width] before layer 0.
+  std::vector<T> embedded();
+  LayerHeads<T> heads(int layer, const std::vector<T>& x);
+  /// The output of every head [n, heads head_dim].
+  std::vector<T> attended(int layer, const LayerHeads<T>& heads, const AttentionChoice& choice);
+  /// The residual stream after the layer, in place of the one before it.
+  void finish(int layer, const std::vector<T>& attended, std::vector<T>& x);
+  void run_layer(int layer, std::vector<T>& x, const AttentionChoice& choice) {
+    finish(layer, attended(layer, heads(layer, x), choice), x);
+  }
+  /// The last norm's output [n, width].
+  std::vector<T> last_norm(const std::vector<T>& x) { return norm(model_.norm, x, n_); }
+  /// Logits [count, vocabulary] of so many rows of the last norm's output, from `first` on.
+  std::vector<double> logits(const std::vector<T>& last, int first, int count);
+
+ private:
+  RounderPlan<T> rounder(AroundStep s) const { return plan<T>(around_[s], bf16); }
+  std::vector<T> norm(const WeightMatrix& w, const std::vector<T>& x, int rows);
+  /// round(x w^T + bias); `rows` rows of x.
+  std::vector<T> project(const WeightMatrix& w, const WeightMatrix& bias, const T* x, int rows, AroundStep step);
+  /// Columns first .. first + count - 1 of the output, from as many rows of w in T; `shape` has the size of all rows.
+  void project_slice(const T* w, const WeightMatrix& shape, int first, int count, const T* x, int rows,
+                     const RounderPlan<T>& rounding, std::vector<T>& y);
+  void turn(std::vector<T>& x, int heads) const;
+  const LayerWeights& layer(int l) const { return model_.layers[static_cast<std::size_t>(l)]; }
+  std::vector<T> widened(const WeightMatrix& w) const;
+
+  const LanguageModel& model_;
+  const Architecture& a_;
+  std::span<const int> tokens_;
+  Surroundings around_;
+  const StopSign& stop_;
+  int n_;
+  ModelLanes<T> lanes_;
+  std::vector<T> cos_, sin_;  ///< [n, head_dim / 2]
+  std::vector<T> slice_;      ///< rows of a projection's weights in T
+  PerThread<AlignedBuffer> scratch_;
+};
+
+}  // namespace attoscope
