@@ -106,7 +106,7 @@ void check_weights_memory(const Architecture& a, const std::string& path) {
                              shortest(there) + " that are free");
 }
 
-/// Which optional tensors a kind must have: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
+/// True if models of a kind must have the tensor: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
 bool is_needed(const std::string& kind, LayerTensor t) {
   if (t == LayerTensor::q_norm || t == LayerTensor::k_norm) return kind == "qwen3";
   if (t == LayerTensor::q_bias || t == LayerTensor::k_bias || t == LayerTensor::v_bias) return kind == "qwen2";

@@ -13,7 +13,7 @@ from tiny_model import HEADS, KINDS, LAYERS, VOCABULARY, WIDTH, TinyModel, read_
 
 from attoscope import program
 
-TOKENS = [random.Random(5).randrange(VOCABULARY) for _ in range(21)]
+TOKENS = random.Random(5).choices(range(VOCABULARY), k=21)
 
 
 class Model(Case):
@@ -22,8 +22,8 @@ class Model(Case):
         folder = pathlib.Path(self.made_folder())
         checkpoint = model if isinstance(model, str) else model.write(folder, shards)
         save = folder / "save"
-        words = [program.program(), "model", checkpoint, "--tokens", write_tokens(folder / "t.npy", tokens), "--json", "-",
-                 "--save", str(save), "--policy", "hw", "--baseline", "base_eager", *options]
+        read = ["--text", tokens] if isinstance(tokens, str) else ["--tokens", write_tokens(folder / "t.npy", tokens)]
+        words = [program.program(), "model", checkpoint, *read, "--json", "-", "--save", str(save), *options]
         done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout) if code == 0 else None, done.stderr, save
@@ -84,6 +84,165 @@ class ExactModel(Model):
                     raise
                 seen.add((json.dumps(answer), *((save / f).read_bytes() for f in sorted(os.listdir(save)))))
             self.assertEqual(len(seen), 1, (kind, around))
+
+def log_softmax(row):
+    top = max(row)
+    return [x - top - math.log(sum(math.exp(y - top) for y in row)) for x in row]
+
+
+class Measures(Model):
+    def test_the_measures_are_those_of_the_saved_logits(self):
+        answer, _, save = self.run_model(TinyModel("llama", 4), "--format", "e4m1")
+        runs = {}
+        for name in ("exact", "a", "b"):
+            numbers = read_npy(save / f"logits_{name}.npy")[1]
+            runs[name] = [log_softmax(numbers[i:i + VOCABULARY]) for i in range(0, len(numbers), VOCABULARY)]
+        for key, x, other in (("a", "a", "exact"), ("b", "b", "exact"), ("a_b", "b", "a")):
+            self.assert_measures(answer[key], runs[x], runs[other])
+        self.assertGreater(answer["a"]["kl_mean"], 1e-4)  # e4m1 is coarse enough to see
+        self.assertGreater(answer["a"]["top1_flips"] + answer["b"]["top1_flips"], 0)
+
+    def assert_measures(self, said, x, other):
+        kl = [sum(math.exp(p) * (p - q) for p, q in zip(a, b)) for a, b in zip(other, x)]
+        moved = sorted(abs(a[t] - b[t]) for a, b, t in zip(x, other, TOKENS[1:]))
+        expected = {"nll": -sum(row[t] for row, t in zip(x, TOKENS[1:])) / len(moved), "kl_mean": sum(kl) / len(kl), "kl_max": max(kl),
+                    "top1_flips": sum(a.index(max(a)) != b.index(max(b)) for a, b in zip(x, other)),
+                    "dlogp_mean_abs": sum(moved) / len(moved), "dlogp_median_abs": (moved[len(moved) // 2] + moved[(len(moved) - 1) // 2]) / 2,
+                    "dlogp_max_abs": moved[-1], "mean_exp_abs_dlogp": sum(map(math.exp, moved)) / len(moved)}
+        self.assertEqual(set(said), set(expected))
+        for name, value in expected.items():
+            self.assertAlmostEqual(said[name], value, delta=2e-5 * max(1, abs(value)), msg=name)  # logits of a, b are saved in fp32
+
+    def test_without_rounding_nothing_moves(self):
+        answer, _, _ = self.run_model(TinyModel("qwen2", 2), "--format", "fp64", "--policy", "exact", "--baseline", "base_floor")
+        self.assertLess(answer["a"]["dlogp_max_abs"], 1e-12)
+        self.assertLess(max(layer["a"]["hidden_rel_rms"] for layer in answer["layers"]), 1e-13)
+        self.assertGreater(answer["yardsticks"]["bf16"]["dlogp_mean_abs"], 1e-4)
+
+    def test_another_order_of_sums_is_a_yardstick(self):
+        yardsticks = []
+        for seed in range(6):
+            model = TinyModel("qwen2", seed)
+            for name, rows in model.tensors.items():
+                if name.endswith("_proj.weight"):  # products of bf16 so far apart that their sums are rounded
+                    rows[:] = [[v * 2.0 ** (i % 15 - 7) / 16 for i, v in enumerate(row)] for row in rows]
+            yardsticks.append(self.run_model(model, tokens=TOKENS * 12)[0]["yardsticks"])
+        self.assertGreater(max(y["order"]["dlogp_mean_abs"] for y in yardsticks), 0)
+        for y in yardsticks:  # few of these roundings turn; the sums of 24 differ in their last bits alone
+            self.assertLess(y["order"]["dlogp_mean_abs"], y["bf16"]["dlogp_mean_abs"] / 2)
+
+    def test_only_one_layer_or_head_is_rounded(self):
+        model = TinyModel("llama", 9)
+        one, _, _ = self.run_model(model, "--only", "1")
+        self.assertEqual([layer["a"]["hidden_rel_rms"] > 0 for layer in one["layers"]], [False, True, True])
+        head, _, _ = self.run_model(model, "--only", "1:2", "--attribute", "head")
+        self.assertLess(head["layers"][1]["a"]["hidden_rel_rms"], one["layers"][1]["a"]["hidden_rel_rms"])
+        self.assertEqual(head["attribution"], [{"layer": 1, "head": 2, "step": None, "share": 1.0}])
+
+    def test_attribution_finds_the_head_that_alone_reaches_the_output(self):
+        model = TinyModel("qwen3", 6)
+        for layer in range(LAYERS):
+            for row in model.tensors[f"model.layers.{layer}.self_attn.o_proj.weight"]:
+                row[:] = [v if (layer, i // model.head_dim) == (1, 2) else 0.0 for i, v in enumerate(row)]
+        none = {"head": None, "step": None}
+        layers, _, _ = self.run_model(model, "--attribute", "layer")
+        self.assertEqual(layers["attribution"], [{"layer": 1, **none, "share": 1.0}, {"layer": 0, **none, "share": 0.0},
+                                                 {"layer": 2, **none, "share": 0.0}])
+        heads, _, _ = self.run_model(model, "--attribute", "head")
+        self.assertEqual([(s["layer"], s["head"]) for s in heads["attribution"] if s["share"] != 0], [(1, 2)])
+        self.assertEqual((len(heads["attribution"]), heads["attribution"][0]["share"]), (LAYERS * HEADS, 1.0))
+        steps, _, _ = self.run_model(model, "--attribute", "step", "--format", "fp32", "--policy", "tile", "--set", "a.S=e5m2",
+                                     "--around", "exact,silu=fp16")
+        self.assertEqual({s["step"] for s in steps["attribution"]}, {"input", "S", "m", "l", "O", "output", "around.silu"})
+        self.assertEqual(steps["attribution"][0]["step"], "S")
+        self.assertGreater(steps["attribution"][0]["share"], 0.9)
+
+
+class Around(Model):
+    def test_presets_and_single_steps(self):
+        model, moved = TinyModel("llama", 8), {}
+        for around in ("exact", "fp32", "hf_bf16", "fused", "exact,rope_position=e5m2", "fp32,norm=bf16"):
+            answer, _, save = self.run_model(model, "--around", around, "--format", "fp32")
+            moved[around] = answer["a"]["dlogp_mean_abs"]
+            if around == "hf_bf16":
+                bits = b"".join((save / "logits_a.npy").read_bytes()[-4 * VOCABULARY:][i:i + 2] for i in range(0, 4 * VOCABULARY, 4))
+                self.assertEqual(bits, bytes(2 * VOCABULARY))  # every logit is a number of bf16
+        self.assertLess(moved["exact"], moved["fp32"] * 10)
+        self.assertLess(moved["fp32"], 1e-5)
+        self.assertLess(moved["fp32"], moved["fp32,norm=bf16"] / 100)
+        self.assertLess(moved["fp32,norm=bf16"], moved["hf_bf16"])
+        self.assertGreater(moved["exact,rope_position=e5m2"], 1e-3)  # positions 9, 11, 13 .. have no number of e5m2
+
+    def test_bf16_is_the_yardstick(self):
+        answer, _, _ = self.run_model(TinyModel("qwen2", 8), "--around", "hf_bf16")
+        self.assertEqual(answer["b"], answer["yardsticks"]["bf16"])
+
+
+class Texts(Model):
+    def test_tokens_of_a_text_are_those_of_tokenizers(self):
+        data = tiny_model.ROOT / "tests" / "data" / "tokenizers"
+        for name, expected in json.loads((data / "tokens.json").read_text()).items():
+            with self.subTest(name):
+                folder = self.made_folder()
+                checkpoint = TinyModel("llama", 1, vocab_size=360).write(folder)
+                (pathlib.Path(folder) / "tokenizer.json").write_bytes((data / f"{name}.json").read_bytes())
+                self.assert_same_tokens(checkpoint, str(data / "text.txt"), expected)
+
+    def assert_same_tokens(self, checkpoint, text, expected):
+        of_text, _, of_text_files = self.run_model(checkpoint, tokens=text)
+        of_tokens, _, of_tokens_files = self.run_model(checkpoint, tokens=expected)
+        self.assertEqual(of_text["tokens"], len(expected))
+        self.assertEqual((of_text_files / "logits_exact.npy").read_bytes(), (of_tokens_files / "logits_exact.npy").read_bytes())
+        self.assertEqual(of_text, of_tokens)
+
+    def test_a_gguf_has_its_own_tokenizer(self):
+        data, folder = tiny_model.ROOT / "tests" / "data" / "tokenizers", pathlib.Path(self.made_folder())
+        model = TinyModel("gguf", 1, vocab_size=360)
+        checkpoint = model.write_gguf(folder / "tiny.gguf", json.loads((data / "smollm.json").read_text()))
+        self.assert_same_tokens(checkpoint, str(data / "text.txt"), json.loads((data / "tokens.json").read_text())["smollm"])
+
+
+class Refusals(Model):
+    def refused(self, model, *parts, tokens=TOKENS, options=(), code=1):
+        _, error, save = self.run_model(model, *options, code=code, tokens=tokens)
+        for part in parts:
+            self.assertIn(part, error)
+        self.assertEqual(error.count("\n"), 1)
+        self.assertFalse(save.exists())
+
+    def changed(self, change, kind="llama", **config):
+        model = TinyModel(kind, 1, **config)
+        change(model.tensors)
+        return model
+
+    def test_wrong_checkpoints(self):
+        up = "model.layers.2.mlp.up_proj.weight"
+        self.refused(self.changed(lambda t: t.pop(up)), "has no tensor", up, "[40, 24]")
+        self.refused(self.changed(lambda t: t.update({up: t[up][1:]})), up, "[39, 24], expected [40, 24]")
+        self.refused(self.changed(lambda t: t.update({"model.layers.0.self_attn.sinks": [1.0]})), "sinks", "lacks")
+        self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_norm.weight"), "qwen3"), "k_norm", "[8]")
+        self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_proj.bias"), "qwen2"), "k_proj.bias")
+        self.refused("/no/such/folder", "/no/such/folder", "config.json")
+
+    def test_wrong_configs(self):
+        for config, *parts in (({"model_type": "gemma"}, "model_type is '\"gemma\"'", "qwen3"), ({"num_key_value_heads": 3}, "4 heads of Q over 3"),
+                               ({"hidden_act": "gelu"}, "hidden_act is '\"gelu\"'", "silu"), ({"head_dim": 5}, "even number"),
+                               ({"num_hidden_layers": 0}, "num_hidden_layers is '0'"), ({"hidden_size": "24"}, "hidden_size"),
+                               ({"rope_scaling": {"rope_type": "mrope"}}, "rope_type is '\"mrope\"'", "llama3"),
+                               ({"rope_scaling": {"rope_type": "linear"}}, "factor is missing"), ({"use_sliding_window": True}, "use_sliding_window"),
+                               ({"quantization_config": {}}, "quantization_config")):
+            model = TinyModel("llama", 1)
+            model.config.update(config)
+            self.refused(model, "config.json: ", *parts)
+
+    def test_wrong_questions(self):
+        model = TinyModel("llama", 1)
+        self.refused(model, "token 48", "expected 0 to 47", tokens=[1, 48], code=2)
+        self.refused(model, "1 tokens, expected 2", tokens=[1], code=2)
+        self.refused(model, "--only names layer 3", options=("--only", "3"), code=2)
+        self.refused(model, "--attribute is 'row'", options=("--attribute", "row"), code=2)
+        self.refused(model, "'norms=bf16'", "square_sum", options=("--around", "fp32,norms=bf16"), code=2)
+        self.refused(model, "24 significant bits", options=("--around", "fp32,norm=fp64"), code=2)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pathlib
 import random
 import struct
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WIDTH, INNER, LAYERS, HEADS, KV_HEADS, VOCABULARY = 24, 40, 3, 4, 2, 48
 KINDS = ("llama", "qwen2", "qwen3", "gguf")
 
@@ -29,9 +30,10 @@ class TinyModel:
 
     def made(self):
         q, kv, d = HEADS * self.head_dim, KV_HEADS * self.head_dim, self.head_dim
-        tensors = {"model.embed_tokens.weight": self.matrix(VOCABULARY, WIDTH, 1), "model.norm.weight": self.near_one(WIDTH)}
+        words = self.config["vocab_size"]
+        tensors = {"model.embed_tokens.weight": self.matrix(words, WIDTH, 1), "model.norm.weight": self.near_one(WIDTH)}
         if not self.config["tie_word_embeddings"]:
-            tensors["lm_head.weight"] = self.matrix(VOCABULARY, WIDTH, 0.5)
+            tensors["lm_head.weight"] = self.matrix(words, WIDTH, 0.5)
         for i in range(LAYERS):
             name = f"model.layers.{i}."
             for part, rows, cols in (("self_attn.q_proj", q, WIDTH), ("self_attn.k_proj", kv, WIDTH), ("self_attn.v_proj", kv, WIDTH),
@@ -64,13 +66,25 @@ class TinyModel:
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": place}))
         return str(folder)
 
-    def write_gguf(self, path):
+    def write_gguf(self, path, tokenizer=None):
+        """`tokenizer`: a tokenizer.json whose lists go into the metadata."""
         keys = [("general.architecture", "llama"), ("llama.embedding_length", WIDTH), ("llama.block_count", LAYERS),
                 ("llama.feed_forward_length", INNER), ("llama.attention.head_count", HEADS), ("llama.attention.head_count_kv", KV_HEADS),
                 ("llama.attention.layer_norm_rms_epsilon", 1e-5), ("llama.rope.freq_base", 1e4)]
         head, data = b"", b""
+        if tokenizer:
+            added = {t["content"]: t["id"] for t in tokenizer["added_tokens"]}
+            names = sorted({**tokenizer["model"]["vocab"], **added}.items(), key=lambda item: item[1])
+            merges = [m if isinstance(m, str) else " ".join(m) for m in tokenizer["model"]["merges"]]
+            keys += [("tokenizer.ggml.model", "gpt2"), ("tokenizer.ggml.pre", "smollm"), ("tokenizer.ggml.tokens", [n for n, _ in names]),
+                     ("tokenizer.ggml.merges", merges), ("tokenizer.ggml.token_type", [3 if n in added else 1 for n, _ in names])]
         for key, value in keys:
             head += gguf_text(key)
+            if isinstance(value, list):
+                texts = isinstance(value[0], str)
+                head += struct.pack("<IIQ", 9, 8 if texts else 5, len(value))
+                head += b"".join(gguf_text(v) if texts else struct.pack("<i", v) for v in value)
+                continue
             head += (struct.pack("<I", 8) + gguf_text(value) if isinstance(value, str) else
                      struct.pack("<II", 4, value) if isinstance(value, int) else struct.pack("<If", 6, value))
         for name, x in self.tensors.items():
@@ -187,7 +201,7 @@ def add(row, more):
 
 
 def gguf_text(text):
-    return struct.pack("<Q", len(text)) + text.encode()
+    return struct.pack("<Q", len(text.encode())) + text.encode()
 
 
 def gguf_name(name):
