@@ -95,6 +95,13 @@ ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int thread
   });
 }
 
+/// "flash2 hw", or the whole kernel that was named.
+std::string name_of_a(const ModelArguments& x, const Method& a) {
+  if (x.like) return *x.like;
+  const std::string_view policy = policy_name(a.precision, a.algorithm);
+  return std::string(name(a.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
+}
+
 void tell_model(const ModelArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_places(x);
@@ -104,11 +111,9 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   const ModelAnswer answer = answer_of(q, streams, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
-  const std::string_view policy = policy_name(q.a.precision, q.a.algorithm);
-  const std::string a_name = std::string(name(q.a.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
   write_outputs(
-      files, {{x.json, [&] { return json_text(model_json(q, answer)); }}}, [&] { return model_report(q, answer, a_name); },
-      streams.out);
+      files, {{x.json, [&] { return json_text(model_json(q, answer)); }}},
+      [&] { return model_report(q, answer, name_of_a(x, q.a)); }, streams.out);
 }
 
 void declare(OptionList& c, ModelArguments& x) {

@@ -78,7 +78,7 @@ void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
 Rope rope_of(const Config& c, int head_dim) {
   const char* const place = c.has("rope_parameters") ? "rope_parameters" : c.has("rope_scaling") ? "rope_scaling" : nullptr;
   Rope r;
-  r.longest = c.whole("max_position_embeddings", 0 + 1) == 1 ? 0 : c.whole("max_position_embeddings");
+  r.longest = c.has("max_position_embeddings") ? c.whole("max_position_embeddings") : 0;
   r.theta = c.number("rope_theta", 10000);
   if (c.number("partial_rotary_factor", 1) != 1) c.at("partial_rotary_factor").refuse("1");
   if (place == nullptr) return r;
