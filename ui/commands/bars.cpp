@@ -235,9 +235,9 @@ void draw_top_bar(const Frame& frame) {
            if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /."))
              frame.state.popups.palette.asked = true;
          }},
-        {76, 9,
+        {68, 9,
          [&] {
-           if (bar_button("questions###questions", 76, "Questions that the window answers, each with the way there."))
+           if (bar_button("questions###questions", 68, "Questions that the window answers, each with the way there."))
              frame.state.popups.questions_asked = true;
          }},
         {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},

@@ -16,8 +16,8 @@ namespace attoscope {
 
 namespace {
 
-/// Width from which the table stands beside the grid, and its share of it.
-constexpr float least_beside = 620;
+/// Width from which the table stands beside the grid.
+constexpr float least_beside = 480;
 
 /// Colours of a measure: logarithmic from the least to the most of the heads on show.
 class MeasureColours {

@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float least_cell = 9, widest_cell = 96, highest_cell = 40;
+constexpr float least_cell = 9, least_height = 6, widest_cell = 96, highest_cell = 40;
 /// Ratios above have the same colour.
 constexpr double most_ratio = 100;
 
@@ -45,7 +45,7 @@ HeadGrid grid_of(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 ro
   grid.head = line_height(Face::mono_small) + px(4);
   const auto rows = static_cast<float>(std::max<std::size_t>(1, info.layers.size()));
   grid.width = std::floor(std::clamp((room.x - grid.names) / static_cast<float>(grid.across), px(least_cell), px(widest_cell)));
-  grid.height = std::floor(std::clamp((room.y - grid.head) / rows, px(least_cell), px(highest_cell)));
+  grid.height = std::floor(std::clamp((room.y - grid.head) / rows, px(least_height), px(highest_cell)));
   return grid;
 }
 

@@ -231,8 +231,8 @@ CASE(tooltips, seldom_controls_are_explained) {
   session.view.heads_show = HeadsShow::kv_cache;
   hand.open(session);
   for (int i = 0; i < 20000 && !hand.exists(heatmap + "**/##kv head 0"); ++i) hand.frames(1);
-  explained({heatmap + "heads show/outputs", heatmap + "heads show/KV cache", heatmap + "**/###bf16", heatmap + "**/###nvfp4",
-             heatmap + "**/##kv head 3"});
+  explained({heatmap + "heads show/grid", heatmap + "heads show/pictures", heatmap + "heads show/KV cache",
+             heatmap + "**/###bf16", heatmap + "**/###nvfp4", heatmap + "**/##kv head 3"});
 }
 
 /// A tooltip does not cover a control that is pressed or dragged.
