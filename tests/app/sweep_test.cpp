@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -20,6 +22,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
