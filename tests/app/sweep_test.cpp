@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "app/json/json_place.h"
 #include "app/papers/sweep_figure.h"
@@ -20,6 +21,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
