@@ -230,7 +230,7 @@ void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& request
     path_popup("missing file", prompt, in, path_of_missing, requests);
   }
   if (c.changed_text.empty()) return;
-  label(Face::label, colours().bad, fitted(Face::label, "tensors have changed since they were saved", room));
+  label(Face::label, colours().bad, fitted(Face::label, "tensors are not those of the session", room));
   explain(c.changed_text);
 }
 
