@@ -509,5 +509,32 @@ TEST(SavedCall, TokensBeforeHeadsAreProposedWhereTheOtherOrderIsWrong) {
   judged(of_flash_attention.value("causal", SavedDict::boolean(true)), 0);
 }
 
+/// Each head of a sweep has its own slope, so that the mean is that of the heads alone.
+TEST(SavedCall, NumbersOfTheFileFollowTheHeadsOfASweep) {
+  Batched call({.h_k = 4, .head_of_k = [](int head) { return head; }}, 12, 12, 1);
+  SavedDict dict = call.saved();
+  dict.floats("alibi_slopes", {4}, {0.5, 0.25, 2, 0.0625}).value("causal", SavedDict::boolean(true));
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("call.pt", dict.bytes());
+  double sum = 0;
+  for (int head = 0; head < 4; ++head) {
+    const Outcome run = attoscope({"run", "--input", file + ":" + std::to_string(head), "--json", "-"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    sum += json::parse(run.out)["a"]["mean_abs"].get<double>();
+  }
+  const Words sweep{"sweep", "--input", file, "--vary", "format=bf16", "--csv", "-", "--no-cache", "--over"};
+  const auto over = [&](const Words& more) {
+    Words words = sweep;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Outcome swept = attoscope(over({"head"}));
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  const std::string row = swept.out.substr(swept.out.find("\nbf16,") + 6);
+  EXPECT_NEAR(std::stod(row), sum / 4, 1e-12);
+  EXPECT_EQ(attoscope(over({"window:4"})).code, 0);
+  expect_refused(over({"head", "--alibi", "1,2,3,4"}), 2, "--alibi is '1,2,3,4', expected one number beside --over head");
+}
+
 }  // namespace
 }  // namespace attoscope::testing
