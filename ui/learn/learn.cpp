@@ -124,8 +124,7 @@ void settle(Stepping& stepping) {
   stepping.toggles = stepping.restarts = false;
 }
 
-/// What lies over a presented lesson: a light at the mouse while L is held, or black. After a key the mouse is away until it
-/// moves.
+/// Draws over a presented lesson a light at the mouse while L is held, or black. After a key the mouse is away until it moves.
 void draw_over_presentation(LearnState& learn) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.MouseDelta.x != 0 || io.MouseDelta.y != 0) learn.hides_mouse = false;

@@ -291,7 +291,7 @@ void draw_items(Page& page, bool is_split, float height) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
     item.height = item.alone ? 0 : took;
-    if (took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
+    if (!item.alone && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
     left -= took;
   }
 }
