@@ -133,12 +133,17 @@ void keep_edits(LessonState& lesson, LessonViewEdits edits) {
   }
 }
 
+constexpr float question_scale = 1.07f;  ///< of presented questions, whose text is then as large as that of the page
+
 /// Draws a view; `room`: the height that a presented one has, in pixels.
 void draw_view_block(Page& page, const LessonView& view, float room) {
   if (!view.problem.empty()) return draw_problem(page, view.problem);
   LessonViewState& state = page.state.views[view.index];
   if (state.fit.room != room || state.fit.width != ImGui::GetContentRegionAvail().x || state.fit.scale != px(1))
-    state.fit = {.width = ImGui::GetContentRegionAvail().x, .room = room, .scale = px(1)};
+    state.fit = {.width = ImGui::GetContentRegionAvail().x,
+                 .room = room,
+                 .scale = px(1),
+                 .shrink = room > 0 && is_question(view.kind) ? question_scale : 1};
   const WithScale smaller(state.fit.shrink);
   const float top = ImGui::GetCursorScreenPos().y;
   LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
@@ -158,7 +163,9 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
   keep_edits(page.session.lesson, std::move(edits));
-  if (room > 0) fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
+  if (room <= 0) return;
+  ImGui::Dummy({0, 0});  // a view may end with a place that it set
+  fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
 }
 
 void draw_block(Page& page, const LessonBlock& block) {
@@ -213,7 +220,10 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(above)});
-  if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding)) draw();
+  // a scroll bar would change the width to which a presented view is fitted
+  const ImGuiWindowFlags bar = is_presenting(page.session) ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None;
+  const char* const name = column == PageColumn::text ? "text" : "views";
+  if (ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding, bar)) draw();
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
   ImGui::EndChild();
