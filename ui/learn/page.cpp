@@ -233,8 +233,8 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
 
 // --- presented ----------------------------------------------------------------------------------------------------------
 
-constexpr float presented_margin = 10;  ///< above and below
-constexpr float beside_presented = 768;  ///< width of a view beside a presented text
+constexpr float presented_margin = 10;    ///< above and below
+constexpr float beside_presented = 768;   ///< width of a view beside a presented text
 constexpr float presented_beside = 1200;  ///< least page width, at scale 1, for a view beside a presented text
 
 /// Draws an item; returns the height that it took.
@@ -258,6 +258,13 @@ float draw_item(Page& page, ScreenItem& item, float room) {
   return ImGui::GetCursorPosY() - top;
 }
 
+/// A table takes a few frames to find the widths of its columns, so its height is first estimated by its rows.
+bool is_table(const ScreenItem& item) { return item.paragraph.starts_with('|'); }
+float rows_height(const ScreenItem& item) {
+  constexpr float row = 30;
+  return px(row) * static_cast<float>(std::ranges::count(item.paragraph, '\n'));
+}
+
 /// Measures the items out of sight that were never drawn.
 void measure(Page& page, PresentedStep& step, float height) {
   const ImVec2 at = ImGui::GetCursorPos();
@@ -266,7 +273,7 @@ void measure(Page& page, PresentedStep& step, float height) {
   const ImVec2 size{ImGui::GetContentRegionAvail().x, 1};
   if (ImGui::BeginChild("measured", size, 0, ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoScrollbar))
     for (ScreenItem& item : step.items)
-      if (is_unknown(item)) item.height = item.alone ? 0 : draw_item(page, item, height);
+      if (is_unknown(item)) item.height = item.alone ? 0 : is_table(item) ? rows_height(item) : draw_item(page, item, height);
   ImGui::EndChild();
   ImGui::SetCursorPos(at);
 }
@@ -300,8 +307,8 @@ void draw_items(Page& page, bool is_split, float height) {
   for (std::size_t i = starts[static_cast<std::size_t>(p.screen)]; i < starts[static_cast<std::size_t>(p.screen) + 1]; ++i) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
-    item.height = item.alone ? 0 : took;
-    if (!item.alone && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
+    if (!item.alone && !(is_table(item) && took > height)) item.height = took;
+    if (!item.alone && !is_table(item) && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
     left -= took;
   }
 }
@@ -313,8 +320,8 @@ float draw_presented(Page& page, ImVec2 size) {
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY(),
               text = is_split ? std::floor(std::max(px(text_keeps), size.x - px(beside_presented))) : size.x,
               height = size.y - 2 * px(presented_margin) - 1;
-  float beyond = draw_column(page, PageColumn::text, x, {text, size.y}, [&] { draw_items(page, is_split, height); },
-                             presented_margin);
+  float beyond =
+      draw_column(page, PageColumn::text, x, {text, size.y}, [&] { draw_items(page, is_split, height); }, presented_margin);
   if (!is_split) return beyond;
   const auto views = static_cast<float>(std::ranges::count_if(blocks, is_in_side_column));
   ImGui::SetCursorPosY(y);

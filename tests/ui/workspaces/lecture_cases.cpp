@@ -46,7 +46,8 @@ void come_to_rest(Hand& hand) {
     return answers ? answers->size() : 0;
   };
   std::size_t before = known();
-  for (int still = 0; still < 12; ++still) {
+  constexpr int longest = 600;  // frames in which an answer that has just come finds its room
+  for (int still = 0, all = 0; still < 12 || (learn_of(hand).below > 0 && all < longest); ++still, ++all) {
     hand.frames(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     if (known() != before) still = 0;
