@@ -484,8 +484,8 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
 }
 
 /// Numbers quoted from a paper or a data sheet, taken by an example, or checked by claims_test.cpp and causes_test.cpp.
-constexpr Fact quoted[] = {{"06", "80", 0}, {"06", "108", 0}, {"06", "192", 0}, {"07", "1000", 0}, {"08", "1.7", 0}, {"08", "13.6", 0},
-                           {"09", "0.86", 0}, {"09", "2026", 0}, {"14", "0.8", 0}, {"14", "1.4", 0},
+constexpr Fact quoted[] = {{"06", "80", 0},   {"06", "108", 0},  {"06", "192", 0},  {"07", "1000", 0}, {"08", "1.7", 0},
+                           {"08", "13.6", 0}, {"09", "0.86", 0}, {"09", "2026", 0}, {"14", "0.8", 0},  {"14", "1.4", 0},
                            {"14", "0.05", 0}, {"14", "2.7", 0},  {"17", "37.9", 0}};
 
 TEST(LessonsText, EveryNumberIsLiveChosenOrAFact) {

@@ -73,7 +73,8 @@ void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& 
   };
   if (button("‹ back###back", 64, "The previous step. Page Up; presenting, the screen before, or a stepper's step before."))
     turn_page(state, input.learn.lessons.get(), -1);
-  if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting, the next screen, or a stepper's next step."))
+  if (button("next ›###next", 64,
+             "The next step, or the next lesson. Page Down; presenting, the next screen, or a stepper's next step."))
     turn_page(state, input.learn.lessons.get(), 1);
   const PresentedStep& presented = learn.presented;
   std::string where =
@@ -83,7 +84,7 @@ void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& 
   const float steps = px(26) * static_cast<float>(open.lesson->steps.size());
   const float right = at.x + width - px(8 + 88 + 64 + 72),
               where_width = px(24) + text_width(Face::small, state.presenting ? "lesson 00 of 00, step 00 of 00, screen 0 of 0"
-                                                                  : "lesson 00 of 00, step 00 of 00");
+                                                                              : "lesson 00 of 00, step 00 of 00");
   if (x + where_width < right) {
     draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, where);
     x += where_width;
@@ -144,8 +145,7 @@ void settle(Stepping& stepping) {
   stepping.toggles = stepping.restarts = false;
 }
 
-/// What lies over a presented lesson: a light at the mouse while L is held, or black. After a key the mouse is away until it
-/// moves.
+/// Draws over a presented lesson a light at the mouse while L is held, or black. After a key the mouse is away until it moves.
 void draw_over_presentation(LearnState& learn) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.MouseDelta.x != 0 || io.MouseDelta.y != 0) learn.hides_mouse = false;
@@ -180,7 +180,8 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
   learn.stepping.found = false;
-  const float beyond = learn.below = draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
+  const float beyond = learn.below =
+      draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
   settle(learn.stepping);
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});

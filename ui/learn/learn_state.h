@@ -54,15 +54,15 @@ enum class PageColumn { text, views };
 
 struct LearnState {
   MarkdownText markdown;
-  std::shared_ptr<const Lessons> lessons;  ///< the lessons that the other members refer to
-  std::string lesson;                      ///< whose views and texts are remembered
-  std::map<int, LessonViewState> views;    ///< by LessonView::index
+  std::shared_ptr<const Lessons> lessons;                         ///< the lessons that the other members refer to
+  std::string lesson;                                             ///< whose views and texts are remembered
+  std::map<int, LessonViewState> views;                           ///< by LessonView::index
   std::map<std::pair<const LessonBlock*, int>, TextState> texts;  ///< by block and paragraph; -1: all of it
   PresentedStep presented;
   Stepping stepping;
-  bool is_black = false;      ///< the screen, while a lesson is presented
-  bool hides_mouse = false;   ///< a key was pressed since the mouse moved
-  float below = 0;            ///< pixels of the page that are scrolled out of view
+  bool is_black = false;              ///< the screen, while a lesson is presented
+  bool hides_mouse = false;           ///< a key was pressed since the mouse moved
+  float below = 0;                    ///< pixels of the page that are scrolled out of view
   std::vector<std::string> problems;  ///< the sentences that the page on screen shows
   std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
   bool was_kept = false;              ///< the last frame was

@@ -133,12 +133,17 @@ void keep_edits(LessonState& lesson, LessonViewEdits edits) {
   }
 }
 
+constexpr float question_scale = 1.07f;  ///< of presented questions, whose text is then as large as that of the page
+
 /// Draws a view; `room`: the height that a presented one has, in pixels.
 void draw_view_block(Page& page, const LessonView& view, float room) {
   if (!view.problem.empty()) return draw_problem(page, view.problem);
   LessonViewState& state = page.state.views[view.index];
   if (state.fit.room != room || state.fit.width != ImGui::GetContentRegionAvail().x || state.fit.scale != px(1))
-    state.fit = {.width = ImGui::GetContentRegionAvail().x, .room = room, .scale = px(1)};
+    state.fit = {.width = ImGui::GetContentRegionAvail().x,
+                 .room = room,
+                 .scale = px(1),
+                 .shrink = room > 0 && is_question(view.kind) ? question_scale : 1};
   const WithScale smaller(state.fit.shrink);
   const float top = ImGui::GetCursorScreenPos().y;
   LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
@@ -159,7 +164,9 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
   keep_edits(page.session.lesson, std::move(edits));
-  if (room > 0) fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
+  if (room <= 0) return;
+  ImGui::Dummy({0, 0});  // a view may end with a place that it set
+  fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
 }
 
 void draw_block(Page& page, const LessonBlock& block) {
@@ -214,9 +221,11 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(above)});
-  const ImGuiWindowFlags bars = page.input.exporting ? ImGuiWindowFlags_NoScrollbar : 0;  // a picture of it has none
-  if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding, bars))
-    draw();
+  // a scroll bar would change the width to which a presented view is fitted, and a picture of a page has none
+  const bool has_bar = !page.input.exporting && !is_presenting(page.session);
+  const ImGuiWindowFlags bar = has_bar ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar;
+  const char* const name = column == PageColumn::text ? "text" : "views";
+  if (ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding, bar)) draw();
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
   ImGui::EndChild();
@@ -226,8 +235,8 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
 
 // --- presented ----------------------------------------------------------------------------------------------------------
 
-constexpr float presented_margin = 10;  ///< above and below
-constexpr float beside_presented = 768;  ///< width of a view beside a presented text
+constexpr float presented_margin = 10;    ///< above and below
+constexpr float beside_presented = 768;   ///< width of a view beside a presented text
 constexpr float presented_beside = 1200;  ///< least page width, at scale 1, for a view beside a presented text
 
 /// Draws an item; returns the height that it took.
@@ -251,6 +260,13 @@ float draw_item(Page& page, ScreenItem& item, float room) {
   return ImGui::GetCursorPosY() - top;
 }
 
+/// A table takes a few frames to find the widths of its columns, so its height is first estimated by its rows.
+bool is_table(const ScreenItem& item) { return item.paragraph.starts_with('|'); }
+float rows_height(const ScreenItem& item) {
+  constexpr float row = 30;
+  return px(row) * static_cast<float>(std::ranges::count(item.paragraph, '\n'));
+}
+
 /// Measures the items out of sight that were never drawn.
 void measure(Page& page, PresentedStep& step, float height) {
   const ImVec2 at = ImGui::GetCursorPos();
@@ -259,7 +275,7 @@ void measure(Page& page, PresentedStep& step, float height) {
   const ImVec2 size{ImGui::GetContentRegionAvail().x, 1};
   if (ImGui::BeginChild("measured", size, 0, ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoScrollbar))
     for (ScreenItem& item : step.items)
-      if (is_unknown(item)) item.height = item.alone ? 0 : draw_item(page, item, height);
+      if (is_unknown(item)) item.height = item.alone ? 0 : is_table(item) ? rows_height(item) : draw_item(page, item, height);
   ImGui::EndChild();
   ImGui::SetCursorPos(at);
 }
@@ -293,8 +309,8 @@ void draw_items(Page& page, bool is_split, float height) {
   for (std::size_t i = starts[static_cast<std::size_t>(p.screen)]; i < starts[static_cast<std::size_t>(p.screen) + 1]; ++i) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
-    item.height = item.alone ? 0 : took;
-    if (took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
+    if (!item.alone && !(is_table(item) && took > height)) item.height = took;
+    if (!item.alone && !is_table(item) && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
     left -= took;
   }
 }
@@ -306,8 +322,8 @@ float draw_presented(Page& page, ImVec2 size) {
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY(),
               text = is_split ? std::floor(std::max(px(text_keeps), size.x - px(beside_presented))) : size.x,
               height = size.y - 2 * px(presented_margin) - 1;
-  float beyond = draw_column(page, PageColumn::text, x, {text, size.y}, [&] { draw_items(page, is_split, height); },
-                             presented_margin);
+  float beyond =
+      draw_column(page, PageColumn::text, x, {text, size.y}, [&] { draw_items(page, is_split, height); }, presented_margin);
   if (!is_split) return beyond;
   const auto views = static_cast<float>(std::ranges::count_if(blocks, is_in_side_column));
   ImGui::SetCursorPosY(y);

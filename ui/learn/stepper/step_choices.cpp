@@ -131,10 +131,9 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
   ImGui::SetNextItemWidth(width);
   const ImGuiIO& io = ImGui::GetIO();
   const bool pastes = io.KeyCtrl || (io.KeyShift && ImGui::IsKeyDown(ImGuiKey_Insert));  // tabs of a pasted row stay
-  const bool entered =
-      ImGui::InputText("##scores", &state.typed_scores,
-                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll |
-                           (pastes ? ImGuiInputTextFlags_AllowTabInput : ImGuiInputTextFlags_None));
+  const bool entered = ImGui::InputText("##scores", &state.typed_scores,
+                                        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll |
+                                            (pastes ? ImGuiInputTextFlags_AllowTabInput : ImGuiInputTextFlags_None));
   if (ImGui::IsItemDeactivated() && !entered && (state.refusal.empty() || ImGui::IsKeyPressed(ImGuiKey_Escape))) {
     state.typed_scores = typed(state.asked.front().scores);
     state.refusal.clear();

@@ -17,8 +17,8 @@ namespace {
 
 constexpr float name_width = 104;
 
-/// A number of every line: its name among a view's `columns`, its title, its characters, and, where the lesson names no columns,
-/// the least width of a table that shows it; 0: then none does.
+/// A number of every line: its name among a view's `columns`, its title, its characters, and, where the lesson names no
+/// columns, the least width of a table that shows it; 0: then none does.
 struct LaneColumn {
   std::string_view name, title;
   Face face;

@@ -29,17 +29,17 @@ struct RecurrenceViewState {
   std::string scores_text;  ///< the source of `scores`, with the result that their row is traced in
   std::shared_ptr<const Result> scores_result;
   std::vector<double> scores;
-  std::string typed_scores;   ///< the row as text, and what is typed in its place
-  std::string refusal;        ///< the reason why it was refused; empty: it was not
-  std::string typed_score;    ///< one of them, while it is typed
-  std::string score_refusal;  ///< as above
-  bool has_lazy_max = false;  ///< the method whose scales are stepped is a flash4
+  std::string typed_scores;                           ///< the row as text, and what is typed in its place
+  std::string refusal;                                ///< the reason why it was refused; empty: it was not
+  std::string typed_score;                            ///< one of them, while it is typed
+  std::string score_refusal;                          ///< as above
+  bool has_lazy_max = false;                          ///< the method whose scales are stepped is a flash4
   int dragged = -1;                                   ///< score under the mouse; -1: none
   double drag_from = 0, drag_low = 0, drag_high = 0;  ///< its value, and what the picture shows meanwhile
 };
 
-/// "1 3 2 5", "1, 3, 2, 5", "random:16:7" (seed 7), "ascending:16", "descending:16", or "pinned": the first scores of the row that `result`
-/// traces. Empty where the text is none of them, or there is no result: `problem` then says why.
+/// "1 3 2 5", "1, 3, 2, 5", "random:16:7" (seed 7), "ascending:16", "descending:16", or "pinned": the first scores of the row
+/// that `result` traces. Empty where the text is none of them, or there is no result: `problem` then says why.
 std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem);
 /// The scores as they are typed.
 std::string typed(const std::vector<double>& scores);

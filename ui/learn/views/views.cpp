@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "imgui.h"
-
 #include "kernels/experiment/text.h"
 
 namespace attoscope {
