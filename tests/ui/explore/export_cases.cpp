@@ -167,7 +167,7 @@ CASE(export, archives_and_fields) {
   hand.check(kept.has("a_error-1.npy") && std::filesystem::file_size(kept.path("a_error-1.npy")) > 96 * 16 * 8,
              "every element: " + kept.said());
   if (!has_gnuplot()) return;
-  hand.view().figure = {ExportAs::pdf, true, true};
+  hand.view().figure = {.as = ExportAs::pdf, .two_columns = true, .zip = true};
   kept.open_heat_map();
   hand.leaves("a .zip", [&] { hand.pick("###keep"), kept.wait(); });
   if (hand.check(kept.has("heat-map-1.zip"), kept.said()))
