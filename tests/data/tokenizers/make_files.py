@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tokenizers of this folder, and the tokens that PyPI's `tokenizers` (0.23.3) gives of text.txt.
+"""Makes the tokenizers of this folder, and the tokens that the package `tokenizers` (0.23.3) gives of text.txt.
 
     pip install tokenizers==0.23.3 && tests/data/tokenizers/make_files.py
 """
