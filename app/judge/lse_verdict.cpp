@@ -35,10 +35,10 @@ std::string lse_evidence(const CallLse& lse) {
       lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, w.held, w.expected, w.ratio, w.suspects, w.where, heads);
 }
 
-/// The base in which more heads are right, and the head that is furthest off in it.
-CallLse concluded(const std::vector<int>& heads, const std::vector<std::array<LseJudgement, 2>>& found,
+/// The base in which more of the judged rows' heads are right, and the head that is furthest off in it.
+CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::array<LseJudgement, 2>>& found,
                   const std::function<JudgedLse(int)>& lse_of, const Options& options) {
-  CallLse all{.heads = static_cast<int>(heads.size())};
+  CallLse all{.heads = static_cast<int>(rows.size())};
   const auto right_in = [&](std::size_t base) {
     return std::ranges::count_if(found, [&](const auto& head) { return head[base].rounded; });
   };
@@ -50,7 +50,7 @@ CallLse concluded(const std::vector<int>& heads, const std::vector<std::array<Ls
   const auto base = static_cast<std::size_t>(all.base);
   all.wrong_heads = all.heads - static_cast<int>(right_in(base));
   const auto worst = furthest_in(base);
-  const JudgedRow& row = judgement.table[static_cast<std::size_t>(worst - found.begin())];
+  const JudgedRow& row = rows[static_cast<std::size_t>(worst - found.begin())];
   all.head = row.head, all.worst = (*worst)[base], all.sequence = row.sequence;
   all.head_name = row.sequence >= 0 ? row.name : fmt::format("head {}", row.head);
   if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
@@ -72,7 +72,7 @@ CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const Judg
     each_head(heads, options, work);
   else
     work(heads.front(), options);
-  return concluded(heads, found, lse_of, options);
+  return concluded(judgement.table, found, lse_of, options);
 }
 
 std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement& judgement, const Options& options) {
@@ -87,7 +87,9 @@ std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement
   if (call.whole) return judge_lse_of(*given, *call.call, question_of(e, call), judgement, options);
   const JudgedLse lse =
       judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), has_files ? e.loaded.index : 0);
-  return concluded({e.loaded.index}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);
+  JudgedRow row;
+  row.head = e.loaded.index;
+  return concluded({row}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);
 }
 
 std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse& lse, bool rounded) {

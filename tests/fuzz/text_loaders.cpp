@@ -110,7 +110,7 @@ std::vector<std::string> figure_texts() {
   plot["digests"] = {{"golden", hex16(1)}, {"a", hex16(2)}, {"b", hex16(3)}};
   plot["session"] = Json::parse(session_text(Session()));
   return {json_text(asked_json({.name = "sequence-length"})), json_text(asked_json(trained)),
-          json_text(sweep_reproduction(two_axes(), {})), json_text(plot)};
+          json_text(sweep_reproduction(two_axes(), {}, "c")), json_text(plot)};
 }
 
 void load_points(std::string_view bytes) {

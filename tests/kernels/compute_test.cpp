@@ -129,11 +129,11 @@ TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
   ComputeCache cache;
   Dice dice(4711);
   Experiment e = testing::small_experiment(bf16, 40, 8);
-  for (int i = 0; i < experiments(330); ++i) {
+  for (int i = 0; i < experiments(360); ++i) {
     Problem other = random_experiment(dice).problem;
     if (other.input.kind == InputKind::tensors) other.input = {};
-    auto& [input, seed, n, n_k, d, d_v, scale, mask, sink, softcap, alibi, rows, traced_row] = e.problem;
-    switch (i % 13) {
+    auto& [input, seed, n, n_k, d, d_v, scale, mask, sink, softcap, alibi, empty_rows, rows, traced_row] = e.problem;
+    switch (i % 14) {
       case 0:
         input = other.input;
         break;
@@ -169,6 +169,9 @@ TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
         break;
       case 11:
         d_v = other.d_v;
+        break;
+      case 12:
+        empty_rows = empty_rows == EmptyRule::zeros ? EmptyRule::nan : EmptyRule::zeros;
         break;
       default:
         traced_row = other.traced_row;

@@ -160,8 +160,9 @@ std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::
   LessonViewState state;
   const PanelInput input;
   Requests requests;
+  Stepping stepping;
   View window;
-  const LessonScene scene{view, edits, state, experiment, input, requests, 0, window};
+  const LessonScene scene{view, edits, state, experiment, input, requests, 0, 0, stepping, window};
   const std::string kind = value_of(scene, "kind");
   const auto* const own = std::ranges::find(own_kinds, kind, &OwnPanels::kind);
   std::string problem = own == own_kinds.end() ? refusal("kind", kind, "bytes, staircase, exp or heaps") : "";
