@@ -9,10 +9,10 @@ namespace attoscope {
 bool operator==(const GoldenKey& x, const GoldenKey& y) {
   return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) && x.problem.mask == y.problem.mask &&
          x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap && x.problem.alibi == y.problem.alibi &&
-         x.problem.rows == y.problem.rows && (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) &&
-         x.rounds_input == y.rounds_input && x.in_double == y.in_double && x.engine == y.engine &&
-         x.stochastic_input == y.stochastic_input && (!x.stochastic_input || x.problem.seed == y.problem.seed) &&
-         (!x.rounds_input || x.input == y.input);
+         x.problem.empty_rows == y.problem.empty_rows && x.problem.rows == y.problem.rows &&
+         (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input &&
+         x.in_double == y.in_double && x.engine == y.engine && x.stochastic_input == y.stochastic_input &&
+         (!x.stochastic_input || x.problem.seed == y.problem.seed) && (!x.rounds_input || x.input == y.input);
 }
 
 GoldenKey golden_key(const Experiment& e, const Engine* engine) {

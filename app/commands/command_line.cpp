@@ -18,7 +18,7 @@ namespace {
 std::vector<Command> commands() {
   return {run_command(),    sweep_command(),      train_command(), figure_command(),    presets_command(), bench_command(),
           render_command(), lessons_command(),    dot_command(),   check_gpu_command(), judge_command(),   heads_command(),
-          kv_command(),     invariance_command(), model_command(),  open_command(), pack_command()};
+          kv_command(),     invariance_command(), model_command(), open_command(),      pack_command()};
 }
 
 /// "run, sweep, train"

@@ -58,6 +58,7 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
       files, {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
         const std::lock_guard lock(mutex);
         rows.push_back(row);
+        if constexpr (std::is_same_v<Row, HeadRow>) mark_unusual(rows);
         found.rows = std::make_shared<const std::vector<Row>>(rows);
         run.publish(found);
       });

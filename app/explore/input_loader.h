@@ -81,11 +81,11 @@ class InputLoader {
   Shelf<Head, Input> inputs_;
   Shelf<Head, KernelOutput> outputs_, d_o_, d_lse_;
   Shelf<std::string, Described> infos_;
-  std::optional<Input> loaded_;                  ///< input whose tensors were read last
-  std::optional<Input> unreadable_;              ///< input whose tensors could not be read
-  std::optional<Experiment> unreadable_output_;  ///< experiment whose output or gradient could not be read
+  std::optional<Input> loaded_;                   ///< input whose tensors were read last
+  std::optional<Input> unreadable_;               ///< input whose tensors could not be read
+  std::optional<Experiment> unreadable_output_;   ///< experiment whose output or gradient could not be read
   std::map<std::uint64_t, std::string> changed_;  ///< sentences by the new digest
-  std::optional<std::string> described_;         ///< file of `described_now_`
+  std::optional<std::string> described_;          ///< file of `described_now_`
   Described described_now_;
   OutputFileInfo output_info_;
   std::uint64_t output_digest_ = 0;  ///< digest of the output of `output_info_`

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "app/explore/lesson_pages.h"
-#include "app/files/path_completion.h"
 #include "app/files/files.h"
+#include "app/files/path_completion.h"
 #include "app/files/zip.h"
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"

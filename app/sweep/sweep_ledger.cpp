@@ -134,6 +134,7 @@ std::optional<std::size_t> SweepLedger::point_at(const SweepPlace& place) const 
 
 SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const Measure& measure,
                             const std::optional<Measure>& rival) {
+  if (answers.empty()) return {0, nan, nan, nan, nan, nan, -1};  // its failures were forgotten
   const SweepRow row = rows(sweep_, measure, answers).front();
   SweepCell c{row.count, row.mean, row.std, row.min, row.max, nan, -1};
   if (rival) c.rival = rows(sweep_, *rival, answers).front().mean;

@@ -192,8 +192,8 @@ void CallFiles::find_mask(const TensorSet& set) {
   const std::vector<NamedTensor> masks = masks_beside(set);
   if (masks.size() == 1) mask_beside_ = masks.front();
   if (masks.size() > 1)
-    left_out_.push_back(masks[0].tensor.label + " and " + masks[1].name + " may both be the mask: none is used, expected one, or " +
-                        "--mask-file");
+    left_out_.push_back(masks[0].tensor.label + " and " + masks[1].name +
+                        " may both be the mask: none is used, expected one, or " + "--mask-file");
   const auto rule = set.metadata.find("mask");
   if (rule == set.metadata.end() || !set.metadata.contains("layers")) return;
   try {

@@ -84,9 +84,8 @@ MaskSpec mask_spec(const std::string& text) {
 std::vector<NamedTensor> masks_beside(const TensorSet& set) {
   std::vector<NamedTensor> found;
   for (const NamedTensor& t : set.tensors)
-    if (std::ranges::any_of(mask_names_in_files, [&](std::string_view name) {
-          return t.name == name || t.name.ends_with("." + std::string(name));
-        }))
+    if (std::ranges::any_of(mask_names_in_files,
+                            [&](std::string_view name) { return t.name == name || t.name.ends_with("." + std::string(name)); }))
       found.push_back(t);
   return found;
 }

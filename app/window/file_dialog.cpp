@@ -51,8 +51,8 @@ struct Words {
 };
 Words words(const FileDialog::Question& q) {
   constexpr std::array<const char*, 11> titles{
-      "session", "session with its tensors", "checkpoint", "Q, K and V", "your kernel's output", "dO", "dL", "dQ", "dK", "dV",
-      "the missing file"};
+      "session", "session with its tensors", "checkpoint", "Q, K and V", "your kernel's output", "dO", "dL", "dQ", "dK",
+      "dV",      "the missing file"};
   const std::string of = titles[static_cast<std::size_t>(q.use)];
   const bool own = q.use <= FileUse::checkpoint;
   return {std::string(q.saves ? "Save the "

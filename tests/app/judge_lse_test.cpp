@@ -200,7 +200,6 @@ TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
   EXPECT_THAT(sentence, AllOf(HasSubstr("has shape [4, 4], expected its order"), HasSubstr("--lse '" + file + "[h n]'")));
   EXPECT_EQ(open_row_numbers(file + "[h n]", "--lse", lse_names, q).of(1), (Values{4, 5, 6, 7}));
   EXPECT_EQ(open_row_numbers(file + "[n h]", "--lse", lse_names, q).of(1), (Values{1, 5, 9, 13}));
-  EXPECT_EQ(open_row_numbers(file, "--lse", lse_names, {.heads = 1, .n = 16, .d = 8}).of(0).size(), 16u);
 }
 
 /// Any shape fits or does not; one that fits has a number for each query.

@@ -258,7 +258,7 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   expect_refused(with(base, {"--over", "head", "--seeds", "3"}), 2, "--seeds is '3', expected 1 beside --over head");
   expect_refused(with(base, {"--over", "heads"}), 2, "'heads' is unknown, expected seed, head, layer or window:K");
   expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
-  expect_refused(with(base, {"--over", "head", "--alibi", "0.1,0.2,0.3"}), 2, "has a number for each head");
+  expect_refused(with(base, {"--over", "head", "--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --over head");
   expect_refused({"sweep", "--vary", "block_k=8,16", "--over", "head"}, 2, "--over head needs Q, K and V from a file");
   const Outcome drawn = attoscope(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
   EXPECT_EQ(drawn.code, 0) << drawn.err;

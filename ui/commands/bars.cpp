@@ -242,7 +242,7 @@ void draw_top_bar(const Frame& frame) {
          }},
         {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},
         {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
-        {62, 5, [&] { pins_button(frame.session); }},
+        {62, 4, [&] { pins_button(frame.session); }},
         {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
         {46, 1,
          [&] {
@@ -252,7 +252,7 @@ void draw_top_bar(const Frame& frame) {
              frame.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
          }},
         {66, 3, [&] { theme_button(frame.session.view); }},
-        {104, 4, [&] { scale_buttons(frame.session.view); }},
+        {104, 5, [&] { scale_buttons(frame.session.view); }},
         {54, 9,
          [&] {
            if (bar_button("keys###help", 54, "All keys. Key H.")) frame.state.popups.help = !frame.state.popups.help;

@@ -403,8 +403,8 @@ void draw_lse_row(const Result& r, const LseRow& row, const HeadVerdict* verdict
                         "\nb: " + base_words(r.experiment.b, verdict));
 }
 
-/// Minimal height of the panel below the table.
-constexpr float least_detail = 116;
+/// Minimal heights of the panel below the table, and below the rows of the log-sum-exp, to which one else scrolls.
+constexpr float least_detail = 116, least_below_lse = 300;
 
 /// Height of a row, from the height of the panel.
 float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
@@ -434,8 +434,11 @@ void draw_table(const Frame& frame) {
   const int least = r.backward ? 3 : 6,
             parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
   const bool with_lse = has_lse(r) && tensor.is_output();
-  const int all = static_cast<int>(deviation_measures.size()) + parts + (with_lse ? static_cast<int>(lse_rows.size()) : 0);
-  const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
+  int all = static_cast<int>(deviation_measures.size()) + parts;
+  const float available = ImGui::GetContentRegionAvail().y, room = available - px(least_detail);
+  const int with_them = all + static_cast<int>(lse_rows.size());
+  const bool is_asked = !r.experiment.loaded.lse.empty();
+  if (with_lse && (is_asked || available - height * static_cast<float>(with_them) >= px(least_below_lse))) all = with_them;
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
   ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
   const Edges edges = edges_of(width);

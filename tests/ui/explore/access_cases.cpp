@@ -26,7 +26,7 @@ double luminance(Colour c) {
 
 /// Contrast ratio (WCAG 2.2), 1 to 21.
 double contrast_of(Colour x, Colour y) {
-  const auto [dark, light] = std::minmax(luminance(x), luminance(y));
+  const auto [dark, light] = std::minmax({luminance(x), luminance(y)});
   return (light + 0.05) / (dark + 0.05);
 }
 
