@@ -103,7 +103,7 @@ CASE(access, tab_goes_through_the_controls_in_reading_order) {
   std::vector<std::tuple<ImGuiID, std::string, ImRect>> items;
   for (const auto& [id, label] : hand.items("//Controls"))
     if (!label.starts_with("#SCROLL") && !label.starts_with("#RESIZE")) items.emplace_back(id, label, hand.rect(id));
-  const std::set<std::string> labels{"bits", "max", "eps", "min", "subn."};  // are read, or have sliders beside them
+  const std::set<std::string> labels{"bits", "max", "eps", "min", "sub."};  // are read, or have sliders beside them
   for (const auto& [id, label, rect] : items)
     if (!label.empty() && !label.starts_with("about ") && !labels.contains(label))
       hand.check(hand.disabled(id) || std::ranges::find(order, id) != order.end(), "Tab comes to " + label);

@@ -115,15 +115,21 @@ CASE(moved_session, locate_and_try_again) {
 
 CASE(moved_session, failed_points_are_tried_again_when_the_file_is_back) {
   const TemporaryDirectory here;
-  Session s = session_on_files(here);
-  s.view.workspace = Workspace::sweep;
-  hand.open(s);
-  hand.settle();
+  const std::string file = here.write("s.json", session_text(session_on_files(here)));
   fs::rename(here / "v.npy", here / "away");
+  hand.open(small_session());
+  open_file(hand, file);
+  std::optional<PanelInput> kept;
+  draw_until(hand, [&] { return choices_on_screen(hand, kept).missing == here / "v.npy"; }, "a file is missing");
+  open_file(hand, here / "absent.npy");
+  hand.check(hand.stage.panel_input().messages.error.find("absent.npy") != std::string::npos, "others are refused as ever");
+  hand.view().workspace = Workspace::sweep;
+  hand.frames(4);
   hand.click("//Sweep picture/###run sweep");
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
   draw_until(hand, [&] { return progress().failed == 2; }, "no point can be computed");
   fs::rename(here / "away", here / "v.npy");
+  draw_until(hand, [&] { return choices_on_screen(hand, kept).missing.empty(); }, "it is read when it is back");
   hand.click("//Sweep picture/###run sweep");
   draw_until(hand, [&] { return progress().done == 2 && progress().failed == 0; }, "the file is back");
 }

@@ -169,7 +169,6 @@ CASE(input, broken_files_dropped) {
                                                     {"x.json"},
                                                     {"broken.json"},
                                                     {"other.json"},
-                                                    {"lost.json"},
                                                     {"absent.npy"},
                                                     {""},
                                                     {"cut.safetensors"},
