@@ -15,7 +15,7 @@ constexpr int largest_width = 1920, largest_height = 1200;
 
 /// True if a frame without pixels would leave a texture of letters that is drawn from unmade.
 bool has_new_texture() {
-  return std::ranges::any_of(ImGui::GetPlatformIO().Textures,
+  return std::ranges::any_of(ImGui::GetIO().Fonts->TexList,
                              [](const ImTextureData* t) { return t->Status == ImTextureStatus_WantCreate; });
 }
 
