@@ -13,9 +13,9 @@ namespace {
 
 constexpr int largest_width = 1920, largest_height = 1200;
 
-/// True if a frame without pixels would leave a texture of letters that is drawn from unmade.
+/// True if a frame that has ended without pixels would leave a texture of letters that is drawn from unmade.
 bool has_new_texture() {
-  return std::ranges::any_of(ImGui::GetIO().Fonts->TexList,
+  return std::ranges::any_of(ImGui::GetPlatformIO().Textures,
                              [](const ImTextureData* t) { return t->Status == ImTextureStatus_WantCreate; });
 }
 
@@ -112,6 +112,7 @@ void Stage::draw() {
   if (!told) update();
   settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
+  ImGui::EndFrame();  // lists the textures that there are now
   if (wanted || has_new_texture() || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);
   } else {
