@@ -10,8 +10,9 @@
 namespace attoscope {
 namespace {
 
+constexpr std::array<std::string_view, 3> dsink_names{"dsink", "d_sink", "grad_sinks"};
+
 std::span<const std::string_view> usual_names(std::string_view option) {
-  constexpr std::array<std::string_view, 3> dsink_names{"dsink", "d_sink", "grad_sinks"};
   if (option == "--do") return usual_output_gradient_names;
   if (option == "--dq") return usual_dq_names;
   if (option == "--dk") return usual_dk_names;
