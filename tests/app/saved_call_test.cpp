@@ -362,12 +362,9 @@ TEST(SavedCall, APaddedCallIsJudgedWithItsAttentionMask) {
 TEST(SavedCall, AGroupedCallIsJudgedByItsNamesAlone) {
   const auto from_first = [](const Tokens&, int, int i, int j) { return j <= i; };
   for (const bool planted : {false, true}) {
-    Batched call({.h = 8, .scale = 0.5, .sees = from_first}, 9, 14);
+    Batched call({.h = 8, .scale = 0.5, .sees = from_first, .head_of_k = [](int head) { return head / 4; }}, 9, 14);
     call.heads_first = true;
-    if (planted)
-      call.call.head_of_k = [](int head) { return head % 2; };
-    else
-      call.call.head_of_k = [](int head) { return head / 4; };
+    if (planted) call.call.head_of_k = [](int head) { return head % 2; };
     call.solve();
     SavedDict dict = call.saved();
     dict.value("is_causal", SavedDict::boolean(true)).value("scale", SavedDict::real(0.5));
