@@ -113,8 +113,10 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
                             const CallFiles& call) {
   const CallFiles::Layer& layer = call.layers().front();
   if (layer.sequence < 0) return open_row_numbers(spec, option, usual_names, layer.q);
-  const auto [text, said] = with_order(spec);
-  const CallPart part = tensor_of_option(text, option, usual_names);
+  if (const auto [text, said] = with_order(spec); said)
+    throw std::runtime_error(std::string(option) + " " + in_quotes(spec) +
+                             " names an order, which packed and paged calls share with Q: expected " + in_quotes(text));
+  const CallPart part = tensor_of_option(spec, option, usual_names);
   if (std::optional<RowNumbers> found = row_numbers(part, call)) return *std::move(found);
   refuse_shape(part.tensor.tensor, "(heads, total), (total, heads) or (sequences, heads, n) with " +
                                        std::to_string(layer.q.heads) + " heads and the tokens of q's " +

@@ -187,6 +187,10 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
   EXPECT_EQ(wrong["lse"]["verdict"], "wrong");
   EXPECT_EQ(wrong["lse"]["head"], 4);
   EXPECT_EQ(wrong["lse"]["row"], 12);
+  const std::string file = files.scratch / "lse.npy";
+  const Outcome ordered = attoscope(files.command({"--cu-seqlens-q", cu, "--lse", file + "[h n]"}));
+  EXPECT_EQ(ordered.code, 1);
+  EXPECT_THAT(ordered.err, AllOf(HasSubstr(file + "[h n]"), HasSubstr("expected '" + file + "'")));
 }
 
 /// With as many heads as tokens both orders fit: the sentence says how to name one, and each is then read as it says.
