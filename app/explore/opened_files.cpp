@@ -382,8 +382,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
     return [this, input, numbers, lists, of_gradients](Session& shown) {
       shown.view.workspace = Workspace::explore;
-      messages_.notice.clear();
-      if (input.kind == InputKind::tensors) messages_.notice = "Q, K and V are those of " + shown_file(input.file) + " now.";
+      messages_.notice = input.kind == InputKind::tensors ? "Q, K and V are those of " + shown_file(input.file) + " now." : "";
       remarked_ = true;
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();

@@ -124,7 +124,8 @@ void take_chosen(const SessionContext& context) {
     if (!answer || answer->files.empty()) return;
     const auto [use, saves, start, patterns] = answer->question;
     const std::string& file = answer->files.front();
-    if (use == FileUse::session) return saves ? save_session(file, context) : open_session(file, context);
+    if (use == FileUse::session)
+      return handle({.act = saves ? SessionRequest::Act::save_as : SessionRequest::Act::open, .file = file}, context);
     if (use == FileUse::checkpoint)
       return handle(TrainRequest{.act = saves ? TrainRequest::Act::save : TrainRequest::Act::open, .file = file}, context);
     if (use == FileUse::pack) return save_packed(file, context);
