@@ -29,7 +29,7 @@ class ExplorerCalls : public ::testing::Test {
     return explorer_.panel_input();
   }
   PanelInput drop(const testing::SavedDict& saved, const std::string& name = "call.pt") {
-    explorer_.open_dropped(session_, {scratch_.write(name, saved.bytes())}, false, {});
+    explorer_.open_dropped(session_, {scratch_.write_old(name, saved.bytes())}, false, {});
     return settled();
   }
   static Numbers random(int count, std::uint64_t seed) {

@@ -37,7 +37,7 @@ class ExplorerGradients : public ::testing::Test {
     for (int h = 0; h < heads; ++h)
       all.insert(all.end(), static_cast<std::size_t>(rows * columns), value * static_cast<float>(h + 1));
     const std::string shape = "(" + std::to_string(heads) + ", " + std::to_string(rows) + ", " + std::to_string(columns) + ")";
-    return scratch_.write(name, testing::npy(testing::npy_header("<f4", shape), testing::raw(all)));
+    return scratch_.write_old(name, testing::npy(testing::npy_header("<f4", shape), testing::raw(all)));
   }
   std::vector<std::string> inputs(int heads = 1) const {
     return {npy("q.npy", heads, n, d, 0.5F), npy("k.npy", heads, n, d, 0.25F), npy("v.npy", heads, n, d, 1)};
@@ -88,7 +88,7 @@ TEST_F(ExplorerGradients, AreAmongTheTensorsOfAFile) {
       testing::entry("v", "F32", "[2,3]", 48, 72) + "," + testing::entry("o", "F32", "[2,3]", 72, 96) + "," +
       testing::entry("do", "F32", "[2,3]", 96, 120) + "," + testing::entry("dlse", "F32", "[2]", 120, 128) + "," +
       testing::entry("dq", "F32", "[2,3]", 128, 152) + "}";
-  const std::string file = scratch_.write("call.safetensors", testing::safetensors(header, 152));
+  const std::string file = scratch_.write_old("call.safetensors", testing::safetensors(header, 152));
   const PanelInput answered = drop({file});
   ASSERT_TRUE(answered.answer.result) << answered.messages.error;
   EXPECT_EQ(backward().d_o_file.file, file);
@@ -148,14 +148,14 @@ TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
   for (const char* const name : {"q.npy", "k.npy", "v.npy", "do.npy"}) {
     std::vector<float> x;
     for (int i = 0; i < n * d; ++i) x.push_back(static_cast<float>((i * 7 + name[0]) % 13 - 6) / 8);
-    files.push_back(scratch_.write(name, testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(x))));
+    files.push_back(scratch_.write_old(name, testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(x))));
   }
   const auto own = drop(files).answer.result;
   ASSERT_TRUE(own && own->backward);
   for (const double factor : {1.0, 2.0}) {
     std::vector<float> dq;
     for (const double x : own->backward->golden->dq.values) dq.push_back(static_cast<float>(factor * round(bf16, x)));
-    drop({scratch_.write("dq.npy", testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(dq)))});
+    drop({scratch_.write_old("dq.npy", testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(dq)))});
     EXPECT_EQ(session_.kernel_gradients.dq, scratch_ / "dq.npy");
     EXPECT_EQ(session_.view.tensor, AnswerTensor::dQ);
     const PanelInput input = judged(explorer_, session_);

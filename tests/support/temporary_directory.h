@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -34,6 +35,14 @@ class TemporaryDirectory {
   std::string write(std::string_view name, std::string_view bytes) const {
     std::ofstream(*this / name, std::ios::binary) << bytes;
     return *this / name;
+  }
+
+  /// The same, written an hour ago: a file that is younger than a tick is taken for one that is being rewritten (see
+  /// FileWatch).
+  std::string write_old(std::string_view name, std::string_view bytes) const {
+    const std::string path = write(name, bytes);
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    return path;
   }
 
   /// Number of entries.
