@@ -193,6 +193,13 @@ std::vector<StatusNumber> train_numbers(const TrainView& train) {
   return numbers;
 }
 
+std::vector<StatusNumber> model_numbers(const ModelView& model) {
+  if (!model.found) return {};
+  const ModelFound& f = *model.found;
+  return {{fmt::format("{} tokens", f.reading->tokens.size()), 90, "Tokens that the model read."},
+          {fmt::format("run {:.1f} s", f.seconds), 90, "Time of the last run."}};
+}
+
 std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInput& learn) {
   const LessonPlace open = place_of(session.lesson, learn.lessons.get());
   if (open.lesson == nullptr) return {};
@@ -272,6 +279,8 @@ std::vector<StatusNumber> status_numbers(const Session& session, const PanelInpu
       return sweep_numbers(input.sweep);
     case Workspace::train:
       return train_numbers(input.train);
+    case Workspace::model:
+      return model_numbers(input.model);
     case Workspace::learn:
       return lesson_numbers(session, input.learn);
   }
