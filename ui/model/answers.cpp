@@ -263,8 +263,8 @@ void draw_model_growth(const ModelScene& s, const Box& box) {
 
 void draw_model_shares(const ModelScene& s, const Box& box) {
   const ModelShares* const shares = s.model().shares.get();
-  const Box rest =
-      titled(box, shares ? "shares of a's mean |difference of log p|, %" : "heads; what has which share, one at a time:");
+  const Box rest = titled(
+      box, shares ? "shares of a's mean |difference of log p|, %" : "heads; their shares, one layer, head or step at a time:");
   ImGui::SetCursorScreenPos(rest.min);
   draw_share_buttons(s, rest.max.x - rest.min.x);
   const Box below{{rest.min.x, rest.min.y + px(control_height + 8)}, rest.max};
@@ -285,7 +285,7 @@ void draw_model_text(const ModelScene& s, const Box& box) {
                    box.max.x - box.min.x);
   }
   const Box rest =
-      titled(box, fmt::format("the text; the darkest token moves by {} nats", scientific(s.found()->answer->a.dlogp_max_abs)));
+      titled(box, fmt::format("the text; its strongest colour is {} nats", scientific(s.found()->answer->a.dlogp_max_abs)));
   in_child("flow", rest, [&] { draw_flow(s, *s.found()); });
   offer_table(s, "tokens in their text", box, s.found()->targets);
 }
