@@ -137,7 +137,7 @@ CASE(model, run) {
     const auto best = x.tokens[0].likeliest[i];
     hand.check(best[0] >= 0 && best[0] != best[1] && best[1] != best[2] && best[2] >= 0, "three likeliest tokens");
   }
-  hand.changes("yardsticks", [&] { hand.click(model_plan + "yardsticks"); }, [](Session& s) { s.model.yardsticks = false; });
+  hand.changes("yardsticks", [&] { hand.click(model_plan + "##yardsticks"); }, [](Session& s) { s.model.yardsticks = false; });
   hand.frames(2);
   hand.check(hand.stage.model().view().progress.stale, "the answer is to other settings");
   wait_for(hand, is_read, "they are read");
@@ -156,7 +156,7 @@ CASE(model, controls) {
              {model_plan + "##text file", [](Session& s) { s.model.file = "no.txt"; }, "no.txt"},
              {model_plan + "text/chronicle", [](Session& s) { s.model.text = ModelText::chronicle; }},
              {model_plan + "around/hf_bf16", [](Session& s) { s.model.around = "hf_bf16"; }},
-             {model_plan + "yardsticks", [](Session& s) { s.model.yardsticks = false; }}});
+             {model_plan + "##yardsticks", [](Session& s) { s.model.yardsticks = false; }}});
   hand.click(model_plan + "###around steps");
   hand.frames(2);
   hand.changes(
