@@ -126,14 +126,15 @@ void ModelDesk::tell_expected(ModelView& view) const {
   const double rate = found_->seconds / layers(*found_, ModelPart::none);
   for (std::size_t i = 1; i < view.progress.expected.size(); ++i)
     view.progress.expected[i] = rate * layers(*found_, static_cast<ModelPart>(i));
-  if (view.reading && view.reading->wrong.empty())
+  if (!view.progress.reads && view.reading->wrong.empty())
     view.progress.expected[0] = rate * layers(asked_by(session_, view.reading), ModelPart::none);
 }
 
 ModelView ModelDesk::view() const {
   ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
-  if (read_.answer() && read_.answer()->reading->asked == session_.model) view.reading = read_.answer()->reading;
   ModelProgress& p = view.progress;
+  if (read_.answer()) view.reading = read_.answer()->reading;
+  p.reads = !view.reading || !(view.reading->asked == session_.model);
   const bool works = work_.busy() && asked_ > 0;
   p.runs = works && running_ == ModelPart::none, p.attributes = works && running_ != ModelPart::none, p.opens = heads_.busy();
   p.share = share_;

@@ -124,7 +124,7 @@ class ModelWork {
     for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
   }
 
-  /// Of every row of logits.
+  /// Adds the likeliest tokens by every row of logits.
   void add_likeliest(RunTokens& tokens, const std::vector<double>& logits) const {
     const int vocabulary = model_.architecture.vocabulary;
     for (std::size_t row = 0; row < logits.size(); row += static_cast<std::size_t>(vocabulary)) {

@@ -54,6 +54,7 @@ struct ModelShares {
 
 /// Work in progress.
 struct ModelProgress {
+  bool reads = false;                                    ///< checkpoint and text; `ModelView::reading` is of an earlier plan
   bool runs = false, attributes = false, opens = false;  ///< opens: Q, K and V for Explore
   double share = 0;                                      ///< done, 0 .. 1
   double seconds_left = -1;                              ///< negative: unknown
@@ -66,7 +67,7 @@ struct ModelProgress {
 struct ModelView {
   std::string checkpoint;                         ///< the plan's, or the one that app/fetch-model brought; empty: there is none
   std::vector<std::string> recent{};              ///< checkpoints, newest first
-  std::shared_ptr<const ModelReading> reading{};  ///< null: being read, or no checkpoint
+  std::shared_ptr<const ModelReading> reading{};  ///< the newest; null: none yet
   std::shared_ptr<const ModelFound> found{};      ///< null: none yet
   std::shared_ptr<const ModelShares> shares{};    ///< of `found`; null: not asked for
   ModelProgress progress{};

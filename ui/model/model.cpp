@@ -53,7 +53,7 @@ void draw_run_buttons(const ModelScene& s) {
   explain("Stops; the answer on show stays. Key Esc.");
 }
 
-/// What is under way, behind a bar.
+/// A bar, and the work under way.
 void draw_model_progress(const ModelScene& s, ImVec2 at, float width) {
   const ModelProgress& p = s.model().progress;
   if (!p.runs && !p.attributes && !p.opens) return;
@@ -78,7 +78,7 @@ ModelWords words_of(const ModelScene& s) {
   const ModelView& m = s.model();
   if (!m.progress.remark.empty()) return {s.found() ? s.found()->conclusion : "No answer", m.progress.remark, true};
   if (!s.found()) {
-    if (!m.reading) return {"A whole model", "Checkpoint and text are being read."};
+    if (!m.reading || m.progress.reads) return {"A whole model", "Checkpoint and text are being read."};
     if (!m.reading->wrong.empty()) return {"A whole model", m.reading->wrong, true};
     return {"By how much does this rounding move the next token?",
             fmt::format("Run reads {} tokens of {} with attention of a, of b, and exactly.", m.reading->tokens.size(),
@@ -124,7 +124,7 @@ void draw_model_tabs(const ModelScene& s) {
 }  // namespace
 
 ModelRequest::Act next_model_act(const ModelView& m) {
-  return m.reading && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;
+  return m.reading && !m.progress.reads && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;
 }
 
 void draw_model_head(const ModelScene& s) {

@@ -100,7 +100,7 @@ void wait_for(Hand& hand, const std::function<bool(const ModelView&)>& ready, co
   hand.check(ready(hand.stage.model().view()), what);
   hand.frames(2);
 }
-bool is_read(const ModelView& v) { return v.reading != nullptr; }
+bool is_read(const ModelView& v) { return v.reading != nullptr && !v.progress.reads; }
 bool is_idle(const ModelView& v) { return !v.progress.runs && !v.progress.attributes && !v.progress.opens; }
 
 void open_model_window(Hand& hand, const Session& session) {
