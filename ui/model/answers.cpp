@@ -168,7 +168,7 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
     HeadCell cell{.known = !std::isnan(x), .sentence = name + ": a click opens its Q, K and V of the exact model in Explore."};
     if (!cell.known) return cell;
     const auto share = static_cast<float>(largest > 0 ? std::fabs(x) / largest : 0);
-    cell.fill = mixed(colours().raised, x < 0 ? colours().b : colours().a, share);
+    cell.fill = mixed(colours().raised, x < 0 ? colours().moved : colours().a, share);
     cell.number = fmt::format("{:.1f}", 100 * x);
     const bool of_layer = shares->part == ModelPart::layer;
     cell.sentence = fmt::format("Without the rounding of {} a's mean |difference of log p| is {:.2f} % smaller. {}",

@@ -92,6 +92,16 @@ ModelWords words_of(const ModelScene& s) {
   return words;
 }
 
+/// Moves clauses of a headline that is too wide to the line below it.
+void break_headline(ModelWords& words, float width) {
+  std::size_t end = words.headline.size();
+  while (end != std::string::npos && text_width(Face::headline, words.headline.substr(0, end)) > width)
+    end = end == 0 ? std::string::npos : words.headline.find_last_of(",;", end - 1);
+  if (end >= words.headline.size()) return;
+  if (!words.bad) words.sentence = words.headline.substr(end + 2) + " " + words.sentence;
+  words.headline.resize(end);
+}
+
 void draw_answers(const ModelScene& s, const Box& box) {
   const float height = box.max.y - box.min.y, width = box.max.x - box.min.x, gap = px(12);
   if (!s.found()) return;
@@ -130,7 +140,8 @@ ModelRequest::Act next_model_act(const ModelView& m) {
 void draw_model_head(const ModelScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const ModelWords words = words_of(s);
+  ModelWords words = words_of(s);
+  break_headline(words, width);
   draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
   draw_text({at.x, at.y + px(26)}, Face::label, words.bad ? colours().bad : colours().secondary,
             fitted(Face::label, words.sentence, width));
