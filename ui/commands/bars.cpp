@@ -112,9 +112,10 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
 float draw_tabs(View& view, float x) {
   const ImVec2 at = ImGui::GetWindowPos();
   const float text_y = at.y + (px(bar_height) - px(15)) / 2;
+  const float beside = px(ImGui::GetWindowWidth() < px(1440) ? 16 : 24);  // of a name, so that all buttons have room
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
     const bool current = i == static_cast<std::size_t>(view.workspace);
-    const float width = text_width(Face::body, workspaces[i].label) + px(24);
+    const float width = text_width(Face::body, workspaces[i].label) + beside;
     ImGui::SetCursorScreenPos({x, at.y});
     if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}, ImGuiButtonFlags_EnableNav))
       view.workspace = static_cast<Workspace>(i);
