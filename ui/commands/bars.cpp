@@ -92,11 +92,15 @@ struct Group {
   std::function<void()> draw;
 };
 
+/// True where tabs and buttons stand closer, so that more of them have room.
+bool is_narrow_bar() { return ImGui::GetWindowWidth() < px(1440); }
+
 /// Draws the groups that fit, at the right end of the bar.
 void draw_groups(std::vector<Group> groups, float right, float room, float y) {
+  const float gap = is_narrow_bar() ? 6 : 8;
   const auto total = [&] {
     float sum = 0;
-    for (const Group& g : groups) sum += px(g.width + 8);
+    for (const Group& g : groups) sum += px(g.width + gap);
     return sum;
   };
   while (!groups.empty() && total() > room) groups.erase(std::ranges::min_element(groups, {}, &Group::rank));
@@ -104,7 +108,7 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
   for (const Group& g : groups) {
     ImGui::SetCursorScreenPos({x, y});
     g.draw();
-    x += px(g.width + 8);
+    x += px(g.width + gap);
   }
 }
 
@@ -112,7 +116,7 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
 float draw_tabs(View& view, float x) {
   const ImVec2 at = ImGui::GetWindowPos();
   const float text_y = at.y + (px(bar_height) - px(15)) / 2;
-  const float beside = px(ImGui::GetWindowWidth() < px(1440) ? 16 : 24);  // of a name, so that all buttons have room
+  const float beside = px(is_narrow_bar() ? 14 : 24);
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
     const bool current = i == static_cast<std::size_t>(view.workspace);
     const float width = text_width(Face::body, workspaces[i].label) + beside;
