@@ -96,11 +96,7 @@ ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int thread
 }
 
 /// "flash2 hw", or the whole kernel that was named.
-std::string name_of_a(const ModelArguments& x, const Method& a) {
-  if (x.like) return *x.like;
-  const std::string_view policy = policy_name(a.precision, a.algorithm);
-  return std::string(name(a.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
-}
+std::string name_of_a(const ModelArguments& x, const Method& a) { return x.like ? *x.like : method_name(a); }
 
 void tell_model(const ModelArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);

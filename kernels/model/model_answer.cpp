@@ -56,9 +56,13 @@ class ModelWork {
     const auto of_b = around_run(b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; });
     const Method eager = eager_attention();
     const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
-    const auto all = run<float>(all_bf16(1), bf16_heads, {});
-    const auto other = run<float>(all_bf16(pieces_of_another_order), bf16_heads, {});
-    measure({exact.get(), of_a.get(), of_b.get(), all.get(), other.get()});
+    std::vector<LogitSource*> runs{exact.get(), of_a.get(), of_b.get()};
+    std::array<Source, 2> yardsticks;
+    for (std::size_t i = 0; q_.yardsticks && i < yardsticks.size(); ++i) {
+      yardsticks[i] = run<float>(all_bf16(i == 0 ? 1 : pieces_of_another_order), bf16_heads, {});
+      runs.push_back(yardsticks[i].get());
+    }
+    measure(runs);
     if (q_.attribute != ModelPart::none) attribute(a);
     if (q_.keeps_outputs)
       for (const std::vector<double>& x : exact_hidden_)
@@ -101,8 +105,10 @@ class ModelWork {
 
   void measure(const std::vector<LogitSource*>& runs) {
     LogitComparison all(q_.tokens, model_.architecture.vocabulary, stop_);
-    const std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 3}};
+    std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}};
+    if (q_.yardsticks) pairs.insert(pairs.end(), {{3, 0}, {4, 3}});
     const auto keep = [&](std::size_t run, const std::vector<double>& x) {
+      if (run < answer_.tokens.size()) add_likeliest(answer_.tokens[run], x);
       if (!q_.keeps_outputs) return;
       if (run == 0) answer_.logits_exact.insert(answer_.logits_exact.end(), x.begin(), x.end());
       if (run == 1) answer_.logits_a.insert(answer_.logits_a.end(), x.begin(), x.end());
@@ -110,10 +116,27 @@ class ModelWork {
     };
     const std::vector<RunMeasures> found = all.compare(runs, pairs, keep);
     answer_.exact_nll = all.nll(0);
-    answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2], answer_.bf16 = found[3], answer_.order = found[4];
+    answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2];
+    if (q_.yardsticks) answer_.bf16 = found[3], answer_.order = found[4];
+    for (std::size_t run = 0; run < answer_.tokens.size(); ++run) answer_.tokens[run].logp = all.log_probabilities(run);
     exact_logp_ = all.log_probabilities(0);
     answer_.dlogp_a = all.log_probabilities(1);
     for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
+  }
+
+  /// Adds the likeliest tokens by every row of logits.
+  void add_likeliest(RunTokens& tokens, const std::vector<double>& logits) const {
+    const int vocabulary = model_.architecture.vocabulary;
+    for (std::size_t row = 0; row < logits.size(); row += static_cast<std::size_t>(vocabulary)) {
+      const double* const x = logits.data() + row;
+      std::array<int, 3>& best = tokens.likeliest.emplace_back(std::array{-1, -1, -1});
+      for (int token = 0; token < vocabulary; ++token)
+        for (int held = token; int& place : best)
+          if (place < 0 || x[held] > x[place]) {
+            std::swap(held, place);
+            if (held < 0) break;
+          }
+    }
   }
 
   // --- attribution ---
@@ -214,23 +237,27 @@ class ModelWork {
   std::vector<double> exact_logp_;
 };
 
-/// Layers that will be run.
-double layers_of(const ModelQuestion& q) {
-  const double layers = q.model->architecture.layers, heads = q.model->architecture.heads, half = layers * (layers + 1) / 2;
+}  // namespace
+
+double model_layers(const ModelQuestion& q) {
+  const double runs = q.yardsticks ? 5 : 3, layers = q.model->architecture.layers, heads = q.model->architecture.heads,
+               half = layers * (layers + 1) / 2;
   const bool narrow = q.only.layer >= 0;
   switch (q.attribute) {
     case ModelPart::none:
-      return 5 * layers;
+      return runs * layers;
     case ModelPart::layer:
-      return 5 * layers + (narrow ? layers - q.only.layer : half);
+      return runs * layers + (narrow ? layers - q.only.layer : half);
     case ModelPart::head:
-      return 5 * layers + (narrow ? (layers - q.only.layer) * (q.only.head < 0 ? heads : 1) : half * heads);
+      return runs * layers + (narrow ? (layers - q.only.layer) * (q.only.head < 0 ? heads : 1) : half * heads);
     case ModelPart::step:
       break;
   }
   const auto around = std::ranges::count_if(q.around.steps, [](const Rounding& r) { return r != exact; });
-  return (5 + static_cast<double>(ModelWork::rounding_steps(q.a).size()) + static_cast<double>(around)) * layers;
+  return (runs + static_cast<double>(ModelWork::rounding_steps(q.a).size()) + static_cast<double>(around)) * layers;
 }
+
+namespace {
 
 void check(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
@@ -270,7 +297,7 @@ ModelAnswer answer_model(const ModelQuestion& question, const Options& options) 
   check(question);
   return on_threads(options.threads, [&] {
     CancelledSign stop(options.cancelled, options.progress, options.isa);
-    stop.expect(layers_of(question));
+    stop.expect(model_layers(question));
     stop.weigh(1);
     return ModelWork(question, stop).answer();
   });

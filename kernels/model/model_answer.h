@@ -2,6 +2,7 @@
 /// does?
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct ModelQuestion {
   ModelPlace only{};
   ModelPart attribute = ModelPart::none;
   bool keeps_outputs = false;  ///< logits and hidden states for files
+  bool yardsticks = true;      ///< else bf16 and order of the answer are left at 0
 };
 
 /// A run x against another; nats. nll: mean over the n - 1 targets; kl: KL(other || x) over n positions; dlogp: difference of
@@ -50,6 +52,12 @@ struct ModelShare {
   double share = 0;
 };
 
+/// Log-probabilities of the n - 1 targets, and the likeliest tokens after each of n positions, likeliest first, -1: none.
+struct RunTokens {
+  std::vector<double> logp;
+  std::vector<std::array<int, 3>> likeliest;
+};
+
 struct ModelAnswer {
   double exact_nll = 0;
   RunMeasures a, b, a_b;    ///< against exact; b against a
@@ -57,6 +65,7 @@ struct ModelAnswer {
   std::vector<LayerGrowth> layers;
   std::vector<ModelShare> attribution;  ///< largest share first
   std::vector<double> dlogp_a;          ///< of a, of each target, signed
+  std::array<RunTokens, 3> tokens;      ///< of exact, a and b
   std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
   std::vector<float> logits_a, logits_b;
   std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
@@ -65,6 +74,9 @@ struct ModelAnswer {
 /// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,
 /// std::runtime_error where memory cannot suffice, Stopped. Of `options` it takes cancelled, progress, threads and isa.
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {});
+
+/// Layers that the answer runs, each over all tokens.
+double model_layers(const ModelQuestion& question);
 
 /// Bytes that the answer takes, the weights aside.
 double model_bytes(const ModelQuestion& question);

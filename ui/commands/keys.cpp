@@ -12,6 +12,7 @@
 #include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/model/panels.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/recurrence/gradient_strip.h"
@@ -46,8 +47,9 @@ void paste(const Frame& t) {
   t.requests.clipboard.paste_text = text ? text : "";
 }
 void present(const Frame& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
-/// Runs, pauses or resumes the sweep if it is on show.
+/// Runs, pauses or resumes the sweep if it is on show; runs the model if that is.
 void sweep_on(const Frame& t) {
+  if (t.session.view.workspace == Workspace::model) t.requests.model.act = next_model_act(t.input.model);
   if (t.session.view.workspace == Workspace::sweep) t.requests.sweep = next_request(t.input.sweep.progress);
 }
 /// Runs, pauses or resumes the training, unless the space bar presses a control.
@@ -73,6 +75,8 @@ void escape(const Frame& t) {
     present(t);
   else if (t.session.view.workspace == Workspace::sweep && !t.input.answer.reading)
     t.requests.sweep = SweepRequest::cancel;
+  else if (t.session.view.workspace == Workspace::model && !t.input.answer.reading)
+    t.requests.model.act = ModelRequest::Act::cancel;
   else if (t.input.answer.computing && t.input.answer.computing_seconds > shown_after)
     t.requests.cancel = true;
   else if (t.session.view.workspace == Workspace::explore && has_cell_sum(t.session.view) && t.session.view.show_sum)
@@ -154,8 +158,8 @@ constexpr std::array table{
         [](const Frame& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
         [](const Frame& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
-    Key{"Esc", "close what is on top; stop reading, computing, the sweep or presenting; unpin the cell", ImGuiKey_Escape,
-        escape},
+    Key{"Esc", "close what is on top; stop reading, computing, the sweep, the model or presenting; unpin the cell",
+        ImGuiKey_Escape, escape},
     Key{",", "previous tile; previous step of a lesson's stepper", ImGuiKey_Comma, step_on_screen<-1>, true, KeyScope::steps},
     Key{".", "next tile; next step of a lesson's stepper", ImGuiKey_Period, step_on_screen<1>, true, KeyScope::steps},
     Key{"Shift+,", "first tile or step", ImGuiMod_Shift | ImGuiKey_Comma, step_on_screen<-max_n>, false, KeyScope::steps},
@@ -186,7 +190,7 @@ constexpr std::array table{
     Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
     Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
         [](const Frame& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
-    Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
+    Key{"R", "run, pause or resume the sweep; Model: run", ImGuiKey_R, sweep_on},
     Key{"Space", "Train: run, pause or resume", ImGuiKey_Space, train_on, false, KeyScope::train},
     Key{"N", "Train: take one step", ImGuiKey_N, train_one_step, true, KeyScope::train},
     Key{"Shift+R", "Train: start again from the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},

@@ -301,6 +301,7 @@ struct Popups {
 struct LearnState;
 struct SweepState;
 struct TrainPanelState;
+struct ModelPanelState;
 
 struct LoopPicture;
 
@@ -353,6 +354,7 @@ struct UiState {
   std::shared_ptr<SweepState> sweep;       ///< Sweep workspace; null until drawn
   std::shared_ptr<LearnState> learn;       ///< Learn workspace; null until drawn
   std::shared_ptr<TrainPanelState> train;  ///< Train workspace; null until drawn
+  std::shared_ptr<ModelPanelState> model;  ///< Model workspace; null until drawn
   std::string dismissed_probe;             ///< probe whose sentence was dismissed
   std::string typed_format;
 };

@@ -130,7 +130,8 @@ CASE(access, tab_goes_through_the_controls_in_reading_order) {
 CASE(access, text_at_225_percent) {
   for (const auto& [width, height] :
        {std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}, std::pair{1920, 1200}})
-    for (const Workspace workspace : {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::learn}) {
+    for (const Workspace workspace :
+         {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn}) {
       hand.stage.resize(width, height);
       Session session = small_session();
       session.view.workspace = workspace;
