@@ -11,11 +11,11 @@ namespace attoscope {
 namespace {
 
 /// A measure of a run: its key and its column in the report.
-struct RunMeasure {
+struct ModelMeasure {
   const char *key, *column;
   double (*of)(const RunMeasures&);
 };
-constexpr std::array<RunMeasure, 8> run_measures{
+constexpr std::array<ModelMeasure, 8> run_measures{
     {{"nll", "loss", [](const RunMeasures& m) { return m.nll; }},
      {"kl_mean", "KL mean", [](const RunMeasures& m) { return m.kl_mean; }},
      {"kl_max", "KL max", [](const RunMeasures& m) { return m.kl_max; }},
@@ -27,7 +27,7 @@ constexpr std::array<RunMeasure, 8> run_measures{
 
 Json run_json(const RunMeasures& m) {
   Json json;
-  for (const RunMeasure& x : run_measures) json[x.key] = number_json(x.of(m));
+  for (const ModelMeasure& x : run_measures) json[x.key] = number_json(x.of(m));
   json["top1_flips"] = m.top1_flips;
   return json;
 }
@@ -45,25 +45,24 @@ std::string place_text(const ModelShare& s) {
   return s.head < 0 ? fmt::format("layer {}", s.layer) : fmt::format("layer {} head {}", s.layer, s.head);
 }
 
-/// "flash2 hw moves the median token by 0.0004 nats, bf16 everywhere by 0.012; layer 7 contributes 50 % of a's mean."
-std::string conclusion(const ModelAnswer& x, const std::string& a_name) {
-  std::string text = fmt::format("{} moves the median token by {:.2g} nats, bf16 everywhere by {:.2g}", a_name,
-                                 x.a.dlogp_median_abs, x.bf16.dlogp_median_abs);
-  if (!x.attribution.empty())
-    text += fmt::format("; without the rounding of {} the mean is {:.0f} % smaller", place_text(x.attribution.front()),
-                        100 * x.attribution.front().share);
-  return text + ".\n";
-}
-
 std::string run_line(const char* name, const RunMeasures& m) {
   std::string line = fmt::format("{:<18}", name);
-  for (const RunMeasure& x : run_measures) line += fmt::format(" {:>10.4g}", x.of(m));
+  for (const ModelMeasure& x : run_measures) line += fmt::format(" {:>10.4g}", x.of(m));
   return line + "\n";
 }
 
 }  // namespace
 
-Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
+std::string model_sentence(const ModelAnswer& x, const std::string& a_name) {
+  std::string text = fmt::format("{} moves the median token by {:.2g} nats, bf16 everywhere by {:.2g}", a_name,
+                                 x.a.dlogp_median_abs, x.bf16.dlogp_median_abs);
+  if (!x.attribution.empty())
+    text += fmt::format("; without the rounding of {} the mean is {:.0f} % smaller", place_text(x.attribution.front()),
+                        100 * x.attribution.front().share);
+  return text + ".";
+}
+
+Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
   Json layers = Json::array(), attribution = Json::array();
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     layers.push_back({{"layer", l},
@@ -72,6 +71,7 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
   for (const ModelShare& s : x.attribution) attribution.push_back(place_json(s));
   Json json;
   json["schema"] = "attoscope.model/1";
+  json["sentence"] = model_sentence(x, a_name);
   json["tokens"] = q.tokens.size();
   json["parameters"] = parameters(*q.model);
   json["exact"] = {{"nll", number_json(x.exact_nll)}};
@@ -86,10 +86,10 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
 }
 
 std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
-  std::string text = conclusion(x, a_name);
+  std::string text = model_sentence(x, a_name) + "\n";
   text += fmt::format("{} tokens, {} parameters; exact: loss {:.6g} nats, perplexity {:.6g}\n\n{:<18}", q.tokens.size(),
                       parameters(*q.model), x.exact_nll, std::exp(x.exact_nll), "");
-  for (const RunMeasure& m : run_measures) text += fmt::format(" {:>10}", m.column);
+  for (const ModelMeasure& m : run_measures) text += fmt::format(" {:>10}", m.column);
   text += "\n" + run_line("a", x.a) + run_line("b", x.b) + run_line("b against a", x.a_b);
   text += run_line("bf16 everywhere", x.bf16) + run_line("order, of bf16", x.order);
   text += "\nrelative RMS of the hidden state's difference after each layer\n";
