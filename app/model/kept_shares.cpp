@@ -17,7 +17,8 @@ namespace {
 std::uint64_t digest_of(const LanguageModel& model) {
   std::uint64_t digest = 0;
   const auto add = [&](const WeightMatrix& w) {
-    digest = XXH3_64bits_withSeed(w.values.data(), w.values.size() * sizeof(float), digest + static_cast<std::uint64_t>(w.cols));
+    digest =
+        XXH3_64bits_withSeed(w.values.data(), w.values.size() * sizeof(float), digest + static_cast<std::uint64_t>(w.cols));
   };
   add(model.embedding);
   for (const LayerWeights& layer : model.layers)
@@ -28,9 +29,10 @@ std::uint64_t digest_of(const LanguageModel& model) {
 }
 
 std::string rope_text(const Rope& r) {
-  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", r.theta, static_cast<int>(r.pairs),
-                                 static_cast<int>(r.scaling), r.factor, r.original_length, r.longest, r.low_factor, r.high_factor,
-                                 r.beta_fast, r.beta_slow, r.truncates, r.attention_factor, r.mscale, r.mscale_all);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", r.theta, static_cast<int>(r.pairs), static_cast<int>(r.scaling),
+                  r.factor, r.original_length, r.longest, r.low_factor, r.high_factor, r.beta_fast, r.beta_slow, r.truncates,
+                  r.attention_factor, r.mscale, r.mscale_all);
   for (const auto* const list : {&r.short_factors, &r.long_factors, &r.divisors})
     for (const double x : *list) text += fmt::format(" {}", x);
   return text;

@@ -210,8 +210,8 @@ class ModelWork {
 
   /// The run whose layer `first` has this output of attention, x before it, and a in all layers after it.
   template <class T>
-  Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x,
-                               const std::vector<T>& attended, const AttentionChoice& a) {
+  Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const std::vector<T>& attended,
+                       const AttentionChoice& a) {
     model->finish(first, attended, x);
     stop_.did(1);
     for (int l = first + 1; l < model_.architecture.layers; ++l) {
@@ -274,7 +274,8 @@ double total_seconds(const ModelQuestion& q, const LayerCosts& c) {
 
 /// Seconds of layer 0 over all tokens, from the first of them.
 template <class T>
-double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, const AttentionChoice& heads, const StopSign& stop) {
+double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, const AttentionChoice& heads,
+                        const StopSign& stop) {
   constexpr std::size_t timed_tokens = 64;
   const std::span<const int> some(q.tokens.data(), std::min(timed_tokens, q.tokens.size()));
   ModelRun<T> run(*q.model, some, around, stop);
@@ -291,7 +292,8 @@ LayerCosts costs_of(const ModelQuestion& q, const StopSign& stop) {
   const Method eager = eager_attention();
   LayerCosts c;
   c.exact = seconds_of_layer<double>(q, {}, {}, stop);
-  c.around = q.around.in_double ? seconds_of_layer<double>(q, q.around, a, stop) : seconds_of_layer<float>(q, q.around, a, stop);
+  c.around =
+      q.around.in_double ? seconds_of_layer<double>(q, q.around, a, stop) : seconds_of_layer<float>(q, q.around, a, stop);
   c.bf16 = seconds_of_layer<float>(q, all_bf16(1), {.method = &eager, .format = attoscope::bf16}, stop);
   double weights = 0;
   for (const WeightMatrix& w : q.model->layers.front()) weights += static_cast<double>(w.values.size());

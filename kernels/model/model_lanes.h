@@ -40,8 +40,8 @@ struct LogitSum {
 
 /// Cross entropy by the online recurrence over blocks of a row of logits in ascending order: m' = max(m, max of the block), l =
 /// round_sum(l exp(m - m') + sum of round_exp(exp(logit - m'))), the product and the addition one operation each, the sum in 16
-/// interleaved chains joined by halves; at last ln p = round_log_probability(logit - (m + ln l)). It is the recurrence of the row
-/// sum of attention in one pass, without V.
+/// interleaved chains joined by halves; at last ln p = round_log_probability(logit - (m + ln l)). It is the recurrence of the
+/// row sum of attention in one pass, without V.
 template <class T>
 struct OnlineLoss {
   int block = 0;

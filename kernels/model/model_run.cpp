@@ -81,7 +81,8 @@ ModelRun<T>::ModelRun(const LanguageModel& model, std::span<const int> tokens, c
   sin_.assign(table.sin.begin(), table.sin.end());
   if (!is_tensor_core(around_.sums)) return;
   const Format& factors = factor_format(around_);
-  block_sum_ = block_sum(around_.sums, tensor_core_rule(gpu_of(around_.sums), factors, sums_of(around_.sums)), factors, factors);
+  block_sum_ =
+      block_sum(around_.sums, tensor_core_rule(gpu_of(around_.sums), factors, sums_of(around_.sums)), factors, factors);
 }
 
 template <class T>
@@ -135,8 +136,7 @@ void ModelRun<T>::project_slice(const T* w, const WeightMatrix& shape, int first
   const int columns = lanes_.panel_columns, height = std::min(40 * lanes_.block_rows, rows);
   const int panels = (count + columns - 1) / columns, bands = (rows + height - 1) / height;
   const bool in_blocks = is_tensor_core(around_.sums);
-  const std::size_t bytes =
-      in_blocks ? lanes_.block_scratch(height, p.k) : lanes_.product_scratch(height) * sizeof(T);
+  const std::size_t bytes = in_blocks ? lanes_.block_scratch(height, p.k) : lanes_.product_scratch(height) * sizeof(T);
   parallel_for_single(0, panels * bands, [&](int i) {
     stop_.check();
     const int panel = i / bands, band = i % bands;
@@ -281,7 +281,8 @@ std::vector<double> ModelRun<T>::logits(const std::vector<T>& last, int first, i
 
 template <class T>
 OnlineLoss<T> ModelRun<T>::loss() const {
-  return {around_.loss_block, rounder(AroundStep::loss_exp), rounder(AroundStep::loss_sum), rounder(AroundStep::log_probability)};
+  return {around_.loss_block, rounder(AroundStep::loss_exp), rounder(AroundStep::loss_sum),
+          rounder(AroundStep::log_probability)};
 }
 
 template class ModelRun<float>;

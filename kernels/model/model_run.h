@@ -91,7 +91,7 @@ class ModelRun {
   const StopSign& stop_;
   int n_;
   ModelLanes<T> lanes_;
-  BlockSum block_sum_{};  ///< of tensor cores
+  BlockSum block_sum_{};      ///< of tensor cores
   std::vector<T> cos_, sin_;  ///< [n, head_dim / 2]
   std::vector<T> slice_;      ///< rows of a projection's weights in T
   PerThread<AlignedBuffer> scratch_;

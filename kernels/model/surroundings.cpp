@@ -25,8 +25,9 @@ Surroundings in_float() {
 
 Surroundings in_bf16(std::initializer_list<AroundStep> also) {
   Surroundings s = in_float();
-  for (const AroundStep step : {AroundStep::weights, AroundStep::norm_weight, AroundStep::norm, AroundStep::projection, AroundStep::rope,
-                                AroundStep::attention, AroundStep::gated, AroundStep::residual, AroundStep::logits})
+  for (const AroundStep step :
+       {AroundStep::weights, AroundStep::norm_weight, AroundStep::norm, AroundStep::projection, AroundStep::rope,
+        AroundStep::attention, AroundStep::gated, AroundStep::residual, AroundStep::logits})
     s[step] = to_format(bf16);
   for (const AroundStep step : also) s[step] = to_format(bf16);
   return s;
@@ -96,7 +97,8 @@ void set_step(Surroundings& s, std::string_view text) {
 void check_choices(const Surroundings& s) {
   for (const AroundStep step : {AroundStep::loss_exp, AroundStep::loss_sum, AroundStep::log_probability})
     if (s.loss_block == 0 && s[step] != exact)
-      refuse_around(around_step_names[static_cast<std::size_t>(step)], "loss=BLOCK beside it: a loss of whole rows is not rounded");
+      refuse_around(around_step_names[static_cast<std::size_t>(step)],
+                    "loss=BLOCK beside it: a loss of whole rows is not rounded");
   if (s.sums == Accumulator::fma) return;
   const std::string text = "sums=" + std::string(name(s.sums));
   if (!is_tensor_core(s.sums)) refuse_around(text, "fma or a GPU, such as h100, behind =");

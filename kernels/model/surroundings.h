@@ -38,16 +38,16 @@ enum class AroundStep : std::uint8_t {
   log_probability  ///< the same: logit - (m + ln l)
 };
 inline constexpr std::array<std::string_view, 20> around_step_names{
-    "weights",    "norm_weight", "square_sum",   "normalised", "norm",      "projection", "rope_position",
-    "rope_frequency", "rope_angle", "rope_table", "rope_product", "rope",   "attention",  "silu",
-    "gated",      "residual",    "logits",       "loss_exp",   "loss_sum",  "log_probability"};
+    "weights",        "norm_weight", "square_sum", "normalised",   "norm",     "projection",     "rope_position",
+    "rope_frequency", "rope_angle",  "rope_table", "rope_product", "rope",     "attention",      "silu",
+    "gated",          "residual",    "logits",     "loss_exp",     "loss_sum", "log_probability"};
 
 /// Choices around attention. Every operation is one of the working type: double, or float.
 struct Surroundings {
   bool in_double = true;
   std::array<Rounding, around_step_names.size()> steps{};  ///< exact: what the working type gives
-  Accumulator sums = Accumulator::fma;  ///< of projections and logits: fma, or tensor cores (in float)
-  int sum_pieces = 1;                   ///< with fma: so many chains over pieces of the inputs, added in order
+  Accumulator sums = Accumulator::fma;                     ///< of projections and logits: fma, or tensor cores (in float)
+  int sum_pieces = 1;  ///< with fma: so many chains over pieces of the inputs, added in order
   /// RMSNorm of the residual stream sums the squares of the sum before `residual` rounds it; what it scales is rounded.
   bool unrounded_variance = false;
   std::optional<RotaryPairs> pairs{};  ///< columns that the rotary embedding turns together; none: the file's
