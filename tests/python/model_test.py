@@ -244,7 +244,7 @@ def online_log_probability(row, target, block):
     m, total = -math.inf, 0.0
     for first in range(0, len(row), block):
         part = row[first:first + block]
-        top = max([m] + part)
+        top = max(m, *part)
         chains = [0.0] * 16
         for i, x in enumerate(part):
             chains[i % 16] = f32(chains[i % 16] + rounded(math.exp(f32(x - top)), 5, 2))
