@@ -100,7 +100,7 @@ Table runs_table(const ModelQuestion& q, const ModelAnswer& x) {
   return table;
 }
 
-Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
+Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
   Json layers = Json::array(), attribution = Json::array();
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     layers.push_back({{"layer", l},
@@ -109,6 +109,7 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
   for (const ModelShare& s : x.attribution) attribution.push_back(place_json(s));
   Json json;
   json["schema"] = "attoscope.model/1";
+  json["sentence"] = model_conclusion(q, x, a_name);
   json["tokens"] = q.tokens.size();
   json["parameters"] = parameters(*q.model);
   json["exact"] = {{"nll", number_json(x.exact_nll)}};

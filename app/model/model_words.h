@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-Json model_json(const ModelQuestion& question, const ModelAnswer& answer);
+Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
 
 /// "flash2 hw": the algorithm and its named policy.
 std::string method_name(const Method& method);

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,9 +73,23 @@ struct ModelAnswer {
   std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
 };
 
+/// Shares of an attribution that outlive it: what an earlier run of the same question found, asked before a part is computed,
+/// and a call with each share as soon as it is computed. Either may be empty.
+struct ShareMemory {
+  std::function<std::optional<double>(const ModelShare& part)> known{};
+  std::function<void(const ModelShare&)> found{};
+};
+
 /// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,
 /// std::runtime_error where memory cannot suffice, Stopped. Of `options` it takes cancelled, progress, threads and isa.
-ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {});
+ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});
+
+/// Seconds that the answer will take, without what a memory knows: one layer is timed over some of the tokens. Throws as
+/// `answer_model` does.
+double expected_seconds(const ModelQuestion& question, const Options& options = {});
+
+/// The number of parts that will be made exact one at a time.
+int part_count(const ModelQuestion& question);
 
 /// Layers that the answer runs, each over all tokens.
 double model_layers(const ModelQuestion& question);
