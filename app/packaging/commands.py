@@ -62,24 +62,27 @@ def link_headers(folder, machine):
         (folder / name).symlink_to(places[0])
 
 
-def libzip_source():
-    """Folder of the source of the system's libzip, which has no static library; apt fetches it once, into the cache."""
-    places = CACHE / "libzip"
-    if not list(places.glob("libzip-*/CMakeLists.txt")):
+def debian_source(package, cache, made, system=pathlib.Path("/"), how=()):
+    """Folder of the source of a Debian system's package, which apt fetches once, into the cache; without it, `made` is not made."""
+    places = cache / package
+    if not list(places.glob("*/CMakeLists.txt")):
         shutil.rmtree(places, ignore_errors=True)
         (places / "lists" / "partial").mkdir(parents=True)
-        for file in [pathlib.Path("/etc/apt/sources.list"), *pathlib.Path("/etc/apt/sources.list.d").glob("*.[ls]*")]:
+        for file in [system / "etc/apt/sources.list", *(system / "etc/apt/sources.list.d").glob("*.[ls]*")]:
             if file.suffix in (".list", ".sources") and file.is_file():
                 tree.put(re.sub(r"^((Types: *)?)deb\b(?!-)", r"\1deb-src", file.read_text(), flags=re.M), places / "parts" / file.name)
         apt = ["apt-get", "-q", "-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={places / 'parts'}",
                "-o", f"Dir::State::lists={places / 'lists'}", "-o", f"Dir::Cache={places}"]
         with (places / "log").open("w") as told:
             done = [subprocess.run([*apt, *words], cwd=places, stdout=told, stderr=told).returncode
-                    for words in (("update",), ("source", "libzip"))]
+                    for words in (("update",), ("source", *how, package))]
         if done[-1] != 0:
-            print(f"app/package: there is no wheel for glibc {GLIBC}: apt cannot fetch libzip's source ({places / 'log'})", file=sys.stderr)
+            print(f"app/package: there is no {made}: apt cannot fetch the source of {package} ({places / 'log'})", file=sys.stderr)
             raise SystemExit(wheel.NO_TOOLS)
-    return next(places.glob("libzip-*/CMakeLists.txt")).parent
+        for archive in places.glob("*.orig.tar.*"):
+            if how:  # apt has not unpacked it
+                subprocess.run(["tar", "-xf", archive], cwd=places, check=True)
+    return next(places.glob("*/CMakeLists.txt")).parent
 
 
 def cmake(source, folder, target, options, log):
@@ -103,7 +106,7 @@ def build(work, machine):
     options = {"CMAKE_C_COMPILER": compiler(work, "clang", "cc", machine), "CMAKE_CXX_COMPILER": compiler(work, "clang++", "c++", machine),
                "CMAKE_PROJECT_INCLUDE": work / "project.cmake", "CMAKE_BUILD_TYPE": "Release", "ZLIB_LIBRARY": wheel.library("libz.a")}
     left_out = ("COMMONCRYPTO", "GNUTLS", "MBEDTLS", "OPENSSL", "BZIP2", "LZMA", "ZSTD")
-    cmake(libzip_source(), work / "libzip", "install",
+    cmake(debian_source("libzip", CACHE, f"wheel for glibc {GLIBC}"), work / "libzip", "install",
           {**options, "CMAKE_INSTALL_PREFIX": work / "usr", "CMAKE_INSTALL_LIBDIR": "lib", "BUILD_SHARED_LIBS": "OFF",
            **{f"BUILD_{part}": "OFF" for part in ("TOOLS", "REGRESS", "EXAMPLES", "DOC")},
            **{f"ENABLE_{part}": "OFF" for part in left_out}}, log)
