@@ -6,3 +6,5 @@ foreach(name nlohmann_json CLI11 fmt)  # header alone
   set(${name}_DIR ${CMAKE_CURRENT_LIST_DIR}/headers)
 endforeach()
 set(ENV{PKG_CONFIG_LIBDIR} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
+set(ENV{PKG_CONFIG_PATH} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
+set(PKG_CONFIG_USE_CMAKE_PREFIX_PATH OFF)
