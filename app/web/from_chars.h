@@ -1,5 +1,5 @@
-/// std::from_chars of floating-point numbers for libc++ before 20, which has it for integers alone. Every source of the build for
-/// browsers includes this first.
+/// std::from_chars of floating-point numbers for libc++ before 20, which has it for integers alone. Every source of the build
+/// for browsers includes this first.
 #pragma once
 
 #ifdef __cplusplus
@@ -40,7 +40,7 @@ inline const char* end_of_number(const char* first, const char* last) {
   return digits() ? at : mantissa;
 }
 
-/// By strtof or strtod, which the C library here rounds correctly, in no other locale than C.
+/// Reads by strtof or strtod, which round correctly in this C library, whose only locale is C.
 template <class T>
 std::from_chars_result from_chars(const char* first, const char* last, T& value) {
   const char* const end = end_of_number(first, last);
