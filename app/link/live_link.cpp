@@ -5,8 +5,8 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 

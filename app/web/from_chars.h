@@ -1,5 +1,5 @@
-/// std::from_chars of floating-point numbers for libc++ before 20, which has it for integers alone. Every source of the build for
-/// browsers includes this first.
+/// std::from_chars of floating-point numbers for libc++ before 20, which has it for integers alone. Every source of the build
+/// for browsers includes this first.
 #pragma once
 
 #ifdef __cplusplus
