@@ -37,6 +37,9 @@ async function missed(api, set, tensor) {
   return {rows: recorded.length, missed: recorded.filter((d, row) => d !== found.d[row]).length};
 }
 
+/// Digests in words.
+const text = (...sets) => sets.filter(Boolean).map(({golden, a, b}) => `golden ${golden}, a ${a}, b ${b}`).join('; gradients: ');
+
 /// One row for each experiment and each set of products: {kind, name, same, here, native}. `read(name)` gives a file as an
 /// ArrayBuffer; `told(done, all)` hears after each row how many there are.
 export async function compare(api, read, told = () => {}) {
@@ -47,7 +50,7 @@ export async function compare(api, read, told = () => {}) {
   for (const {words, digests, backward} of table.experiments) {
     const answer = await api.command(['run', ...words, '--json', '-']);
     const json = answer.code === 0 ? JSON.parse(answer.out) : {};
-    const here = JSON.stringify([json.digests, json.backward?.digests]), native = JSON.stringify([digests, backward]);
+    const here = text(json.digests, json.backward?.digests), native = text(digests, backward);
     add({kind: 'experiment', name: words.join(' '), same: here === native, here: answer.err || here, native});
   }
   const files = {};
