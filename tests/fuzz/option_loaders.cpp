@@ -1,4 +1,5 @@
-// Loaders of the files that options name beside a call: masks, documents, bounds, tables of pages, numbers of rows and of heads.
+// Loaders of the files that options name beside a call: masks, documents, bounds, tables of pages, numbers of rows and of
+// heads.
 #include <array>
 #include <string>
 
@@ -26,25 +27,26 @@ const std::array<std::string, 4>& calls() {
   static const TemporaryDirectory folder;
   static const std::array<std::string, 4> paths{
       folder.write("batch.safetensors", call_file("[2,2,3,2]", "[2,2,4,2]", "", "")),
-      folder.write("packed.safetensors",
-                   call_file("[6,2,2]", "[8,2,2]",
-                             entry("cu_seqlens_q", "I32", "[3]", 352, 364) + "," + entry("cu_seqlens_k", "I32", "[3]", 364, 376) + ",",
-                             raw(std::vector<std::int32_t>{0, 3, 6, 0, 4, 8}))),
-      folder.write("paged.safetensors",
-                   call_file("[2,3,2,2]", "[4,2,2,2]",
-                             entry("block_table", "I32", "[2,2]", 352, 368) + "," + entry("cache_seqlens", "I32", "[2]", 368, 376) + ",",
-                             raw(std::vector<std::int32_t>{3, 1, 0, 2, 4, 3}))),
+      folder.write("packed.safetensors", call_file("[6,2,2]", "[8,2,2]",
+                                                   entry("cu_seqlens_q", "I32", "[3]", 352, 364) + "," +
+                                                       entry("cu_seqlens_k", "I32", "[3]", 364, 376) + ",",
+                                                   raw(std::vector<std::int32_t>{0, 3, 6, 0, 4, 8}))),
+      folder.write("paged.safetensors", call_file("[2,3,2,2]", "[4,2,2,2]",
+                                                  entry("block_table", "I32", "[2,2]", 352, 368) + "," +
+                                                      entry("cache_seqlens", "I32", "[2]", 368, 376) + ",",
+                                                  raw(std::vector<std::int32_t>{3, 1, 0, 2, 4, 3}))),
       folder.write("lists.safetensors",
                    call_file("[6,2,2]", "[4,2,2,2]",
-                             entry("qo_indptr", "I32", "[3]", 352, 364) + "," + entry("kv_indptr", "I32", "[3]", 364, 376) + "," +
-                                 entry("kv_indices", "I32", "[4]", 376, 392) + "," + entry("kv_last_page_len", "I32", "[2]", 392, 400) + ",",
+                             entry("qo_indptr", "I32", "[3]", 352, 364) + "," + entry("kv_indptr", "I32", "[3]", 364, 376) +
+                                 "," + entry("kv_indices", "I32", "[4]", 376, 392) + "," +
+                                 entry("kv_last_page_len", "I32", "[2]", 392, 400) + ",",
                              raw(std::vector<std::int32_t>{0, 3, 6, 0, 2, 4, 3, 1, 0, 2, 2, 1})))};
   return paths;
 }
 
-constexpr std::array<const char*, 15> named_parts{"mask",         "mask",         "mask",      "mask",        "document_ids",
-                                                  "cu_seqlens_q", "cu_seqlens_k", "leftpad_k", "block_table", "cache_seqlens",
-                                                  "kv_indptr",    "kv_indices",   "kv_last_page_len", "k_scale", "v_scale"};
+constexpr std::array<const char*, 15> named_parts{
+    "mask",        "mask",          "mask",      "mask",       "document_ids",     "cu_seqlens_q", "cu_seqlens_k", "leftpad_k",
+    "block_table", "cache_seqlens", "kv_indptr", "kv_indices", "kv_last_page_len", "k_scale",      "v_scale"};
 constexpr std::array<const char*, 4> mask_uses{"", ":keep", ":drop", ":add"};
 constexpr std::array<const char*, 4> numbers_of_heads{"scale", "softcap", "alibi", "sink"};
 
@@ -81,7 +83,8 @@ void load_parts_of_calls(std::string_view bytes) {
 
 std::vector<std::string> parts_of_calls() {
   std::vector<std::string> seeds;
-  const auto add = [&](char call, std::size_t which, const std::string& type, const std::string& shape, const std::string& data) {
+  const auto add = [&](char call, std::size_t which, const std::string& type, const std::string& shape,
+                       const std::string& data) {
     seeds.push_back(std::string{call, static_cast<char>(which)} + npy(npy_header(type, shape), data));
   };
   const auto ints = [](std::vector<std::int32_t> x) { return raw(x); };
