@@ -228,7 +228,7 @@ TEST(MaskTensors, ARowOfTheLowestNumberIsTheMeanOfMergedRuns) {
       for (int c = 0; c < e.problem.d; ++c) EXPECT_NEAR(r.a(3, c), (*r.golden)(3, c), 1e-6);
       const ScoreWindow seen = attoscope::scores(ScoreQuestion{e, 3, 1, 0, 9});
       for (const float p : seen.P) EXPECT_NEAR(p, 1.0 / 9, 1e-6);
-      EXPECT_NEAR(r.a_lse[3] * (base == StoredBase::two ? std::log(2.0) : 1), -std::numeric_limits<float>::max(), 1e32);
+      EXPECT_LT(r.a_lse[3], -1e38);
     }
 }
 
