@@ -28,6 +28,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/views/views.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
@@ -36,6 +37,13 @@
 
 namespace attoscope {
 namespace {
+
+/// The heads' names of an input's file; none where it cannot be read again.
+TensorFileInfo file_of(const Input& input) try {
+  return input.kind == InputKind::tensors ? describe_tensors(input.file) : TensorFileInfo{};
+} catch (const std::exception&) {
+  return {};
+}
 
 /// The window of scores that a figure shows: it depends on nothing that was shown before.
 ScoreQuestion figure_scores(const Session& session) {
@@ -93,18 +101,16 @@ std::shared_ptr<const Result> slip_output_of(const Result& result, const std::st
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
   const std::string seed = e.problem.input.kind == InputKind::tensors ? "" : fmt::format("seed {}, ", e.problem.seed);
-  const std::array<std::string, 2> names = print_names(e);
-  return fmt::format("{}{}; a is {}, b is {}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, rows_text(r), names[0], names[1],
-                     experiment_words(std::span(&e, 1)));
+  return fmt::format("{}{}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, rows_text(r), experiment_words(std::span(&e, 1)));
 }
 
-/// "dQ of a is that of dq.npy; " for each gradient of a kernel that a's output shows.
+/// "dQ of flash2 hw is that of dq.npy; " for each gradient of a kernel in the place of a's.
 std::string kernels_words(const Session& session, const Result& r) {
   const KernelGradients& files = session.kernel_gradients;
   std::string words;
   if (!r.backward) return words;
   for (const auto& [tensor, file] : {std::pair{"dQ", &files.dq}, {"dK", &files.dk}, {"dV", &files.dv}})
-    if (!file->empty()) words += fmt::format("{} of a is that of {}; ", tensor, *file);
+    if (!file->empty()) words += fmt::format("{} of {} is that of {}; ", tensor, print_names(r.experiment)[0], *file);
   return words;
 }
 
@@ -120,16 +126,21 @@ struct Drawn {
 };
 
 Drawn drawn_heat(const Session& session, const PlotData& data, const PanelPrint& print) {
-  const View& view = session.view;
+  View view = session.view;
+  if (view.picture == PictureKind::heads) view.picture = PictureKind::output;  // of the head that is open
   const ShownTensor shown = shown_in(session, data);
-  std::string title = fmt::format("{} by {}; each pixel shows the largest |value| of the cells under it",
-                                  of_tensor(shown, field_title(view.field, method_names(data.result->experiment))),
-                                  shown.window      ? "rows and keys"
-                                  : shown.keys_down ? "keys and head dimensions"
-                                                    : "rows and head dimensions");
-  if (view.picture == PictureKind::rescales) title = "Tiles in which the running max moved or P left its format, by rows";
-  if (view.picture == PictureKind::scores && !shown.window) title = "Scores of a by rows and keys";
-  return {std::move(title), heat_panels(session, data, print)};
+  const bool fields = view.picture == PictureKind::output || shown.window, two = heat_panel_count(session) > 1;
+  const bool of_slip = two && view.second_slip && data.slip_output;
+  const std::string title = picture_title({view, data.result->experiment, shown, data.file}, view.field,
+                                          two && !of_slip ? std::optional(view.second_field) : std::nullopt);
+  const char* const places = !fields           ? ""
+                             : shown.window    ? ", by rows and keys"
+                             : shown.keys_down ? ", by keys and head dimensions"
+                                               : ", by rows and head dimensions";
+  return {
+      fmt::format("{}{}{}{}", title, of_slip ? ", beside the slip" : "", places,
+                  view.picture == PictureKind::rescales ? "" : "; each pixel shows the largest |value| of the cells under it"),
+      heat_panels(session, data, print)};
 }
 
 /// True if the plot is one of the strip's backward pass.
@@ -194,7 +205,7 @@ Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
 std::vector<FigurePanel> scatter_panels(const ShownTensor& shown) {
   ScatterState state;
   refresh_scatter(state, shown.result);
-  if (!has_points(state)) throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
+  if (!has_points(state)) throw std::invalid_argument("Neither method has any error, so there is no point to draw.");
   for (FigureAxis* const axis : {&state.panel.x, &state.panel.y}) axis->label = of_tensor(shown, axis->label);
   return {state.panel};
 }
@@ -206,11 +217,15 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
   SeenTensor seen;
   const ShownTensor& shown = shown_answer(seen, data.result, session.view);
+  const std::array<std::string, 2> names = print_names(r.experiment);
   if (plot == Plot::ulps)
     return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ulps_panel(*shown.result)}};
   if (plot == Plot::scatter)
-    return {about_tensor(shown, "Errors of a and b over the magnitude of golden; of elements that fall on one point the worst"),
-            scatter_panels(shown)};
+    return {
+        about_tensor(shown, fmt::format("Errors of {} and {} over the magnitude of golden; of elements that fall on one point "
+                                        "the worst",
+                                        names[0], names[1])),
+        scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
   if (plot == Plot::why && gradient) {
     if (data.gradient_why->shares.empty())
@@ -326,6 +341,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
   const View& view = session.view;
   const bool is_map = plot == Plot::heat_map;
+  if (is_map) known.file = file_of(e.problem.input);
   if (is_map && shows_pairs(view, e)) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.pairs || !(known.pairs->question == question))

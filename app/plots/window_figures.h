@@ -33,6 +33,7 @@ struct PlotData {
   std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
   std::shared_ptr<const GradientTrace> gradient_trace{};
   std::shared_ptr<const GradAttribution> gradient_why{};
+  TensorFileInfo file{};  ///< of the experiment's input, whose head a title names
 };
 
 /// True if the plot shows an answer to the session's experiment.
