@@ -361,7 +361,7 @@ TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   }
 }
 
-/// Of a lesson's loop the tiles that were on chip have their steps, and the bytes are those of `loop_steps`.
+/// Tiles of a lesson's loop that were on chip have their steps, and the bytes are those of `loop_steps`.
 TEST(PlotData, OfALoopTheTilesHaveTheirSteps) {
   Session s = plotted();
   s.lesson.views = {{"loop", 0, {{"at", "5"}}}};
