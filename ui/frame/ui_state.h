@@ -134,6 +134,7 @@ struct HeadsState {
   ShownHeads<HeadRow> outputs{unusual_measure};  ///< `sort` is an index of `head_measures`
   float largest = 0, largest_relative = 0;       ///< the largest finite error of all pictures, and over its head's RMS output
   std::vector<HeadOutlier> outliers;             ///< of `outputs`
+  MethodNames names{"a", "b", "b"};              ///< of the methods that they ran under
   int hovered = -1;                              ///< head under the mouse in the table beside the grid; -1: none
   ShownHeads<KvRow> kv{usual_kv_order};          ///< `sort` is an index of `kv_storages`
   double kv_least = 0, kv_most = 0;              ///< finite errors of the table; 0: none

@@ -34,16 +34,17 @@ enum class Plot : std::uint8_t {
   scatter,
   why,
   traffic,
+  kernel_rows,
   sweep,
   train_deviation,
   train_runs,
   train_weights,
   lesson
 };
-inline constexpr std::array<std::string_view, 20> plot_names{
-    "window",  "heat_map",   "strip",           "running_max",   "rescales",      "row_sum", "largest_P",
-    "error",   "largest_dS", "lost_dS",         "gradient_sums", "ulps",          "scatter", "why",
-    "traffic", "sweep",      "train_deviation", "train_runs",    "train_weights", "lesson"};
+inline constexpr std::array<std::string_view, 21> plot_names{
+    "window",  "heat_map",    "strip",   "running_max",     "rescales",   "row_sum",       "largest_P",
+    "error",   "largest_dS",  "lost_dS", "gradient_sums",   "ulps",       "scatter",       "why",
+    "traffic", "kernel_rows", "sweep",   "train_deviation", "train_runs", "train_weights", "lesson"};
 /// True if the plot shows a training instead of an experiment's answer.
 constexpr bool is_of_training(Plot p) { return p >= Plot::train_deviation && p <= Plot::train_weights; }
 
