@@ -124,8 +124,7 @@ CASE(access, tab_goes_through_the_controls_in_reading_order) {
   }
 }
 
-/// Arrows choose within a control that Tab comes to: a cell of the picture, the divider, a bit; Space presses, a name of a
-/// curve too.
+/// Tab comes to the name of a curve, and Space presses it.
 CASE(access, keys_press_what_the_mouse_presses) {
   hand.frames(3);
   const auto to = [&](const std::string& path) {
