@@ -80,7 +80,7 @@ void draw_learn(const Frame& frame);
 /// else by a step of the lesson.
 void go_on(LessonState& lesson, const Lessons* lessons, LearnState& state, int by, bool past_steps);
 
-/// Of a presented step whose views have screens of their own: the screen to which the space bar goes from this one, from text
+/// The screen to which the space bar goes in a presented step whose views have screens of their own: from text
 /// to the next view, else the one before, and from a view to the text before it, else after it; -1: there is none.
 int other_screen(const PresentedStep& step);
 
