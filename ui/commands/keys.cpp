@@ -101,6 +101,19 @@ void turn(const Frame& t) {
   else
     turn_page(t.session.lesson, lessons, by);
 }
+/// Changes between text and view while presenting where they have screens of their own; else goes on. While reading it scrolls,
+/// unless the space bar presses a control.
+template <int by>
+void space(const Frame& t) {
+  if (!t.state.learn) return;
+  if (!is_presenting(t.session)) {
+    t.state.learn->scrolls = ImGui::GetIO().NavVisible ? 0 : by;
+    return;
+  }
+  const int other = other_screen(t.state.learn->presented);
+  if (other < 0) return turn<by>(t);
+  t.state.learn->presented.screen = other;
+}
 void black(const Frame& t) {
   if (t.state.learn) t.state.learn->is_black = true;
 }
@@ -174,14 +187,18 @@ constexpr std::array table{
         true, KeyScope::explore},
     Key{"J", "play or pause the tiles, or a lesson's stepper", ImGuiKey_J, play_on_screen, false, KeyScope::steps},
     Key{"Shift+J", "Learn: next speed of what plays", ImGuiMod_Shift | ImGuiKey_J, next_speed, false, KeyScope::learn},
-    Key{"Page Down", "Learn: next step; presenting also → and Space: the stepper's next step, else the next screen",
-        ImGuiKey_PageDown, turn<1>, true, KeyScope::learn},
+    Key{"Page Down", "Learn: next step; presenting also →: the stepper's next step, else the next screen", ImGuiKey_PageDown,
+        turn<1>, true, KeyScope::learn},
     Key{"Page Up", "Learn: previous step; presenting also ←, in the same way", ImGuiKey_PageUp, turn<-1>, true,
         KeyScope::learn},
     Key{"↓", "presenting: next screen, past the stepper's steps", ImGuiKey_DownArrow, turn<1, true>, true,
         KeyScope::presenting},
     Key{"↑", "presenting: previous screen, past the stepper's steps", ImGuiKey_UpArrow, turn<-1, true>, true,
         KeyScope::presenting},
+    Key{"Space", "Learn: scroll, then the next step; presenting: text or view where each has its own screen, else on",
+        ImGuiKey_Space, space<1>, true, KeyScope::learn},
+    Key{"Shift+Space", "Learn: scroll back, then the previous step", ImGuiMod_Shift | ImGuiKey_Space, space<-1>, true,
+        KeyScope::learn},
     Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
     Key{"End", "presenting: last step of the lesson", ImGuiKey_End, last_step, false, KeyScope::presenting},
     Key{"B", "presenting: a black screen until the next key", ImGuiKey_B, black, false, KeyScope::presenting},
@@ -233,7 +250,6 @@ constexpr std::array aliases{
     Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
     Key{"/", "", ImGuiKey_Slash, open_palette},
     Key{"→", "", ImGuiKey_RightArrow, turn<1>, true, KeyScope::presenting},
-    Key{"Space", "", ImGuiKey_Space, turn<1>, true, KeyScope::presenting},
     Key{"←", "", ImGuiKey_LeftArrow, turn<-1>, true, KeyScope::presenting},
 };
 

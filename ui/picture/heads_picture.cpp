@@ -234,7 +234,7 @@ struct Cards {
 /// True if the card was clicked.
 bool draw_card(const HeadRow& row, const Cards& cards) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(card_width), px(card_height)};
-  const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size);
+  const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size, ImGuiButtonFlags_EnableNav);
   const std::string name = head_name(cards.info, row.head);
   const bool hovered = ImGui::IsItemHovered();
   explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row, cards.heads.names));
@@ -328,7 +328,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
     const int head = draw_measure_grid(m, info, session.experiment.problem.input.index);
     return open_head(session, info, head);
   }
-  if (ImGui::BeginChild("heads", {0, 0})) draw_cards(session, input, m);
+  if (ImGui::BeginChild("heads", {0, 0}, ImGuiChildFlags_NavFlattened)) draw_cards(session, input, m);
   ImGui::EndChild();
 }
 

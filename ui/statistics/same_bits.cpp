@@ -238,7 +238,8 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
   const ImVec2 back = ImGui::GetCursorScreenPos();
   const float height = px(16);
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, words), height})) view.detail = Detail::same_bits;
+  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, words), height}, ImGuiButtonFlags_EnableNav))
+    view.detail = Detail::same_bits;
   const bool hot = ImGui::IsItemHovered();
   explain(shown.what + " Click: the runs.",
           "same digest of golden, a and b for every\ninstruction set, thread count, block_q, device");

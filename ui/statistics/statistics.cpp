@@ -525,7 +525,7 @@ void draw_lower(const Frame& frame) {
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
-  const bool clicked = ImGui::InvisibleButton("headline", size);
+  const bool clicked = ImGui::InvisibleButton("headline", size, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
   const float x = at.x + draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, size.x)) + px(12);
   const float room = at.x + size.x - x, lower = line_height(Face::body) - line_height(Face::label);
