@@ -65,8 +65,8 @@ bool set_choice(Surroundings& s, std::string_view text, std::string_view name, s
     s.sum_pieces = count_of(text, value, 1, most_pieces);
   else if (name == "variance" && (is("rounded") || is("unrounded")))
     s.unrounded_variance = is("unrounded");
-  else if (name == "pairs" && (is("halves") || is("neighbours")))
-    s.pairs = is("halves") ? RotaryPairs::halves : RotaryPairs::neighbours;
+  else if (name == "pairs" && (is("file") || is("halves") || is("neighbours")))
+    s.pairs = is("file") ? std::nullopt : std::optional(is("halves") ? RotaryPairs::halves : RotaryPairs::neighbours);
   else if (name == "loss")
     s.loss_block = is("exact") ? 0 : count_of(text, value, 1, longest_loss_block);
   else if (const auto known = std::ranges::find(around_choices, name, &AroundChoice::name); known != around_choices.end())
@@ -113,6 +113,35 @@ void check_choices(const Surroundings& s) {
 
 }  // namespace
 
+constexpr std::array<AroundChoice, 5> around_choices{
+    {{"sums",
+      "sums of projections and logits",
+      "fma or a GPU whose tensor cores add",
+      {"fma", "a100", "h100", "b200"},
+      [](const Surroundings& s) { return std::string(name(s.sums)); }},
+     {"pieces",
+      "chains of fma over pieces of the inputs, added in order",
+      "1 to 64",
+      {"1", "2", "4", "8", "16", "32"},
+      [](const Surroundings& s) { return std::to_string(s.sum_pieces); }},
+     {"variance",
+      "RMSNorm sums the squares of the residual stream before or after its rounding",
+      "rounded or unrounded",
+      {"rounded", "unrounded"},
+      [](const Surroundings& s) { return std::string(s.unrounded_variance ? "unrounded" : "rounded"); }},
+     {"pairs",
+      "columns that the rotary embedding turns together",
+      "file, halves or neighbours",
+      {"file", "halves", "neighbours"},
+      [](const Surroundings& s) {
+        return std::string(!s.pairs ? "file" : s.pairs == RotaryPairs::halves ? "halves" : "neighbours");
+      }},
+     {"loss",
+      "logits in a block of the online cross entropy; exact: a whole row in double",
+      "exact or the logits in a block",
+      {"exact", "512", "1024", "4096", "16384", "65536"},
+      [](const Surroundings& s) { return s.loss_block == 0 ? "exact" : std::to_string(s.loss_block); }}}};
+
 Surroundings surroundings(std::string_view text) {
   const auto next = [&] {
     const std::size_t comma = std::min(text.find(','), text.size());
@@ -124,6 +153,21 @@ Surroundings surroundings(std::string_view text) {
   while (!text.empty()) set_step(s, next());
   check_choices(s);
   return s;
+}
+
+std::string surroundings_text(std::string_view preset_name, const Surroundings& wanted) {
+  std::string text(preset_name);
+  Surroundings s = preset(preset_name);
+  const auto add = [&](std::string_view name, const std::string& value) {
+    const std::string change = std::string(name) + "=" + value;
+    set_step(s, change);
+    text += "," + change;
+  };
+  for (std::size_t i = 0; i < around_steps.size(); ++i)
+    if (wanted.steps[i] != s.steps[i]) add(around_steps[i].name, rounding_text(wanted.steps[i]));
+  for (const AroundChoice& c : around_choices)
+    if (c.text(wanted) != c.text(s)) add(c.name, c.text(wanted));
+  return text;
 }
 
 }  // namespace attoscope

@@ -16,31 +16,63 @@ namespace attoscope {
 
 /// Steps around attention, in the order of the data.
 enum class AroundStep : std::uint8_t {
-  weights,         ///< every weight, embedding and bias, before anything; the norms' weights are apart
-  norm_weight,     ///< weights of RMSNorm, those of q and k too
-  square_sum,      ///< RMSNorm: the sum of squares after every addition
-  normalised,      ///< x / rms, before the weight multiplies it
-  norm,            ///< the norm's output
-  projection,      ///< a projection's output, its bias added
-  rope_position,   ///< the position
-  rope_frequency,  ///< theta^(-2i/d), scaled
-  rope_angle,      ///< position times frequency
-  rope_table,      ///< cos and sin
-  rope_product,    ///< the products of q and k with cos and sin
-  rope,            ///< q and k after the rotary embedding
-  attention,       ///< the output of attention as it enters the next projection
-  silu,            ///< gate / (1 + exp(-gate))
-  gated,           ///< silu times up
-  residual,        ///< the residual stream after every addition
-  logits,          ///< the logits
-  loss_exp,        ///< online cross entropy: exp(logit - m) of a block of the vocabulary
-  loss_sum,        ///< the same: the running sum l after every block
-  log_probability  ///< the same: logit - (m + ln l)
+  weights,
+  norm_weight,
+  square_sum,
+  normalised,
+  norm,
+  projection,
+  rope_position,
+  rope_frequency,
+  rope_angle,
+  rope_table,
+  rope_product,
+  rope,
+  attention,
+  silu,
+  gated,
+  residual,
+  logits,
+  loss_exp,
+  loss_sum,
+  log_probability
 };
-inline constexpr std::array<std::string_view, 20> around_step_names{
-    "weights",        "norm_weight", "square_sum", "normalised",   "norm",     "projection",     "rope_position",
-    "rope_frequency", "rope_angle",  "rope_table", "rope_product", "rope",     "attention",      "silu",
-    "gated",          "residual",    "logits",     "loss_exp",     "loss_sum", "log_probability"};
+
+/// A step as typed before "=", and its subject in words.
+struct AroundStepInfo {
+  AroundStep step;
+  std::string_view name, meaning;
+};
+inline constexpr std::array<AroundStepInfo, 20> around_steps{{
+    {AroundStep::weights, "weights", "every weight, embedding and bias, before anything; the norms' weights are apart"},
+    {AroundStep::norm_weight, "norm_weight", "the weights of RMSNorm, those of q and k too"},
+    {AroundStep::square_sum, "square_sum", "RMSNorm: the sum of squares after every addition"},
+    {AroundStep::normalised, "normalised", "RMSNorm: x / rms, before the weight multiplies it"},
+    {AroundStep::norm, "norm", "RMSNorm's output"},
+    {AroundStep::projection, "projection", "a projection's output, its bias added"},
+    {AroundStep::rope_position, "rope_position", "rotary embedding: the position"},
+    {AroundStep::rope_frequency, "rope_frequency", "rotary embedding: theta^(-2i/d), scaled"},
+    {AroundStep::rope_angle, "rope_angle", "rotary embedding: position times frequency"},
+    {AroundStep::rope_table, "rope_table", "rotary embedding: cos and sin"},
+    {AroundStep::rope_product, "rope_product", "rotary embedding: the products of q and k with cos and sin"},
+    {AroundStep::rope, "rope", "q and k after the rotary embedding"},
+    {AroundStep::attention, "attention", "the output of attention as it enters the next projection"},
+    {AroundStep::silu, "silu", "SiLU: gate / (1 + exp(-gate))"},
+    {AroundStep::gated, "gated", "SiLU times up"},
+    {AroundStep::residual, "residual", "the residual stream after every addition"},
+    {AroundStep::logits, "logits", "the logits"},
+    {AroundStep::loss_exp, "loss_exp", "online cross entropy: exp(logit - m) of a block of the vocabulary"},
+    {AroundStep::loss_sum, "loss_sum", "online cross entropy: the running sum l after every block"},
+    {AroundStep::log_probability, "log_probability", "online cross entropy: logit - (m + ln l)"},
+}};
+inline constexpr auto around_step_names = [] {
+  std::array<std::string_view, around_steps.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (around_steps[i].step != static_cast<AroundStep>(i)) throw "around_steps is in the order of AroundStep";
+    names[i] = around_steps[i].name;
+  }
+  return names;
+}();
 
 /// Choices around attention. Every operation is one of the working type: double, or float.
 struct Surroundings {
@@ -71,14 +103,15 @@ inline constexpr std::array<std::string_view, 4> around_preset_names{"exact", "f
 ///   fused: kernels that round once at their end: norm, rotary embedding and gated MLP in float, their outputs bf16
 Surroundings surroundings(std::string_view text);
 
-/// Choices that are no step, as typed before "=", and the texts that each takes.
+/// The text that gives `wanted`: `preset`, then the steps and choices in which it differs. Throws as surroundings does.
+std::string surroundings_text(std::string_view preset, const Surroundings& wanted);
+
+/// A choice that is no step, as typed before "=", its subject, the texts that it takes, and some of them for a list.
 struct AroundChoice {
-  std::string_view name, values;
+  std::string_view name, meaning, values;
+  std::array<std::string_view, 6> offered;
+  std::string (*text)(const Surroundings&);
 };
-inline constexpr std::array<AroundChoice, 5> around_choices{{{"sums", "fma or a GPU whose tensor cores add"},
-                                                             {"pieces", "1 to 64"},
-                                                             {"variance", "rounded or unrounded"},
-                                                             {"pairs", "halves or neighbours"},
-                                                             {"loss", "exact or the logits in a block"}}};
+extern const std::array<AroundChoice, 5> around_choices;
 
 }  // namespace attoscope

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <span>
 #include <stdexcept>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
+#include "kernels/experiment/text.h"
 #include "kernels/model/surroundings.h"
 #include "ui/controls/controls.h"
 #include "ui/model/panels.h"
@@ -32,24 +35,7 @@ constexpr std::array<Choice, around_preset_names.size()> presets{{
     {"hf_bf16", "As the modules of Hugging Face do in bf16, operation by operation."},
     {"fused", "As a fused engine does: norm, rotary embedding and gated MLP round once, at their end."},
 }};
-constexpr std::array<const char*, around_step_names.size()> step_meanings{
-    "Every weight, embedding and bias, before anything.",
-    "RMSNorm: the sum of squares after every addition.",
-    "RMSNorm: x / rms, before the weight multiplies it.",
-    "RMSNorm's output.",
-    "A projection's output, its bias added.",
-    "Rotary embedding: the position.",
-    "Rotary embedding: theta^(-2i/d), scaled.",
-    "Rotary embedding: position times frequency.",
-    "Rotary embedding: cos and sin.",
-    "Rotary embedding: the products of q and k with cos and sin.",
-    "Q and K after the rotary embedding.",
-    "The output of attention as it enters the next projection.",
-    "SiLU: gate / (1 + exp(-gate)).",
-    "SiLU times up.",
-    "The residual stream after every addition.",
-    "The logits."};
-constexpr std::array<const char*, 6> step_formats{"exact", "fp32", "bf16", "fp16", "tf32", "e4m3"};
+constexpr std::array<std::string_view, 6> step_formats{"exact", "fp32", "bf16", "fp16", "tf32", "e4m3"};
 
 /// A path of one line, taken on Enter or when the field loses the focus.
 void path_line(const char* id, const char* hint, std::string& typed, std::string& path, float width) {
@@ -140,32 +126,56 @@ std::pair<std::string, std::string> parts_of_around(const std::string& text) {
   return {text.substr(0, comma), text.substr(comma)};
 }
 
-std::string rounding_name(const Rounding& r) { return r.kind == Rounding::Kind::exact ? "exact" : name(r.format); }
-
-/// The text of a preset with these steps.
-std::string around_text(const std::string& preset, const Surroundings& wanted) {
-  const Surroundings usual = surroundings(preset);
-  std::string text = preset;
-  for (std::size_t i = 0; i < around_step_names.size(); ++i)
-    if (wanted.steps[i] != usual.steps[i]) text += fmt::format(",{}={}", around_step_names[i], rounding_name(wanted.steps[i]));
-  return text;
-}
-
-/// A step and a list of its formats; true if it changed.
-bool edit_around_step(std::size_t i, Surroundings& around, const Surroundings& usual) {
-  Rounding& r = around.steps[i];
-  const std::string step(around_step_names[i]);
+/// One line of the popup: a name, and a list of its texts, in place of which `text_with` gives the whole text or throws.
+/// A text that throws is shown with its sentence and cannot be chosen. True if `text` changed.
+bool edit_around_line(std::string_view name, std::string_view meaning, const std::string& now, const std::string& usual,
+                      std::span<const std::string_view> offered, const std::function<std::string(std::string_view)>& text_with,
+                      std::string& text) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + px(4)}, Face::mono_small, r == usual.steps[i] ? colours().secondary : colours().accent, step);
+  draw_text({at.x, at.y + px(4)}, Face::mono_small, now == usual ? colours().secondary : colours().accent, std::string(name));
   ImGui::SetCursorScreenPos({at.x + px(130), at.y});
   const WithField f(Face::mono_small, 22);
-  const bool open = begin_combo(("##" + step).c_str(), rounding_name(r), px(110));
-  if (!open) return explain(step_meanings[i], "as the preset: " + rounding_name(usual.steps[i])), false;
+  if (!begin_combo(("##" + std::string(name)).c_str(), now, px(110)))
+    return explain(fmt::format("{}.", meaning), "as the preset: " + usual), false;
   bool changed = false;
-  for (const char* const format : step_formats)
-    if (ImGui::Selectable(format, rounding_name(r) == format)) r = parse_rounding(format), changed = true;
+  for (const std::string_view value : offered) {
+    if (value.empty()) continue;
+    std::string with, refusal;
+    try {
+      with = text_with(value);
+    } catch (const std::invalid_argument& error) {
+      refusal = error.what();
+    }
+    const auto flags = refusal.empty() ? ImGuiSelectableFlags_None : ImGuiSelectableFlags_Disabled;
+    if (ImGui::Selectable(std::string(value).c_str(), now == value, flags)) text = with, changed = true;
+    if (!refusal.empty()) explain(refusal + ".");
+  }
   ImGui::EndCombo();
   return changed;
+}
+
+/// Every step and choice around attention.
+void edit_around_lines(const std::string& preset, const Surroundings& around, std::string& text) {
+  const Surroundings usual = surroundings(preset);
+  for (const AroundStepInfo& step : around_steps) {
+    const auto with = [&](std::string_view value) {
+      Surroundings s = around;
+      s[step.step] = parse_rounding(value);
+      std::string all = surroundings_text(preset, s);
+      return surroundings(all), all;
+    };
+    if (edit_around_line(step.name, step.meaning, rounding_text(around[step.step]), rounding_text(usual[step.step]),
+                         step_formats, with, text))
+      return;
+  }
+  for (const AroundChoice& choice : around_choices) {
+    const auto with = [&](std::string_view value) {
+      const std::string all = fmt::format("{},{}={}", surroundings_text(preset, around), choice.name, value);
+      return surroundings_text(preset, surroundings(all));
+    };
+    if (edit_around_line(choice.name, choice.meaning, choice.text(around), choice.text(usual), choice.offered, with, text))
+      return;
+  }
 }
 
 void edit_surroundings(const ModelScene& s, float width) {
@@ -180,16 +190,16 @@ void edit_surroundings(const ModelScene& s, float width) {
   } catch (const std::invalid_argument& error) {
     return wrapped(Face::small, colours().bad, error.what() + std::string("."), width);
   }
-  const Surroundings usual = surroundings(preset);
   const auto count = std::ranges::count(changes, ',');
   if (push_button(count > 0 ? fmt::format("steps {}###around steps", count).c_str() : "steps###around steps", false,
                   {width, 0}))
     ImGui::OpenPopup("around attention");
-  explain("The format of each step around attention in a and b. The number is how many differ from the preset.", text);
+  explain(
+      "The format of each step around attention in a and b, and how projections and the loss are added. The number is how many "
+      "differ from the preset.",
+      text);
   if (begin_panel_popup("around attention")) {
-    bool changed = false;
-    for (std::size_t i = 0; i < around_step_names.size(); ++i) changed |= edit_around_step(i, around, usual);
-    if (changed) text = around_text(preset, around);
+    edit_around_lines(preset, around, text);
     ImGui::EndPopup();
   }
   toggle("yardsticks", s.plan().yardsticks);

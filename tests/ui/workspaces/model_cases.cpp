@@ -162,6 +162,9 @@ CASE(model, controls) {
   hand.changes(
       "a step by name", [&] { hand.choose("//$FOCUSED/##norm", "fp16"); },
       [](Session& s) { s.model.around = "hf_bf16,norm=fp16"; });
+  hand.changes(
+      "a choice by name, beside the step", [&] { hand.choose("//$FOCUSED/##pieces", "8"); },
+      [](Session& s) { s.model.around = "hf_bf16,norm=fp16,pieces=8"; });
 }
 
 CASE(model, bad_checkpoints) {
@@ -198,9 +201,9 @@ CASE(model, attribution_and_cancel) {
   const auto shares = hand.stage.model().view().shares;
   hand.check(shares->part == ModelPart::layer && shares->shares.rows.size() == tiny_layers, "each of them");
   hand.check(shares->conclusion.find("layer") != std::string::npos, shares->conclusion);
-  hand.session().model.limit = 900;
+  hand.session().model.limit = 3000;  // long enough that no machine is done before the click
   hand.frames(2);
-  wait_for(hand, is_read, "900 tokens are read");
+  wait_for(hand, is_read, "3000 tokens are read");
   run_model(hand);
   hand.check(!hand.stage.model().view().shares, "an answer begins without shares");
   const auto found = hand.stage.model().view().found;
