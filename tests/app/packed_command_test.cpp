@@ -114,6 +114,15 @@ TEST(PackedCommand, JudgesEachSequenceAndNamesItsMistake) {
   }
 }
 
+TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
+  for (const auto& [file, of_last] : {std::pair{"packed", json(2)}, {"separate", json()}}) {
+    const Outcome outcome = attoscope({"heads", path(file), "--mask", "causal", "--json", "-"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    for (const json& row : json::parse(outcome.out)["heads"])
+      if (row["head"] == 11) EXPECT_EQ(row.value("sequence", json()), of_last);
+  }
+}
+
 /// Every tensor of a call named by itself.
 TEST(PackedCommand, PartsAreNamedOneByOne) {
   const std::string file = path("vllm");

@@ -231,7 +231,7 @@ CASE(kernel, heads_of_an_output) {
   hand.check(hand.experiment().problem.input.file == q + "," + k + "," + v && hand.experiment().loaded.file == o,
              "four files are Q, K, V and O: " + hand.stage.panel_input().messages.error);
   hand.check(verdict(hand).rounded(), "head 0 is right: " + verdict(hand).sentence());
-  hand.choose(controls + "##head", "head 1##1");
+  hand.choose(controls + "##head", "###head 1");
   hand.settle();
   hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
   hand.check(verdict(hand).rounded(), "head 1 is right: " + verdict(hand).sentence());
