@@ -218,7 +218,7 @@ void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGr
 }
 
 JudgedGradients group_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call, int group) {
-  return files.group(group, question.problem_of(files.first_head(group)), call.claim);
+  return files.group(group, [&](int head) { return question.problem_of(head); }, call.claim);
 }
 
 /// dSink is the sum over all batches or sequences: of each group of the first one what the others add; empty: there are none.
@@ -257,12 +257,6 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
   if (d != fp32 && d != bf16 && d != fp16)
     throw std::runtime_error("D is " + name(d) +
                              ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
-  for (int head = 0; head < call.heads; ++head)
-    if (question.problem_of(head) != question.problem_of(head - head % files.heads_of_group()))
-      throw std::runtime_error(
-          fmt::format("head {} has a scale, soft cap, slope or sink of its own, expected that of all heads that "
-                      "share its K and V where gradients are judged",
-                      head));
   CallGradients all{.tensors = {},
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),

@@ -35,7 +35,7 @@ json rows_of(const Words& call) {
   const json told = json::parse(outcome.out);
   json rows;
   for (json row : told["heads"]) {
-    row.erase("name"), row.erase("layer");
+    row.erase("name"), row.erase("layer"), row.erase("sequence");
     rows[row["head"].dump()] = row;
   }
   return rows;

@@ -258,7 +258,7 @@ TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
 /// The sink takes part in every sequence, so that its gradient is one sum.
 TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
   Packed packed;
-  const Numbers sinks{0.5, 0.5, -1, -1};
+  const Numbers sinks{0.5, 1, -1, 0};  // heads 0 and 1 share K and V
   Numbers dsink(4);
   for (std::size_t s = 0; s < 3; ++s) {
     const Tokens& x = packed.tokens[s];
