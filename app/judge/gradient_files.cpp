@@ -10,13 +10,11 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 3> dsink_names{"dsink", "d_sink", "grad_sinks"};
-
 std::span<const std::string_view> usual_names(std::string_view option) {
   if (option == "--do") return usual_output_gradient_names;
   if (option == "--dq") return usual_dq_names;
   if (option == "--dk") return usual_dk_names;
-  return option == "--dv" ? std::span<const std::string_view>(usual_dv_names) : dsink_names;
+  return option == "--dv" ? std::span<const std::string_view>(usual_dv_names) : usual_dsink_names;
 }
 
 CallPart opened(const std::string& spec, const char* option) { return tensor_of_option(spec, option, usual_names(option)); }

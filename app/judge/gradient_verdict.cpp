@@ -257,6 +257,8 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
   if (d != fp32 && d != bf16 && d != fp16)
     throw std::runtime_error("D is " + name(d) +
                              ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
+  if (!files.dsink_of(0).empty() && !question.problem_of(0).sink)
+    throw std::runtime_error("dSink was given and the call has no sink, expected --sink, or a tensor called sinks beside Q");
   CallGradients all{.tensors = {},
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),

@@ -109,8 +109,7 @@ GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily:
     : given_(given), stop_(stop) {
   for (std::size_t h = 0; h < given.heads.size(); ++h) {
     problems_.push_back(given.problem_of(h));
-    problems_.back().input = {
-        .kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = given.heads[h]};
+    problems_.back().input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = given.heads[h]};
   }
   round_like(form);
 }

@@ -243,10 +243,11 @@ class SlipCandidates {
                   });
     if (!problem().sink) return;
     add_sink("L is without the sink", [](const GradientGroup&, int) { return -std::numeric_limits<double>::infinity(); });
-    each_number([](const Problem& p) { return *p.sink; }, [&](int h) {
-      add_sink(fmt::format("L of all heads of the group has the sink of its head {}", h),
-               [h](const GradientGroup& g, int) { return *g.problem(h).sink; });
-    });
+    each_number([](const Problem& p) { return *p.sink; },
+                [&](int h) {
+                  add_sink(fmt::format("L of all heads of the group has the sink of its head {}", h),
+                           [h](const GradientGroup& g, int) { return *g.problem(h).sink; });
+                });
   }
   /// L with another sink in the place of each head's.
   void add_sink(const std::string& text, const std::function<double(const GradientGroup& group, int head)>& sink) {
@@ -263,7 +264,7 @@ class SlipCandidates {
       if (any_head([&](const Problem& p) { return number(p) != number(group_.problem(h)); })) add(h);
   }
   /// Adds the slips of a kernel that takes a number of one head in all heads of the group.
-  void add_number(const char* kind, const char* name, double (*number)(const Problem& p), double GradientVariant::*place) {
+  void add_number(const char* kind, const char* name, double (*number)(const Problem& p), double GradientVariant::* place) {
     each_number(number, [&](int h) {
       add(kind, fmt::format("the backward pass takes the {} of head {} of the group in all its heads", name, h), in_all,
           [=](const GradientGroup& g, GradientVariant& v, int) { v.*place = number(g.problem(h)); });

@@ -182,6 +182,9 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   expect_refused(files.command({"do", "dk"}), 1, "dk.npy");
   files.write("dlse", shape(2, Files::n / 2, 0), std::vector<double>(Files::n));
   expect_refused(files.command({"do", "dq", "dlse"}), 1, "(batch, heads, n)");
+  std::vector<std::string> no_sink = files.command({"do", "dsink"});
+  no_sink.erase(no_sink.begin() + 3, no_sink.begin() + 5);
+  expect_refused(no_sink, 1, "the call has no sink, expected --sink");
   files.write("dsink", "(3,)", {1, 2, 3});
   expect_refused(files.command({"do", "dsink"}), 1, "one number for each of 2 heads");
   expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");

@@ -533,12 +533,10 @@ void add_number_slips(std::vector<PlantedGradient>& all) {
       return std::log(std::exp(r.lse) + std::exp(sink) - std::exp(*own[at(r.head)].sink));
     });
   });
-  add("dSink of head 0", "group: .*dSink of all heads", "dsink", always(written([](JudgedGradients& g) {
-        std::fill(g.dsink->begin(), g.dsink->end(), g.dsink->front());
-      })));
-  add("dSink in the other order", "group: .*dSink.*reverse", "dsink", always(written([](JudgedGradients& g) {
-        std::reverse(g.dsink->begin(), g.dsink->end());
-      })));
+  add("dSink of head 0", "group: .*dSink of all heads", "dsink",
+      always(written([](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), g.dsink->front()); })));
+  add("dSink in the other order", "group: .*dSink.*reverse", "dsink",
+      always(written([](JudgedGradients& g) { std::reverse(g.dsink->begin(), g.dsink->end()); })));
   add("dSink summed", "group: .*dSink.*sum over the heads", "dsink", always(written([](JudgedGradients& g) {
         std::fill(g.dsink->begin(), g.dsink->end(), std::accumulate(g.dsink->begin(), g.dsink->end(), 0.0));
       })));

@@ -58,7 +58,7 @@ struct GradientMistake {
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   bool caps = true, cap_derivative = true, biases = true, sinks = true;
   int dp_columns = 0;
-  double Problem::*of_head_0 = nullptr;            ///< a number of head 0, which all take in the backward pass
+  double Problem::* of_head_0 = nullptr;  ///< a number of head 0, which all take in the backward pass
   bool tf32_products = false;
   bool averages = false, sums_twice = false;       ///< the heads of a group
   int only_head = -1;                              ///< of a group, whose dK and dV are written
