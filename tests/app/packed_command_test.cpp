@@ -50,8 +50,11 @@ TEST(PackedCommand, EachSequenceIsACallOfItsOwn) {
         Words{packed, "--cu-seqlens-q", packed + ":cu_seqlens_q", "--cu-seqlens-k", packed, "--layout", "nhd"},
         Words{csr, "--kv", csr, "--kv-indptr", csr, "--kv-indices", csr, "--kv-last-page-len", csr},
         Words{packed + ",cu_seqlens_k=" + packed + ":cu_seqlens_k"},
-        Words{csr, "--block-table", paged, "--cache-seqlens", paged + ":cache_seqlens"}})
+        Words{csr, "--block-table", paged, "--cache-seqlens", paged + ":cache_seqlens"},
+        Words{paged, "--kv-indptr", csr, "--kv-indices", csr, "--kv-last-page-len", csr}})
     EXPECT_EQ(rows_of(call), separate) << ::testing::PrintToString(call);
+  expect_refused({"heads", paged, "--kv-indptr", csr}, 2, "is a block_table, expected one of them");
+  expect_refused({"heads", packed, "--kv-last-page-len", csr}, 2, "there is no kv_indices");
 }
 
 TEST(PackedCommand, OtherTablesGiveOtherNumbers) {
