@@ -340,7 +340,10 @@ std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallG
   s[1] = (call.rounded() ? "" : s[1] + " ") + evidence(g) + notes(g);
   const std::string cause = narrowed_cause(g.worst);
   if (!cause.empty()) s[2] = (call.rounded() ? "" : s[2] + " ") + cause;
-  if (cause.empty() && call.rounded()) s[2] = "Give all of dQ, dK and dV: which of them is wrong narrows the cause.";
+  const bool has_all =
+      std::ranges::count_if(g.tensors, [](const CallTensor& t) { return t.tensor != GradientTensor::dsink; }) == 3;
+  if (cause.empty() && call.rounded())
+    s[2] = has_all ? "" : "Give all of dQ, dK and dV: which of them is wrong narrows the cause.";
   return s;
 }
 
