@@ -101,7 +101,7 @@ class SlipCandidates {
   }
 
  private:
-  /// Of the first head; all have its mask's rule.
+  /// The problem of the first head; all heads have its mask's rule.
   const Problem& problem() const { return group_.problem(0); }
   template <class Chosen>
   bool any_head(const Chosen& chosen) const {

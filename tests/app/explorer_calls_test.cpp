@@ -113,7 +113,7 @@ TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
 
 /// Heads that share K and V have a scale, a soft cap, a slope and a sink each; a kernel takes the slope of one for both.
 TEST_F(ExplorerCalls, HeadsOfAGroupAreJudgedWithTheirOwnNumbers) {
-  for (double Problem::*const slip : {static_cast<double Problem::*>(nullptr), &Problem::alibi}) {
+  for (double Problem::* const slip : {static_cast<double Problem::*>(nullptr), &Problem::alibi}) {
     planted::GradientCall call =
         planted::gradient_call({.shape = AttentionShape::square(48, 16), .heads = 2}, {Mask::Kind::causal}, bf16, 3);
     planted::take_own_numbers(call);
