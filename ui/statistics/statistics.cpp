@@ -207,10 +207,12 @@ void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& 
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
   const Line head = next_line(px(28));
   const float button = px(56), gap = px(6), taken = (button + gap) * (found.complete() ? 1.0f : 2.0f);
-  const std::string words = heads_words(found);
+  const HeadVerdict* const own = shown_head_verdict(input);
+  const bool has_wrong_lse = own != nullptr && own->lse && !own->lse->judged.rounded;
+  const std::string words = heads_words(found) + (has_wrong_lse ? ", this L wrong" : "");
   const Face face = text_width(Face::headline, words) <= head.width - taken ? Face::headline : Face::body;
-  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, heads_tone(found),
-            fitted(face, words, head.width - taken));
+  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face,
+            has_wrong_lse ? colours().bad : heads_tone(found), fitted(face, words, head.width - taken));
   const ImVec2 next = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({head.at.x + head.width - taken + gap, head.at.y});
   const bool shown = session.view.picture == PictureKind::heads && session.view.heads_show == HeadsShow::verdict;

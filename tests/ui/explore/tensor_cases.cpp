@@ -113,7 +113,7 @@ CASE(tensors, rows_and_parts) {
   hand.click(row + "###O mine");
   const auto values = [&] { return hand.experiment().loaded.values; };
   await(hand, [&] { return has_loaded(hand.experiment()) && values() && (*values())[0] == 4; }, "O is compared");
-  hand.frames(4);
+  hand.settle();
   hand.click(row + "###dO grads");
   const Backward& backward = hand.experiment().backward;
   await(hand, [&] { return backward.on && backward.d_o_file.file == file + ":grads"; }, "dO");
