@@ -254,7 +254,7 @@ std::vector<std::string> changed_since(const std::string& place, const Experimen
   Experiment kept = e;
   kept.problem.input.digest = kept.loaded.digest = kept.backward.d_o_file.digest = kept.backward.d_lse_file.digest = 0;
   read_settings(json.at("experiment"), "experiment", settings(kept), remarks);
-  read_part_digests(json, {&kept});
+  read_part_digests(json, {&kept.problem.input});
   return changed_tensors(kept, e);
 } catch (const std::exception&) {  // no JSON of an experiment
   return {};

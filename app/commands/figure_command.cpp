@@ -2,7 +2,9 @@
 /// reproduces it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -94,7 +96,13 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   style.print = typed_style(x.style, style.print);
   find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
-  tell_changed(load_found(sweep.base), x.strict, streams);
+  std::vector<std::string> changed = load_found(sweep.base);
+  if (!sweep.heads.empty()) {
+    const Sweep kept = sweep;
+    sweep.heads = used_heads(sweep.over, sweep.base);
+    std::ranges::move(changed_heads(kept, sweep), std::back_inserter(changed));
+  }
+  tell_changed(changed, x.strict, streams);
   const auto answers = computed(x, attoscope::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   const Figure figure = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), style);

@@ -169,9 +169,9 @@ std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const Jud
   const TensorSpec input = x.input;
   if (x.input.empty() || !is_single_file(input.files()) || !one_call || call.is_paged()) return {};
   const GradientSpecs found = gradients_in(input);
-  if (found.d_o.empty() || !found.any_computed()) return {};
-  return std::optional<GradientFiles>(std::in_place,
-                                      GradientSources{found.d_o, found.dq, found.dk, found.dv, "", found.d_lse, ""}, call);
+  const GradientSources beside{found.d_o, found.dq, found.dk, found.dv, "", found.d_lse, found.dsink};
+  if (found.d_o.empty() || !beside.any()) return {};
+  return std::optional<GradientFiles>(std::in_place, beside, call);
 }
 
 /// The gradients' files, opened before anything is judged.

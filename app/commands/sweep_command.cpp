@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -87,13 +88,27 @@ Sweep sweep_of_session(const ExperimentOptions& base, std::vector<std::string>& 
   throw std::runtime_error(*base.session + ": its sweep cannot be computed: " + wrong);
 }
 
+/// The heads of a sweep over heads that are not those of the sweep in the JSON at `place`; none where that is no such JSON.
+std::vector<std::string> changed_heads_since(const std::string& place, const Sweep& sweep) try {
+  std::vector<std::string> remarks;
+  if (sweep.heads.empty() || place.empty() || place == "-") return {};
+  const Sweep kept = parse_sweep(read_file(place, largest_sweep_file), remarks);
+  return kept.base.problem.input.file == sweep.base.problem.input.file ? changed_heads(kept, sweep)
+                                                                       : std::vector<std::string>();
+} catch (const std::exception&) {
+  return {};
+}
+
 /// The tensors that are not those of the session, or of the files that are to be replaced.
 std::vector<std::string> changed_of(const SweepArguments& x, const Sweep& sweep, std::vector<std::string> of_session) {
   std::vector<std::string> places{x.json};
   if (!x.out.empty()) places.push_back((fs::path(x.out) / sweep_file).string());
   if (!x.figure.empty()) places.push_back(fs::path(x.figure).replace_extension(".json").string());
   for (const std::string& place : places)
-    if (of_session.empty()) of_session = changed_since(place, sweep.base);
+    if (of_session.empty()) {
+      of_session = changed_since(place, sweep.base);
+      std::ranges::move(changed_heads_since(place, sweep), std::back_inserter(of_session));
+    }
   return of_session;
 }
 
@@ -168,6 +183,7 @@ std::optional<Answered> computed(const SweepArguments& x, const Streams& streams
     check_device("--device", x.device);
     std::vector<std::string> changed;
     answered.sweep = sweep_of(x, changed);
+    answered.sweep.heads = used_heads(answered.sweep.over, answered.sweep.base);
     tell_changed(changed_of(x, answered.sweep, std::move(changed)), x.strict, streams);
     prepare_gpus(x.device, streams);
   };

@@ -32,8 +32,7 @@ void add_lse(HeadVerdict& verdict, const Options& options) {
   try {
     const std::optional<CallLse> lse = judge_lse_beside(verdict.experiment, call, options);
     if (!lse) return;
-    const double unit = lse->base == LseBase::two ? std::numbers::log2e : 1;
-    verdict.lse = {.rounded = lse->rounded(), .base = lse->base, .max_abs = lse->worst.max_abs / unit};
+    verdict.lse = {lse->base, lse->base == LseBase::two ? std::numbers::log2e : 1, lse->worst};
     call.sentences = with_lse(call.sentences, *lse, call.rounded());
   } catch (const std::runtime_error& error) {
     call.sentences[1] += " The log-sum-exp is not judged: " + std::string(error.what()) + ".";

@@ -9,6 +9,7 @@
 #include "app/judge/gradient_verdict.h"
 #include "app/judge/judgement.h"
 #include "app/session/kernel_gradients.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"
 
@@ -60,7 +61,9 @@ CallGradients judged_group(const Result& r, const std::array<KernelOutput, given
   before = sums + (sums.size() > 2 ? " are sums" : " is the sum") + " over the heads " + std::to_string(first) + " to " +
            std::to_string(first + opened.heads_of_group() - 1) +
            " of Q, which share K and V: the picture, of one head, shows a's own, and the verdict is on the group. ";
-  JudgedGradients given = opened.group(group, e.problem, {.format = e.format, .stored = e.format});
+  const HeadNumbers numbers = numbers_of_head_in(e.problem, call);
+  const auto problem_of = [&](int head) { return numbers.of_head(e.problem, head); };
+  JudgedGradients given = opened.group(group, problem_of, {.format = e.format, .stored = e.format});
   given.o.clear();
   return judge_gradients_of(given, options);
 }

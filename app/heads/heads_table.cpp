@@ -81,6 +81,10 @@ Table heads_table(const std::vector<HeadRow>& rows, const CallFiles& files) {
       table_column<HeadRow>({.key = "kv_head", .shown = only_files}, kv),
       table_column<HeadRow>({.key = "n", .shown = only_files}, [](const HeadRow& row) { return row.shape.n; }),
       table_column<HeadRow>({.key = "d", .shown = only_files}, [](const HeadRow& row) { return row.shape.d; })};
+  if (files.layers().front().sequence >= 0)
+    columns.insert(columns.begin() + 3,
+                   table_column<HeadRow>({.key = "sequence", .shown = only_files},
+                                         [&](const HeadRow& row) { return layer_of(row, files).sequence; }));
   for (const HeadMeasure& m : head_measures)
     columns.push_back(table_column<HeadRow>({.key = std::string(m.key), .title = std::string(m.title), .digits = 4}, m.value));
   return table_of(columns, std::span<const HeadRow>(rows));

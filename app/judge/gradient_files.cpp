@@ -10,13 +10,11 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 3> dsink_names{"dsink", "d_sink", "grad_sinks"};
-
 std::span<const std::string_view> usual_names(std::string_view option) {
   if (option == "--do") return usual_output_gradient_names;
   if (option == "--dq") return usual_dq_names;
   if (option == "--dk") return usual_dk_names;
-  return option == "--dv" ? std::span<const std::string_view>(usual_dv_names) : dsink_names;
+  return option == "--dv" ? std::span<const std::string_view>(usual_dv_names) : usual_dsink_names;
 }
 
 CallPart opened(const std::string& spec, const char* option) { return tensor_of_option(spec, option, usual_names(option)); }
@@ -119,26 +117,21 @@ GivenGradient GradientFiles::given(const Parts& parts, int group, int first, int
   return g;
 }
 
-JudgedGradients GradientFiles::group(int group, const Problem& problem, const KernelClaim& claim) const {
+JudgedGradients GradientFiles::group(int group, const std::function<Problem(int head)>& problem_of,
+                                     const KernelClaim& claim) const {
   JudgedGradients g;
   const int first = first_head(group);
   const CallFiles::Layer& layer = call_.layer_of(first);
-  g.problem = with_shape(problem, layer.shape());
-  g.problem.input = {}, g.problem.rows = 0;
   g.format = claim.format, g.stored_o = claim.stored;
   for (int head = first; head < first + heads_; ++head) {
+    g.own.push_back(with_shape(problem_of(head), layer.shape())), g.own.back().rows = 0;
     g.heads.push_back(std::make_shared<const Tensors>(call_.inputs(head)));
     g.d_o.push_back(std::make_shared<const std::vector<double>>(read(d_o_, group, head - layer.first)));
     if (layer.has_output) g.o.push_back(std::make_shared<const std::vector<double>>(call_.output(head)));
     g.d_lse.push_back(d_lse_ ? d_lse_->of(head) : std::vector<double>{}),
         g.lse.push_back(lse_ ? lse_->of(head) : std::vector<double>{});
   }
-  if (const auto& mask = g.heads.front()->mask) {
-    if (std::ranges::any_of(g.heads, [&](const auto& head) { return head->mask != mask; }))
-      throw std::runtime_error(
-          "--mask-file holds other masks for heads that share K and V, expected one where gradients are judged");
-    g.problem.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = g.heads.front()};
-  }
+  g.problem = g.own.front();
   const int own = first - layer.first;
   g.dq = given(dq_, group, own, heads_, claim.format), g.dk = given(dk_, group, own / heads_, 1, claim.format);
   g.dv = given(dv_, group, own / heads_, 1, claim.format);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,8 +38,8 @@ class GradientFiles {
   bool has_heads_of_q() const { return has_heads_of_q_; }
   /// The first head of Q of a group; the others follow.
   int first_head(int group) const { return group * heads_; }
-  /// The gradients of a group, without dSink. `problem` has the call's mask and scores, `claim` D and the format of O.
-  JudgedGradients group(int group, const Problem& problem, const KernelClaim& claim) const;
+  /// The gradients of a group, without dSink. `problem_of` has a head's mask, scores and sink, `claim` D and the format of O.
+  JudgedGradients group(int group, const std::function<Problem(int head)>& problem_of, const KernelClaim& claim) const;
   /// dSink of a group's heads, summed over batches and sequences; empty: it was not given.
   std::vector<double> dsink_of(int group) const;
   /// Groups whose heads have the same dSink lie so far apart.

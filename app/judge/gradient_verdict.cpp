@@ -218,7 +218,7 @@ void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGr
 }
 
 JudgedGradients group_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call, int group) {
-  return files.group(group, question.problem_of(files.first_head(group)), call.claim);
+  return files.group(group, [&](int head) { return question.problem_of(head); }, call.claim);
 }
 
 /// dSink is the sum over all batches or sequences: of each group of the first one what the others add; empty: there are none.
@@ -257,12 +257,8 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
   if (d != fp32 && d != bf16 && d != fp16)
     throw std::runtime_error("D is " + name(d) +
                              ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
-  for (int head = 0; head < call.heads; ++head)
-    if (question.problem_of(head) != question.problem_of(head - head % files.heads_of_group()))
-      throw std::runtime_error(
-          fmt::format("head {} has a scale, soft cap, slope or sink of its own, expected that of all heads that "
-                      "share its K and V where gradients are judged",
-                      head));
+  if (!files.dsink_of(0).empty() && !question.problem_of(0).sink)
+    throw std::runtime_error("dSink was given and the call has no sink, expected --sink, or a tensor called sinks beside Q");
   CallGradients all{.tensors = {},
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),
@@ -344,7 +340,10 @@ std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallG
   s[1] = (call.rounded() ? "" : s[1] + " ") + evidence(g) + notes(g);
   const std::string cause = narrowed_cause(g.worst);
   if (!cause.empty()) s[2] = (call.rounded() ? "" : s[2] + " ") + cause;
-  if (cause.empty() && call.rounded()) s[2] = "Give all of dQ, dK and dV: which of them is wrong narrows the cause.";
+  const bool has_all =
+      std::ranges::count_if(g.tensors, [](const CallTensor& t) { return t.tensor != GradientTensor::dsink; }) == 3;
+  if (cause.empty() && call.rounded())
+    s[2] = has_all ? "" : "Give all of dQ, dK and dV: which of them is wrong narrows the cause.";
   return s;
 }
 

@@ -52,6 +52,7 @@ TextWithOrder with_order(const std::string& spec) {
                                       {"[n h]", HeadOrder::tokens_first},
                                       {"[nh]", HeadOrder::tokens_first}})
     if (spec.ends_with(ending)) return {spec.substr(0, spec.size() - std::string_view(ending).size()), order};
+  if (spec.ends_with(']')) throw std::runtime_error(in_quotes(spec) + " has an order that is unknown, expected [h n] or [n h]");
   return {spec};
 }
 

@@ -195,7 +195,7 @@ Json result_json(const Result& r) {
             {"policies", {{"a", policy_json(r.experiment.a)}, {"b", policy_json(r.experiment.b)}}},
             {"device", r.device},
             {"rows", r.rows.size()}};
-  if (Json tensors = part_digests_json({&r.experiment}); !tensors.is_null()) json["tensors"] = std::move(tensors);
+  if (Json tensors = part_digests_json({&r.experiment.problem.input}); !tensors.is_null()) json["tensors"] = std::move(tensors);
   if (!r.remark.empty()) json["remark"] = r.remark;
   json["rows_without_keys"] = r.rows_without_keys;
   if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;

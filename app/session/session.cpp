@@ -87,9 +87,9 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   Settings all = settings(session);
   all.insert(all.begin(), {"document", &read.document});
   read_settings(json, "", all, remarks, {"schema", "version", "tensors"});
-  std::vector<Experiment*> experiments{&session.experiment};
-  for (Pin& pin : session.pins) experiments.push_back(&pin.experiment);
-  read_part_digests(json, experiments);
+  std::vector<Input*> inputs{&session.experiment.problem.input};
+  for (Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
+  read_part_digests(json, inputs);
   find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
@@ -129,9 +129,9 @@ std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
   json.update(settings_json(settings_to_read(session)));
-  std::vector<const Experiment*> experiments{&session.experiment};
-  for (const Pin& pin : session.pins) experiments.push_back(&pin.experiment);
-  if (Json tensors = part_digests_json(experiments); !tensors.is_null()) json["tensors"] = std::move(tensors);
+  std::vector<const Input*> inputs{&session.experiment.problem.input};
+  for (const Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
+  if (Json tensors = part_digests_json(inputs); !tensors.is_null()) json["tensors"] = std::move(tensors);
   return json_text(json);
 }
 

@@ -1,6 +1,7 @@
 #include "app/sweep/repeats.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -80,6 +81,20 @@ int repetitions(const Repeats& repeats, const Experiment& base) {
   for (const CallFiles::Layer& layer : files.layers()) count += windows_of(layer, repeats.tokens) * layer.q.count();
   if (count > 0) return count;
   throw std::invalid_argument("--over " + text(repeats) + ": no head of the file has so many tokens");
+}
+
+std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base) {
+  if (repeats.kind == SweepOver::seed) return {};
+  const CallFiles files(base.problem.input.file);
+  std::set<int> used;
+  for (int i = 0; i < repetitions(repeats, base); ++i) used.insert(place_of(repeats, files, base.problem.input.index, i).first);
+  std::vector<UsedHead> heads;
+  for (const int head : used) {
+    Experiment e = on_head(base, files, head, true);
+    e.problem.input.tensors.reset(), e.loaded.values.reset();
+    heads.push_back({std::move(e.problem.input), std::move(e.loaded)});
+  }
+  return heads;
 }
 
 void repeat(Experiment& e, const Repeats& repeats, int i) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/session/session.h"
 #include "kernels/experiment/experiment.h"
@@ -14,6 +15,13 @@ struct Repeats {
   int tokens = 0;  ///< of a window
 
   friend bool operator==(const Repeats&, const Repeats&) = default;
+};
+/// A head that repetitions use, with the digests of its tensors and of a kernel's output, without their numbers.
+struct UsedHead {
+  Input input;
+  KernelOutput loaded{};
+
+  friend bool operator==(const UsedHead&, const UsedHead&) = default;
 };
 inline constexpr std::string_view repeats_texts = "seed, head, layer or window:K (windows of K tokens)";
 
@@ -27,6 +35,8 @@ std::string count_text(const Repeats& repeats, int count);
 /// the head has the same place; the whole windows of all heads. Throws std::invalid_argument, or as CallFiles, with one
 /// sentence. Not for seeds.
 int repetitions(const Repeats& repeats, const Experiment& base);
+/// The heads that repetitions use, read, ascending; none for seeds. Throws as `repetitions`.
+std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base);
 /// Makes the experiment its repetition `i`, tensors included. Throws as `repetitions`.
 void repeat(Experiment& e, const Repeats& repeats, int i);
 

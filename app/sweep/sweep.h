@@ -162,6 +162,7 @@ struct Sweep {
   int seeds = 1;           ///< number of repetitions
   Repeats over{};
   Measure measure{"a.mean_abs"};
+  std::vector<UsedHead> heads{};  ///< that repetitions use; empty: they are seeds, or nobody looked
 
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };

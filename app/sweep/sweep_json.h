@@ -1,7 +1,9 @@
 /// A sweep as `attoscope.sweep/1` JSON.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/json/json.h"
 #include "app/sweep/sweep.h"
@@ -12,5 +14,7 @@ Json sweep_json(const Sweep& sweep);
 /// Parses a sweep. Unknown keys and invalid values are named with their path in `remarks`. Throws std::runtime_error if `text`
 /// is no sweep. Tensors are not read.
 Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks);
+/// `changed_tensors` of the heads that both sweeps use, but for that of the base.
+std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read);
 
 }  // namespace attoscope

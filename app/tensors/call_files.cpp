@@ -521,7 +521,8 @@ std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {
 TensorFileInfo CallFiles::info() const {
   TensorFileInfo info{.file = files_.text(), .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
   for (const Layer& layer : layers_) {
-    info.layers.push_back({layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape(), scales_text(layer)});
+    info.layers.push_back(
+        {layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape(), scales_text(layer), layer.sequence});
     info.has_output |= layer.has_output;
   }
   info.left_out = left_out_;

@@ -324,12 +324,13 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
 
 GradientSpecs gradients_in(const TensorSpec& spec) {
   GradientSpecs found;
-  const std::array<std::pair<std::span<const std::string_view>, std::string*>, 5> places{
+  const std::array<std::pair<std::span<const std::string_view>, std::string*>, 6> places{
       {{usual_output_gradient_names, &found.d_o},
        {usual_lse_gradient_names, &found.d_lse},
        {usual_dq_names, &found.dq},
        {usual_dk_names, &found.dk},
-       {usual_dv_names, &found.dv}}};
+       {usual_dv_names, &found.dv},
+       {usual_dsink_names, &found.dsink}}};
   bool alone = false;
   for (const std::string& file : single_files_of(spec)) {
     if (!is_single_file(file)) continue;
@@ -339,7 +340,7 @@ GradientSpecs gradients_in(const TensorSpec& spec) {
       for (const auto& [names, place] : places)
         if (std::ranges::find(names, t.name) != names.end()) *place = file;
   }
-  if (found.d_o.empty() && !alone) found.dq = found.dk = found.dv = "";
+  if (found.d_o.empty() && !alone) found.dq = found.dk = found.dv = found.dsink = "";
   return found;
 }
 

@@ -60,7 +60,8 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
 /// Files of dO and dL, and of the gradients that a kernel computed, as typed; "": none.
 struct GradientSpecs {
   std::string d_o, d_lse, dq{}, dk{}, dv{};
-  std::string lse{};  ///< a kernel's log-sum-exp, beside its output
+  std::string dsink{};  ///< for `attoscope judge` alone
+  std::string lse{};    ///< a kernel's log-sum-exp, beside its output
 
   bool any_computed() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
   bool any() const { return !d_o.empty() || !d_lse.empty() || !lse.empty() || any_computed(); }

@@ -360,6 +360,26 @@ bool PackedTables::any() const {
   return std::ranges::any_of(tensors, [](const auto& t) { return t.has_value(); });
 }
 
+namespace {
+
+/// Lists of pages that are named stand in the place of a table that the files have. Throws std::invalid_argument with one
+/// sentence where both are named, or what is named is of no use.
+void take_one_kind_of_pages(PackedTables& tables, const PackedSpecs& specs) {
+  if (!specs[kv_indices].empty())
+    for (const PackedPart part : {block_table, cache_seqlens})
+      if (specs[part].empty()) tables.tensors[static_cast<std::size_t>(part)].reset();
+  for (const PackedPart part : {kv_indptr, kv_indices, kv_last_page_len}) {
+    if (specs[part].empty()) continue;
+    if (const auto& table = tables[block_table])
+      throw std::invalid_argument(std::string(name_of(part)) + " is named and " + table->tensor.label +
+                                  " is a block_table, expected one of them: both say where keys lie");
+    if (part == kv_last_page_len && !tables[kv_indices])
+      throw std::invalid_argument("kv_last_page_len is named, and there is no kv_indices, expected both");
+  }
+}
+
+}  // namespace
+
 PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared) {
   PackedTables tables{.page_layout = specs[page_layout]};
   for (const StoredValue& v : set.values)
@@ -372,6 +392,7 @@ PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const
     if (part != kv)
       tables.tensors[static_cast<std::size_t>(part)] =
           specs[part].empty() ? table_in(set, part, shared) : open_table(part, specs[part]);
+  take_one_kind_of_pages(tables, specs);
   return tables;
 }
 

@@ -15,27 +15,25 @@ constexpr std::array<std::pair<const char*, std::uint64_t PartDigests::*>, 4> pa
 
 }  // namespace
 
-Json part_digests_json(const std::vector<const Experiment*>& experiments) {
+Json part_digests_json(const std::vector<const Input*>& inputs) {
   Json all;
-  for (const Experiment* const e : experiments) {
-    const Input& input = e->problem.input;
-    if (input.kind != InputKind::tensors || input.digest == 0) continue;
+  for (const Input* const input : inputs) {
+    if (input->kind != InputKind::tensors || input->digest == 0) continue;
     for (const auto& [name, field] : part_fields)
-      if (input.parts.*field != 0) all[hex16(input.digest)][name] = hex16(input.parts.*field);
+      if (input->parts.*field != 0) all[hex16(input->digest)][name] = hex16(input->parts.*field);
   }
   return all;
 }
 
-void read_part_digests(const nlohmann::json& document, const std::vector<Experiment*>& experiments) {
+void read_part_digests(const nlohmann::json& document, const std::vector<Input*>& inputs) {
   const auto all = document.find("tensors");
   if (all == document.end() || !all->is_object()) return;
-  for (Experiment* const e : experiments) {
-    Input& input = e->problem.input;
-    const auto parts = all->find(hex16(input.digest));
+  for (Input* const input : inputs) {
+    const auto parts = all->find(hex16(input->digest));
     if (parts == all->end() || !parts->is_object()) continue;
     for (const auto& [name, field] : part_fields)
       if (const auto text = parts->find(name); text != parts->end() && text->is_string())
-        input.parts.*field = from_hex16(text->get<std::string>()).value_or(0);
+        input->parts.*field = from_hex16(text->get<std::string>()).value_or(0);
   }
 }
 

@@ -10,8 +10,8 @@
 namespace attoscope {
 
 /// {"0123456789abcdef": {"q", "k", "v", "mask"}} by the digests of the inputs, as far as they are known; null: none is.
-Json part_digests_json(const std::vector<const Experiment*>& experiments);
+Json part_digests_json(const std::vector<const Input*>& inputs);
 /// Takes those of the inputs' digests from "tensors" of such a document; what is no digest is left out.
-void read_part_digests(const nlohmann::json& document, const std::vector<Experiment*>& experiments);
+void read_part_digests(const nlohmann::json& document, const std::vector<Input*>& inputs);
 
 }  // namespace attoscope

@@ -42,6 +42,7 @@ inline constexpr std::array<std::string_view, 4> usual_lse_gradient_names{"dlse"
 inline constexpr std::array<std::string_view, 5> usual_dq_names{"dq", "dQ", "d_q", "grad_q", "q_grad"};
 inline constexpr std::array<std::string_view, 5> usual_dk_names{"dk", "dK", "d_k", "grad_k", "k_grad"};
 inline constexpr std::array<std::string_view, 5> usual_dv_names{"dv", "dV", "d_v", "grad_v", "v_grad"};
+inline constexpr std::array<std::string_view, 4> usual_dsink_names{"dsink", "d_sink", "dsinks", "grad_sinks"};
 
 /// The part of a packed or paged call that a tensor is by its name, in FlashAttention, FlashInfer, vLLM or xformers:
 /// "layers.3.block_table", "qo_indptr"; none: it is another tensor.

@@ -308,7 +308,7 @@ std::string tensor_list(const TensorSet& set) {
   std::string held;
   for (const NamedTensor& t : std::span(set.tensors).first(std::min<std::size_t>(set.tensors.size(), 12)))
     held += (held.empty() ? "" : ", ") + in_quotes(t.name);
-  return held.empty() ? "none" : held + (set.tensors.size() > 12 ? ", ..." : "");
+  return held.empty() ? "other objects" : held + (set.tensors.size() > 12 ? ", ..." : "");
 }
 
 }  // namespace attoscope

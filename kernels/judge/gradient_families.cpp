@@ -9,6 +9,23 @@
 namespace attoscope {
 namespace {
 
+template <class Chosen>
+bool any_head(const JudgedGradients& given, const Chosen& chosen) {
+  for (std::size_t h = 0; h < given.heads.size(); ++h)
+    if (chosen(given.problem_of(h))) return true;
+  return false;
+}
+
+bool has_alibi(const Problem& p) { return p.alibi != 0; }
+/// True if scores are more than q.k times the scale.
+bool has_cap_or_bias(const Problem& p) { return p.softcap != 0 || p.alibi != 0; }
+/// True if a product with the scale's root is rounded.
+bool root_rounds(const Problem& p) {
+  int unused = 0;
+  const double root = std::sqrt(scale_of(p));
+  return root > 0 && std::frexp(root, &unused) != 0.5;
+}
+
 /// A forward pass whose O is stored, from which delta comes.
 Method forward_pass(const JudgedGradients& given, const char* policy_name, int tile) {
   const Policy& p = policy(policy_name);
@@ -60,10 +77,8 @@ GradientFamily prescaled_family(const JudgedGradients& given) {
 GradientFamily eager_family(const JudgedGradients& given) {
   const std::string to = "rounded to " + name(given.format);
   GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_dP = true};
-  const Problem& p = given.problem;
-  int unused = 0;
-  const double root = std::sqrt(scale_of(p));
-  const bool is_narrow = significand_bits(given.format) <= 16, knows_scores = is_narrow && p.softcap == 0 && p.alibi == 0;
+  const bool is_narrow = significand_bits(given.format) <= 16;
+  const bool knows_scores = is_narrow && !any_head(given, has_cap_or_bias);
   if (knows_scores) rounding.stored.scores = given.format;
   GradientFamily f{{{"its scores, P, dP and dS are " + to + ", op by op", rounding}}};
   if (is_narrow && !knows_scores) {
@@ -74,12 +89,12 @@ GradientFamily eager_family(const JudgedGradients& given) {
   if (knows_scores)
     f.forms.push_back(
         {"its q.k, its scores, P, dP, dS and dS times the scale are " + to + ", as in PyTorch's eager attention", rounding});
-  if (is_narrow && p.alibi != 0) {
+  if (is_narrow && any_head(given, has_alibi)) {
     rounding.stored.biased = given.format;
     f.forms.push_back({"its q.k, its scores, also with ALiBi's bias, P, dP and dS are " + to + ", op by op", rounding});
     rounding.stored.biased.reset();
   }
-  if (is_narrow && root > 0 && std::frexp(root, &unused) != 0.5) {
+  if (is_narrow && any_head(given, root_rounds)) {
     rounding.stored.products.reset();
     f.forms.push_back(
         {"its Q and K times the scale's root, scores, P, dP and dS are " + to + ", as in PyTorch's math attention", rounding,
@@ -110,10 +125,9 @@ GradientFamily stored_tiles_family(const JudgedGradients& given) {
 
 std::vector<GradientFamily> gradient_families(const JudgedGradients& given) {
   std::vector<GradientFamily> all{{.forms = {{"", {given.format, given.stored_o}}}, .rivals = fused_rivals(given)}};
-  const Problem& p = given.problem;
   all.push_back(eager_family(given));
   if (significand_bits(given.format) <= 16) all.push_back(stored_tiles_family(given));
-  if (p.softcap == 0 && p.alibi == 0) all.push_back(prescaled_family(given));
+  if (!any_head(given, has_cap_or_bias)) all.push_back(prescaled_family(given));
   return all;
 }
 

@@ -27,10 +27,10 @@ std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const 
 }
 
 /// Q and K that are rounded once they are multiplied by the scale's root, without it.
-std::shared_ptr<const Tensors> on_roots(const JudgedGradients& given, Tensors t) {
-  const double root = std::sqrt(scale_of(given.problem));
+std::shared_ptr<const Tensors> on_roots(const Format& format, const Problem& p, Tensors t) {
+  const double root = std::sqrt(scale_of(p));
   for (std::vector<double>* x : {&t.q, &t.k})
-    for (double& y : *x) y = round(given.format, y * root) / root;
+    for (double& y : *x) y = round(format, y * root) / root;
   return std::make_shared<const Tensors>(std::move(t));
 }
 
@@ -107,6 +107,10 @@ void GroupGradients::sum(const Format& stored_dk, const Format& stored_dv) {
 
 GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily::Form& form, const StopSign& stop)
     : given_(given), stop_(stop) {
+  for (std::size_t h = 0; h < given.heads.size(); ++h) {
+    problems_.push_back(given.problem_of(h));
+    problems_.back().input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = given.heads[h]};
+  }
   round_like(form);
 }
 
@@ -114,10 +118,10 @@ void GradientGroup::round_like(const GradientFamily::Form& form) {
   rounding_ = form.rounding, operands_.clear(), rows_.clear();
   for (std::size_t h = 0; h < given_.heads.size(); ++h) {
     std::shared_ptr<const Tensors> seen = seen_in(given_.format, given_.heads[h]);
-    if (form.scales_both) seen = on_roots(given_, *seen);
+    if (form.scales_both) seen = on_roots(given_.format, problems_[h], *seen);
     operands_.push_back(gradient_operands(seen, seen_d_o(given_.format, given_.d_o[h]),
                                           given_.d_lse.empty() ? std::vector<double>{} : given_.d_lse[h]));
-    rows_.push_back(gradient_rows(operands_.back(), given_.problem, rounding_, stop_));
+    rows_.push_back(gradient_rows(operands_.back(), problems_[h], rounding_, stop_));
   }
   changed({}, truth_, false);
 }
@@ -131,7 +135,7 @@ bool GradientGroup::has(GradientTensor t) const {
     case GradientTensor::dv:
       return !given_.dv.values.empty();
     case GradientTensor::dsink:
-      return given_.dsink.has_value() && given_.problem.sink.has_value();
+      return given_.dsink.has_value() && problem(0).sink.has_value();
   }
   return false;
 }
@@ -153,8 +157,8 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
   std::ranges::fill(dk.values, 0.0), std::ranges::fill(dv.values, 0.0);
   for (int h = 0; h < heads(); ++h) {
     const GradientOperands& x = operands(h);
-    Problem p = with_shape(given_.problem, x.shape());
-    p.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = 0, .digest = 1, .tensors = x.tensors};
+    Problem p = with_shape(problem(h), x.shape());
+    p.input.tensors = x.tensors;
     Operands<float> q = attoscope::operands<float>(*x.tensors, exact, given_.format, p.seed, stop_);
     q.format = given_.format;
     Gradients g = gradients<float>(p, rival.forward, rival.backward, given_.format, q, {*x.d_o, x.d_lse}, stop_);
@@ -218,8 +222,8 @@ void GradientGroup::changed_on(const std::vector<GradientOperands>& others, cons
                                const GradientChange& change, GroupGradients& out) const {
   out.heads.resize(at(heads()));
   for (int h = 0; h < heads(); ++h) {
-    const GradientRows rows = gradient_rows(others[at(h)], given_.problem, rounding, stop_);
-    GradientVariant v = right_gradient(given_.problem, rows);
+    const GradientRows rows = gradient_rows(others[at(h)], problem(h), rounding, stop_);
+    GradientVariant v = right_gradient(problem(h), rows);
     change(v, h);
     exact_gradients(others[at(h)], v, rows, rounding, out.heads[at(h)], stop_);
   }
@@ -256,7 +260,7 @@ TensorJudgement GradientGroup::judged(GradientTensor tensor, const GroupGradient
 }
 
 SinkGradient GradientGroup::sink(int head) const {
-  SinkGradient all = sink_gradient(given_.problem, rows(head));
+  SinkGradient all = sink_gradient(problem(head), rows(head));
   if (given_.dsink_of_others.empty()) return all;
   const SinkGradient& others = given_.dsink_of_others[at(head)];
   all.value += others.value, all.error = std::hypot(all.error, others.error);

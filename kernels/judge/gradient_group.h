@@ -67,11 +67,13 @@ class GradientGroup {
   int heads() const { return static_cast<int>(operands_.size()); }
   AttentionShape shape() const { return operands_[0].shape(); }
   const GradientOperands& operands(int head) const { return operands_[static_cast<std::size_t>(head)]; }
+  /// Mask, scores and sink of a head, with its tensors.
+  const Problem& problem(int head) const { return problems_[static_cast<std::size_t>(head)]; }
   const GradientRows& rows(int head) const { return rows_[static_cast<std::size_t>(head)]; }
   const GradientRounding& rounding() const { return rounding_; }
   const GroupGradients& truth() const { return truth_; }
   const StopSign& stop() const { return stop_; }
-  GradientVariant right(int head) const { return right_gradient(given_.problem, rows(head)); }
+  GradientVariant right(int head) const { return right_gradient(problem(head), rows(head)); }
   /// dSink of a head, with what other sequences add.
   SinkGradient sink(int head) const;
   /// True if the tensor was given.
@@ -98,6 +100,7 @@ class GradientGroup {
   const JudgedGradients& given_;
   GradientRounding rounding_;
   const StopSign& stop_;
+  std::vector<Problem> problems_;
   std::vector<GradientOperands> operands_;
   std::vector<GradientRows> rows_;
   GroupGradients truth_;

@@ -98,7 +98,7 @@ std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Opt
   each_form(
       given, stop,
       [&](const GradientGroup& group, const std::string&, const std::vector<RivalError>&) {
-        for (int h = 0; h < group.heads(); ++h) all.push_back(sink_gradient(given.problem, group.rows(h)));
+        for (int h = 0; h < group.heads(); ++h) all.push_back(sink_gradient(group.problem(h), group.rows(h)));
         return true;
       },
       "");

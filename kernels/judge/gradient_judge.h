@@ -30,6 +30,7 @@ struct GivenGradient {
 /// The gradients of one group of heads.
 struct JudgedGradients {
   Problem problem;                                                 ///< its input is not looked at
+  std::vector<Problem> own{};                                      ///< of each head, where they may differ; empty: `problem`
   Format format = bf16, stored_o = bf16;                           ///< D; of O
   std::vector<std::shared_ptr<const Tensors>> heads;               ///< of Q; K and V are the same in all
   std::vector<std::shared_ptr<const std::vector<double>>> d_o, o;  ///< of each head, n x d_v
@@ -38,6 +39,8 @@ struct JudgedGradients {
   std::optional<std::vector<double>> dsink{};                      ///< of each head
   std::vector<SinkGradient> dsink_of_others{};                     ///< of each head what other sequences add; empty: nothing
   bool o_is_rounded = true;
+
+  const Problem& problem_of(std::size_t head) const { return own.empty() ? problem : own[head]; }
 };
 
 /// A mistake that explains wrong gradients.

@@ -1,5 +1,7 @@
 /// Mistakes that explain wrong gradients: each is computed exactly, and named where every given tensor lies within its
 /// tolerance.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -99,7 +101,14 @@ class SlipCandidates {
   }
 
  private:
-  const Problem& problem() const { return group_.given().problem; }
+  /// The problem of the first head; all heads have its mask's rule.
+  const Problem& problem() const { return group_.problem(0); }
+  template <class Chosen>
+  bool any_head(const Chosen& chosen) const {
+    for (int h = 0; h < group_.heads(); ++h)
+      if (chosen(group_.problem(h))) return true;
+    return false;
+  }
 
   /// Adds also the slip of a kernel that sums delta from P and dP, where kernels do.
   void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
@@ -128,25 +137,34 @@ class SlipCandidates {
   }
 
   void scales() {
-    const double scale = scale_of(problem());
     struct Factor {
       const char* text;
       double factor;
+      int scale = 0;  ///< its power in the factor
     };
-    const Factor factors[]{{"the scale is missing in ", 1 / scale},
-                           {"the scale is applied twice in ", scale},
+    const Factor factors[]{{"the scale is missing in ", 1, -1},
+                           {"the scale is applied twice in ", 1, 1},
                            {"the factor ln 2 is missing (K has the scale times log2 e) in ", std::numbers::log2e},
                            {"the factor ln 2 is too many in ", std::numbers::ln2},
                            {"the sign is wrong in ", -1}};
     for (const Factor& f : factors)
       for (const Affected where : {in_dq, in_dk, in_dq_dk})
-        if (f.factor != 1)
-          add_edit(f.factor < 0 ? "number" : "scale", f.text + texts_of(where), where,
-                   [where, by = f.factor](GroupGradients& x) {
-                     if (where & in_dq)
-                       for (ExactGradients& h : x.heads) multiply(h.dq, h.dq_error, by);
-                     if (where & in_dk) multiply(x.dk, x.dk_error, by);
-                   });
+        if (f.factor != 1 || any_head([](const Problem& p) { return scale_of(p) != 1; }))
+          all_.push_back({{f.factor < 0 ? "number" : "scale", f.text + texts_of(where)},
+                          where,
+                          [where, f](const GradientGroup& g, GroupGradients& out) { return multiplied(g, where, f, out); }});
+  }
+  template <class Factor>
+  static bool multiplied(const GradientGroup& g, Affected where, const Factor& f, GroupGradients& out) {
+    out = g.truth();
+    for (int h = 0; h < g.heads(); ++h) {
+      ExactGradients& x = out.heads[at(h)];
+      const double by = f.factor * std::pow(scale_of(g.problem(h)), f.scale);
+      if (where & in_dq) multiply(x.dq, x.dq_error, by);
+      if (where & in_dk) multiply(x.dk, x.dk_error, by);
+    }
+    out.sum(g.given().dk.stored, g.given().dv.stored);
+    return true;
   }
 
   using DeltaOf = std::function<double(const GradientGroup& group, int head, int row)>;
@@ -224,17 +242,45 @@ class SlipCandidates {
                     return std::max(l, more) + std::log1p(std::exp(-std::abs(l - more)));
                   });
     if (!problem().sink) return;
-    add_lse("sink", "L is without the sink",
-            [sink = *problem().sink](double l, double) { return l + std::log1p(-std::exp(sink - l)); });
+    add_sink("L is without the sink", [](const GradientGroup&, int) { return -std::numeric_limits<double>::infinity(); });
+    each_number([](const Problem& p) { return *p.sink; },
+                [&](int h) {
+                  add_sink(fmt::format("L of all heads of the group has the sink of its head {}", h),
+                           [h](const GradientGroup& g, int) { return *g.problem(h).sink; });
+                });
+  }
+  /// L with another sink in the place of each head's.
+  void add_sink(const std::string& text, const std::function<double(const GradientGroup& group, int head)>& sink) {
+    add("sink", text, in_all, [sink](const GradientGroup& g, GradientVariant& v, int head) {
+      const double right = *g.problem(head).sink, wrong = sink(g, head);
+      for (double& l : v.lse)
+        if (std::isfinite(l)) l += std::log1p(std::exp(wrong - l) - std::exp(right - l));
+    });
+  }
+  /// Calls add(head) for each head of the group whose number the others do not all have.
+  template <class Number>
+  void each_number(const Number& number, const std::function<void(int head)>& add) const {
+    for (int h = 0; h < group_.heads(); ++h)
+      if (any_head([&](const Problem& p) { return number(p) != number(group_.problem(h)); })) add(h);
+  }
+  /// Adds the slips of a kernel that takes a number of one head in all heads of the group.
+  void add_number(const char* kind, const char* name, double (*number)(const Problem& p), double GradientVariant::* place) {
+    each_number(number, [&](int h) {
+      add(kind, fmt::format("the backward pass takes the {} of head {} of the group in all its heads", name, h), in_all,
+          [=](const GradientGroup& g, GradientVariant& v, int) { v.*place = number(g.problem(h)); });
+    });
   }
 
-  void add_mask(const std::string& text, const std::function<Keys(int row)>& keys) {
-    add("mask", text, in_all, [keys](const GradientGroup&, GradientVariant& v, int) { v.keys = keys; });
+  void add_mask(const std::string& text, const std::function<Keys(const Problem& p, int row)>& keys) {
+    add("mask", text, in_all, [keys](const GradientGroup& g, GradientVariant& v, int head) {
+      v.keys = [keys, p = g.problem(head)](int row) { return keys(p, row); };
+    });
   }
   void add_mask(const std::string& text, const Mask& mask) {
-    Problem p = problem();
-    p.mask = mask;
-    add_mask(text, [p](int row) { return visible_keys(p, row); });
+    add_mask(text, [mask](Problem p, int row) {
+      p.mask = mask;
+      return visible_keys(p, row);
+    });
   }
 
   void masks() {
@@ -266,7 +312,7 @@ class SlipCandidates {
     }
     for (const int more : {1, -1})
       add_mask(std::string("the backward pass's mask lets every query see one key ") + (more > 0 ? "more" : "fewer"),
-               [p, n_k, more](int row) {
+               [n_k, more](const Problem& p, int row) {
                  const Keys k = visible_keys(p, row);
                  return Keys{k.first, std::min(n_k, k.end + more)};
                });
@@ -280,16 +326,18 @@ class SlipCandidates {
   }
 
   void scores() {
-    const Problem& p = problem();
-    if (p.softcap != 0) {
+    if (any_head([](const Problem& p) { return p.softcap != 0; })) {
       add("softcap", "the soft cap's derivative is missing in dS", in_dq_dk,
           [](const GradientGroup&, GradientVariant& v, int) { v.has_cap_factor = false; });
       add("softcap", "the soft cap is ignored in the backward pass", in_all,
           [](const GradientGroup&, GradientVariant& v, int) { v.softcap = 0; });
     }
-    if (p.alibi != 0)
+    if (any_head([](const Problem& p) { return p.alibi != 0; }))
       add("bias", "ALiBi's bias is ignored in the backward pass", in_all,
           [](const GradientGroup&, GradientVariant& v, int) { v.alibi = 0; });
+    add_number("scale", "scale", [](const Problem& p) { return scale_of(p); }, &GradientVariant::scale);
+    add_number("softcap", "soft cap", [](const Problem& p) { return p.softcap; }, &GradientVariant::softcap);
+    add_number("bias", "slope", [](const Problem& p) { return p.alibi; }, &GradientVariant::alibi);
     const AttentionShape s = group_.shape();
     if (s.d_v > s.d)
       add("columns", "dP sums the first d columns of V alone, of d_v", in_dq_dk,
@@ -394,15 +442,27 @@ std::optional<GradientSlip> unwritten(const GradientGroup& group, const TensorJu
 /// The name of a wrong dSink.
 std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::optional<GradientSlip>& of_others) {
   const JudgedGradients& g = group.given();
-  const auto all = [&](double factor) {
-    for (int h = 0; h < group.heads(); ++h) {
-      const SinkGradient x = group.sink(h);
-      if (!(std::abs((*g.dsink)[at(h)] - factor * x.value) <= 8 * x.error + ulp(g.format, x.value))) return false;
-    }
+  const int count = group.heads();
+  const auto fits = [&](int h, double value, double error) {
+    return std::abs((*g.dsink)[at(h)] - value) <= 8 * error + ulp(g.format, value);
+  };
+  const auto all = [&](const std::function<SinkGradient(int head)>& of) {
+    for (int h = 0; h < count; ++h)
+      if (const SinkGradient x = of(h); !fits(h, x.value, x.error)) return false;
     return true;
   };
   if (std::ranges::all_of(*g.dsink, [](double x) { return x == 0; })) return GradientSlip{"sink", "dSink is 0: it was dropped"};
-  if (all(-1)) return GradientSlip{"sink", "dSink has the wrong sign"};
+  if (all([&](int h) { return SinkGradient{-group.sink(h).value, group.sink(h).error}; }))
+    return GradientSlip{"sink", "dSink has the wrong sign"};
+  SinkGradient sum;
+  for (int h = 0; h < count; ++h) sum.value += group.sink(h).value, sum.error += group.sink(h).error;
+  if (count > 1 && all([&](int) { return sum; }))
+    return GradientSlip{"group", "dSink of each head is the sum over the heads of the group"};
+  for (int one = 0; one < count && count > 1; ++one)
+    if (all([&](int) { return group.sink(one); }))
+      return GradientSlip{"group", fmt::format("dSink of all heads of the group is that of its head {}", one)};
+  if (count > 1 && all([&](int h) { return group.sink(count - 1 - h); }))
+    return GradientSlip{"group", "dSink has the heads of the group in reverse order"};
   return of_others;
 }
 

@@ -175,8 +175,9 @@ class LseJudge {
 
   LseJudgement held_to_truth(const LseForm& form, LseJudgement j, LseBase base) const {
     const double unit = unit_of(base);
-    j.wrong.resize(given_.values.size());
-    for (std::size_t i = 0; i < given_.values.size(); ++i) {
+    const std::size_t count = given_.values.size();
+    j.wrong.resize(count), j.errors.resize(count), j.shares.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
       const double x = given_.values[i], truth = form.rows.lse[i], error = std::abs(x - truth * unit);
       double ratio = error / lse_tolerance(lse_margin * j.kappa * form.rows.error[i], unit, given_.stored, x);
       if (!std::isfinite(truth)) {  // without keys either infinity; where the scores are not finite anything that is not
@@ -187,6 +188,7 @@ class LseJudge {
         j.max_abs = std::max(j.max_abs, error);
       }
       j.wrong[i] = !(ratio <= 1), j.suspects += j.wrong[i];
+      j.errors[i] = std::isfinite(error) ? x - truth * unit : std::nan(""), j.shares[i] = ratio;
       if (j.worst_row >= 0 && !(ratio > j.ratio)) continue;
       j.ratio = ratio, j.worst_row = static_cast<int>(i), j.held = x, j.expected = truth * unit;
     }

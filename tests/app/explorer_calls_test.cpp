@@ -6,6 +6,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
+#include "tests/questions/planted_gradients.h"
 #include "tests/support/eventually.h"
 #include "tests/support/support.h"
 #include "tests/tensors/saved_dict.h"
@@ -44,6 +45,17 @@ class ExplorerCalls : public ::testing::Test {
     dict.bf16s("q", {8, 4, 8}, random(256, 1)).bf16s("k", {10, 2, 8}, random(160, 2)).bf16s("v", {10, 2, 8}, random(160, 3));
     dict.ints("cu_seqlens_q", {3}, {0, 3, 8}).ints("cu_seqlens_k", {3}, {0, 4, 10});
     return dict.value("causal", testing::SavedDict::boolean(true)).value("softmax_scale", testing::SavedDict::real(0.5));
+  }
+  /// Asks until the gradients on show are judged.
+  void judge_gradients() {
+    Requests requests;
+    requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session_.kernel_gradients};
+    EXPECT_TRUE(testing::eventually([&] {
+      explorer_.update(session_);
+      explorer_.ask_beside(requests, session_);
+      const auto found = explorer_.panel_input().side.kernel_gradients;
+      return found && !found->sentences[0].empty();
+    }));
   }
   const Problem& problem() const { return session_.experiment.problem; }
 
@@ -91,19 +103,44 @@ TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   EXPECT_TRUE(testing::eventually([&] { return explorer_.update(session_), !explorer_.computing(); }));
   EXPECT_THAT(shown.messages.notice, AllOf(HasSubstr("dQ is that of call.pt, in the place of a's"),
                                            HasSubstr("dK and dV in the file: sums over the heads that share K and V")));
-  Requests requests;
-  requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session_.kernel_gradients};
-  EXPECT_TRUE(testing::eventually([&] {
-    explorer_.update(session_);
-    explorer_.ask_beside(requests, session_);
-    const auto found = explorer_.panel_input().side.kernel_gradients;
-    return found && !found->sentences[0].empty();
-  }));
+  judge_gradients();
   const auto found = explorer_.panel_input().side.kernel_gradients;
   EXPECT_THAT(found->sentences[0], AllOf(HasSubstr("dK and dV are sums over the heads 0 to 1 of Q"), HasSubstr("wrong")));
   EXPECT_EQ(found->sums, (std::array{false, true, true}));
   EXPECT_FALSE(place_of_kernels(found.get(), AnswerTensor::dK).has_value());
   EXPECT_EQ(place_of_kernels(found.get(), AnswerTensor::dQ), 0U);
+}
+
+/// Heads that share K and V have a scale, a soft cap, a slope and a sink each; a kernel takes the slope of one for both.
+TEST_F(ExplorerCalls, HeadsOfAGroupAreJudgedWithTheirOwnNumbers) {
+  for (double Problem::* const slip : {static_cast<double Problem::*>(nullptr), &Problem::alibi}) {
+    planted::GradientCall call =
+        planted::gradient_call({.shape = AttentionShape::square(48, 16), .heads = 2}, {Mask::Kind::causal}, bf16, 3);
+    planted::take_own_numbers(call);
+    planted::GradientMistake mistake;
+    mistake.of_head_0 = slip;
+    const JudgedGradients g = planted::gradients_of(call, planted::GradientKind::flash, mistake);
+    const auto both = [](const auto& x) {
+      Numbers all = *x[0];
+      all.insert(all.end(), x[1]->begin(), x[1]->end());
+      return all;
+    };
+    Numbers q = g.heads[0]->q, scale, softcap, slope, sink;
+    q.insert(q.end(), g.heads[1]->q.begin(), g.heads[1]->q.end());
+    for (const Problem& p : call.own)
+      scale.push_back(p.scale), softcap.push_back(p.softcap), slope.push_back(p.alibi), sink.push_back(*p.sink);
+    testing::SavedDict dict;
+    dict.bf16s("q", {1, 2, 48, 16}, q).bf16s("k", {1, 1, 48, 16}, g.heads[0]->k).bf16s("v", {1, 1, 48, 16}, g.heads[0]->v);
+    dict.bf16s("dout", {1, 2, 48, 16}, both(g.d_o)).bf16s("dq", {1, 2, 48, 16}, both(g.dq.values));
+    dict.bf16s("dk", {1, 1, 48, 16}, *g.dk.values[0]).bf16s("dv", {1, 1, 48, 16}, *g.dv.values[0]);
+    dict.floats("softmax_scale", {2}, scale).floats("softcap", {2}, softcap).floats("alibi_slopes", {2}, slope);
+    dict.floats("sinks", {2}, sink).value("is_causal", testing::SavedDict::boolean(true));
+    const PanelInput shown = drop(dict, slip == nullptr ? "right.pt" : "wrong.pt");
+    ASSERT_TRUE(shown.answer.result && shown.answer.result->backward) << shown.messages.error;
+    judge_gradients();
+    const std::string said = explorer_.panel_input().side.kernel_gradients->sentences[0];
+    EXPECT_THAT(said, HasSubstr(slip == nullptr ? "dQ, dK and dV are rounded" : "the slope of head 0 of the group")) << said;
+  }
 }
 
 }  // namespace

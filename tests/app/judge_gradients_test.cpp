@@ -34,12 +34,14 @@ struct Files {
   TemporaryDirectory scratch;
 
   explicit Files(const GradientMistake& mistake = {}) : Files(std::vector{mistake}) {}
-  explicit Files(const std::vector<GradientMistake>& groups) {
+  /// `window`: of the second head of each group, beside the causal mask; 0: none.
+  explicit Files(const std::vector<GradientMistake>& groups, int window = 0) {
     std::vector<double> q, k, v, o, d_o, d_lse, dq, dk, dv, dsink;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       GradientCall call =
           gradient_call({.shape = AttentionShape::square(n, d), .heads = heads, .of_dl = true}, causal, bf16, 1 + g);
       call.p.sink = 1;
+      if (window > 0) call.own = {call.p, call.p}, call.own[1].mask = {Mask::Kind::window, window};
       const JudgedGradients given = gradients_of(call, GradientKind::flash, groups[g]);
       for (std::size_t h = 0; h < heads; ++h)
         append(q, given.heads[h]->q), append(o, *given.o[h]), append(d_o, *given.d_o[h]), append(d_lse, given.d_lse[h]),
@@ -154,6 +156,25 @@ TEST(JudgeGradients, EveryWrongGroupIsSearched) {
                     HasSubstr("dV is wrong in heads 10 to 11.")));
 }
 
+/// A mask tensor shows the second head of a group fewer keys than the first; a kernel takes the first one's in the backward
+/// pass.
+TEST(JudgeGradients, HeadsOfAGroupHaveTheirOwnMasks) {
+  constexpr int window = 12;
+  GradientMistake of_head_0;
+  of_head_0.sees = [](const GradientCall&, int row, int key) { return key <= row; };
+  for (const bool is_right : {true, false}) {
+    const Files files(std::vector{is_right ? GradientMistake{} : of_head_0}, window);
+    std::string mask(2 * Files::n * Files::n, '\1');
+    for (int i = 0; i < Files::n; ++i)
+      for (int j = 0; j <= i - window; ++j) mask[static_cast<std::size_t>((Files::n + i) * Files::n + j)] = '\0';
+    const std::string file = files.scratch.write("mask.npy", npy(npy_header("|b1", shape(2, Files::n, Files::n)), mask));
+    const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--mask-file", file}));
+    EXPECT_EQ(outcome.code, is_right ? 0 : 3) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out,
+                HasSubstr(is_right ? "dQ, dK and dV are rounded" : "the mask tensor is ignored in the backward pass"));
+  }
+}
+
 /// dK and dV of each head of Q by itself.
 TEST(JudgeGradients, HeadsOfQAreAcceptedAndSaid) {
   const Files files;
@@ -182,6 +203,9 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   expect_refused(files.command({"do", "dk"}), 1, "dk.npy");
   files.write("dlse", shape(2, Files::n / 2, 0), std::vector<double>(Files::n));
   expect_refused(files.command({"do", "dq", "dlse"}), 1, "(batch, heads, n)");
+  std::vector<std::string> no_sink = files.command({"do", "dsink"});
+  no_sink.erase(no_sink.begin() + 3, no_sink.begin() + 5);
+  expect_refused(no_sink, 1, "the call has no sink, expected --sink");
   files.write("dsink", "(3,)", {1, 2, 3});
   expect_refused(files.command({"do", "dsink"}), 1, "one number for each of 2 heads");
   expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");

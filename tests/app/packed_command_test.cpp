@@ -35,7 +35,7 @@ json rows_of(const Words& call) {
   const json told = json::parse(outcome.out);
   json rows;
   for (json row : told["heads"]) {
-    row.erase("name"), row.erase("layer");
+    row.erase("name"), row.erase("layer"), row.erase("sequence");
     rows[row["head"].dump()] = row;
   }
   return rows;
@@ -50,8 +50,11 @@ TEST(PackedCommand, EachSequenceIsACallOfItsOwn) {
         Words{packed, "--cu-seqlens-q", packed + ":cu_seqlens_q", "--cu-seqlens-k", packed, "--layout", "nhd"},
         Words{csr, "--kv", csr, "--kv-indptr", csr, "--kv-indices", csr, "--kv-last-page-len", csr},
         Words{packed + ",cu_seqlens_k=" + packed + ":cu_seqlens_k"},
-        Words{csr, "--block-table", paged, "--cache-seqlens", paged + ":cache_seqlens"}})
+        Words{csr, "--block-table", paged, "--cache-seqlens", paged + ":cache_seqlens"},
+        Words{paged, "--kv-indptr", csr, "--kv-indices", csr, "--kv-last-page-len", csr}})
     EXPECT_EQ(rows_of(call), separate) << ::testing::PrintToString(call);
+  expect_refused({"heads", paged, "--kv-indptr", csr}, 2, "is a block_table, expected one of them");
+  expect_refused({"heads", packed, "--kv-last-page-len", csr}, 2, "there is no kv_indices");
 }
 
 TEST(PackedCommand, OtherTablesGiveOtherNumbers) {
@@ -111,6 +114,15 @@ TEST(PackedCommand, JudgesEachSequenceAndNamesItsMistake) {
       EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr(c.says));
       EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr("sequence "));
     }
+  }
+}
+
+TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
+  for (const auto& [file, of_last] : {std::pair{"packed", json(2)}, {"separate", json()}}) {
+    const Outcome outcome = attoscope({"heads", path(file), "--mask", "causal", "--json", "-"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    for (const json& row : json::parse(outcome.out)["heads"])
+      if (row["head"] == 11) EXPECT_EQ(row.value("sequence", json()), of_last);
   }
 }
 

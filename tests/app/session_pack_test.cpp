@@ -54,12 +54,13 @@ std::string write_call(const TemporaryDirectory& place, std::uint64_t seed = 1) 
          place.write("v.npy", npy_of(seed + 2));
 }
 
-/// A file of `heads` heads.
-std::string write_heads(const TemporaryDirectory& place, int heads) {
+/// A file of `heads` heads; `changed`: that whose V has another number, -1: none.
+std::string write_heads(const TemporaryDirectory& place, int heads, int changed = -1) {
   std::vector<ExactTensor> tensors;
   for (const char* const name : {"q", "k", "v"})
     tensors.push_back(
         {name, {static_cast<std::uint64_t>(heads), rows, columns}, draws(7 + tensors.size(), heads * rows * columns), ""});
+  if (changed >= 0) tensors[2].values[static_cast<std::size_t>(changed * rows * columns)] += 0.5;
   return place.write("heads.safetensors", safetensors_bytes(tensors, {}));
 }
 
@@ -230,6 +231,31 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   EXPECT_FALSE(missing_file(located.experiment));
   Experiment e = located.experiment;
   EXPECT_THAT(load_kept(e), SizeIs(1)) << "and says that it is another one";
+}
+
+TEST(ChangedTensors, OfEveryHeadThatASweepRepeatsOver) {
+  const OwnCache cache;
+  const TemporaryDirectory here;
+  const std::string file = write_heads(here, 3);
+  const std::vector<std::string> sweep{"sweep",  "--input",       file,    "--vary",   "block_k=8,16", "--over", "head",
+                                       "--json", here / "s.json", "--out", here / "d", "--quiet"};
+  EXPECT_EQ(attoscope(sweep).err, "");
+  const nlohmann::json before = nlohmann::json::parse(bytes_of_file(here / "s.json"));
+  ASSERT_THAT(before["heads"], SizeIs(3));
+  EXPECT_EQ(attoscope(sweep).err, "") << "nothing has changed";
+  write_heads(here, 3, 2);
+  const std::string says = "v of head 2 has changed";
+  for (std::vector<std::string> command : {sweep, {"figure", here / "d/sweep.json", "--out", here / "f.zip", "--quiet"}}) {
+    command.emplace_back("--strict");
+    const Outcome ended = attoscope(command);
+    EXPECT_EQ(ended.code, changed_tensor) << ended.err;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr(says), Not(HasSubstr("head 0")), Not(HasSubstr("head 1"))));
+  }
+  EXPECT_THAT(attoscope(sweep).err, HasSubstr(says));
+  const nlohmann::json after = nlohmann::json::parse(bytes_of_file(here / "s.json"));
+  EXPECT_EQ(after["heads"][0], before["heads"][0]);
+  EXPECT_NE(after["heads"][2]["digest"], before["heads"][2]["digest"]);
+  EXPECT_EQ(attoscope(sweep).err, "") << "its JSON is that of the new one";
 }
 
 TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {

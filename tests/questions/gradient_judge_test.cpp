@@ -115,6 +115,7 @@ TEST(GradientJudge, NoCorrectKernelFails) {
           if (k % 7 == 3) call.p.softcap = 5;
           if (k % 7 == 4) call.p.alibi = 0.03;
           if (k % 7 == 5) call.p.sink = 1;
+          if (k % 7 == 6) take_own_numbers(call);
           const GroupJudgement judged = judge_gradients(gradients_of(call, kind));
           ++outputs, failed += !judged.rounded();
           EXPECT_TRUE(judged.rounded()) << "kind " << static_cast<int>(kind) << ", " << name(f) << ", mask "
@@ -151,6 +152,7 @@ struct PlantedCount {
 void plant(const PlantedGradient& planted, GradientKind kind, const Format& f, const Mask& mask, PlantedCount& count) {
   GradientCall call = gradient_call(planted.sizes, mask, f, 7);
   if (planted.problem) planted.problem(call.p);
+  if (planted.by_head) take_own_numbers(call);
   const JudgedGradients given = gradients_of(call, kind, planted.mistake(call));
   GroupJudgement judged = judge_gradients(given);
   find_gradient_slips(given, judged);

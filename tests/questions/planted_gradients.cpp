@@ -22,7 +22,7 @@ class PlainHead {
  public:
   PlainHead(const GradientCall& call, int head, GradientKind kind, const GradientMistake& mistake)
       : call_(call),
-        p_(call.p),
+        p_(call.own.empty() ? call.p : call.own[at(head)]),
         t_(call.heads[at(head)]),
         d_o_(call.d_o[at(head)]),
         head_(head),
@@ -32,9 +32,17 @@ class PlainHead {
         dq(at(t_.n * t_.d)),
         dk(at(t_.n_k * t_.d)),
         dv(at(t_.n_k * t_.d_v)) {
-    for (int i = 0; i < t_.n; ++i) row(i);
+    const Problem right = p_;
+    Problem other = right;
+    if (mistake.of_head_0 != nullptr) other.*mistake.of_head_0 = call.own[0].*mistake.of_head_0;
+    for (int i = 0; i < t_.n; ++i) {
+      p_ = right;
+      const RowState r = forward(i);
+      p_ = other;
+      row(i, r);
+    }
     const float factor =
-        kind == GradientKind::memory_efficient ? 1 : static_cast<float>(kind == GradientKind::roots ? root_ : scale_of(p_));
+        kind == GradientKind::memory_efficient ? 1 : static_cast<float>(kind == GradientKind::roots ? root() : scale_of(p_));
     if (kind == GradientKind::roots)
       for (Values* x : {&dq, &dk})
         for (double& y : *x) y = to_D(y);
@@ -45,23 +53,23 @@ class PlainHead {
 
  private:
   const GradientCall& call_;
-  const Problem& p_;
+  Problem p_;
   const Tensors& t_;
   const Values& d_o_;
   int head_;
   GradientKind kind_;
   const GradientMistake& mistake_;
-  double root_ = std::sqrt(scale_of(call_.p));
 
  public:
   Values o, dq, dk, dv;
   double dsink = 0;
 
  private:
+  double root() const { return std::sqrt(scale_of(p_)); }
   float to_D(double x) const { return static_cast<float>(round(call_.f, x)); }
   float operand(double x) const { return static_cast<float>(mistake_.tf32_products ? round(tf32, x) : x); }
   /// A number of Q or K as it enters products.
-  float in_products(double x) const { return kind_ == GradientKind::roots ? to_D(x * root_) : operand(x); }
+  float in_products(double x) const { return kind_ == GradientKind::roots ? to_D(x * root()) : operand(x); }
   float dot(const double* x, const double* y, int count) const {
     float sum = 0;
     for (int c = 0; c < count; ++c) sum = std::fma(operand(x[c]), operand(y[c]), sum);
@@ -129,8 +137,7 @@ class PlainHead {
     return r;
   }
 
-  void row(int i) {
-    const RowState r = forward(i);
+  void row(int i, const RowState& r) {
     if (!std::isfinite(r.lse)) return;
     const float without_sink = p_.sink && !mistake_.sinks ? std::log(static_cast<float>(r.l - std::exp(*p_.sink - r.m))) : 0;
     const float lse = static_cast<float>(mistake_.lse                 ? mistake_.lse(r)
@@ -195,9 +202,18 @@ GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Forma
   return call;
 }
 
+void take_own_numbers(GradientCall& call) {
+  for (int h = 0; h < static_cast<int>(call.heads.size()); ++h) {
+    call.own.push_back(call.p);
+    Problem& p = call.own.back();
+    p.scale = 0.125 * (1 + h % 3), p.softcap = h % 2 == 0 ? 4 : 0, p.alibi = 0.03 * (1 + h), p.sink = 1.5 - h;
+  }
+}
+
 JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const GradientMistake& mistake) {
   JudgedGradients g;
-  g.problem = call.p, g.format = g.stored_o = call.f;
+  g.own = call.own;
+  g.problem = call.own.empty() ? call.p : call.own[0], g.format = g.stored_o = call.f;
   Values dk, dv, dsink;
   const auto heads = static_cast<int>(call.heads.size());
   for (int h = 0; h < heads; ++h) {
@@ -216,7 +232,7 @@ JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const 
     for (double& y : *x) y *= times;
   g.dk.values = {shared(dk, call.f)}, g.dv.values = {shared(dv, call.f)};
   g.dq.stored = g.dk.stored = g.dv.stored = call.f;
-  if (call.p.sink) g.dsink = dsink;
+  if (g.problem.sink) g.dsink = dsink;
   if (mistake.writes) mistake.writes(g);
   return g;
 }
@@ -500,6 +516,32 @@ void add_written_slips(std::vector<PlantedGradient>& all) {
                  }))});
 }
 
+/// Kernels that take one head's number in all heads of a group, whose numbers differ.
+void add_number_slips(std::vector<PlantedGradient>& all) {
+  const CallSizes three{.heads = 3};
+  const auto add = [&](const char* kind, const char* name, const char* wrong,
+                       std::function<GradientMistake(const Call&)> mistake) {
+    all.push_back({kind, name, wrong, three, {}, std::move(mistake), Needs::nothing, true});
+  };
+  GradientMistake scale, softcap, alibi;
+  scale.of_head_0 = &Problem::scale, softcap.of_head_0 = &Problem::softcap, alibi.of_head_0 = &Problem::alibi;
+  add("scale of head 0", "scale: .*scale of head 0 of the group", "dq dk dv dsink", always(scale));
+  add("soft cap of head 0", "softcap: .*soft cap of head 0 of the group", "dq dk dv dsink", always(softcap));
+  add("slope of head 0", "bias: .*slope of head 0 of the group", "dq dk dv dsink", always(alibi));
+  add("sink of head 0 in L", "sink: .*sink of its head 0", "dq dk dv dsink", [](const Call& call) {
+    return of_lse([sink = *call.own[0].sink, own = call.own](const RowState& r) {
+      return std::log(std::exp(r.lse) + std::exp(sink) - std::exp(*own[at(r.head)].sink));
+    });
+  });
+  add("dSink of head 0", "group: .*dSink of all heads", "dsink",
+      always(written([](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), g.dsink->front()); })));
+  add("dSink in the other order", "group: .*dSink.*reverse", "dsink",
+      always(written([](JudgedGradients& g) { std::reverse(g.dsink->begin(), g.dsink->end()); })));
+  add("dSink summed", "group: .*dSink.*sum over the heads", "dsink", always(written([](JudgedGradients& g) {
+        std::fill(g.dsink->begin(), g.dsink->end(), std::accumulate(g.dsink->begin(), g.dsink->end(), 0.0));
+      })));
+}
+
 /// Padded keys, which K = 0 stands for: P = exp(0 - L), dS = -P*delta. `is_over` tells whose product with 0 is NaN.
 std::function<GradientMistake(const Call&)> padded_keys(std::function<bool(double p, double ds)> is_over, double written_as) {
   return [=](const Call& call) {
@@ -566,7 +608,7 @@ void add_padding_slips(std::vector<PlantedGradient>& all) {
 std::vector<PlantedGradient> planted_gradients() {
   std::vector<PlantedGradient> all;
   for (const auto add : {add_delta_slips, add_lse_slips, add_scale_slips, add_mask_slips, add_score_slips, add_tile_slips,
-                         add_group_slips, add_written_slips, add_padding_slips})
+                         add_group_slips, add_number_slips, add_written_slips, add_padding_slips})
     add(all);
   return all;
 }

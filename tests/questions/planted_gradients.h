@@ -22,6 +22,7 @@ constexpr bool is_eager(GradientKind kind) { return kind == GradientKind::eager 
 /// A group of heads of Q that share K and V.
 struct GradientCall {
   Problem p;                    ///< without tensors
+  std::vector<Problem> own{};   ///< of each head; empty: p
   std::vector<Tensors> heads;   ///< equal K and V
   std::vector<Values> d_o;      ///< of each
   std::vector<Values> d_lse{};  ///< of each, or none
@@ -37,6 +38,8 @@ struct CallSizes {
   double low = 0;   ///< scores about -`low` and -2 `low`, 16 rows each; 0: scores around 0
 };
 GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Format& f, std::uint64_t seed);
+/// Gives each head a scale, a soft cap, a slope and a sink of its own.
+void take_own_numbers(GradientCall& call);
 
 /// A query of a kernel that may be mistaken.
 struct RowState {
@@ -55,6 +58,7 @@ struct GradientMistake {
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   bool caps = true, cap_derivative = true, biases = true, sinks = true;
   int dp_columns = 0;
+  double Problem::* of_head_0 = nullptr;  ///< a number of head 0, which all take in the backward pass
   bool tf32_products = false;
   bool averages = false, sums_twice = false;       ///< the heads of a group
   int only_head = -1;                              ///< of a group, whose dK and dV are written
@@ -73,6 +77,7 @@ struct PlantedGradient {
   std::function<void(Problem&)> problem{};  ///< changes the problem
   std::function<GradientMistake(const GradientCall&)> mistake{};
   enum class Needs { nothing, a_mask, no_mask, fp32_numbers, fp16_numbers } needs = Needs::nothing;
+  bool by_head = false;  ///< each head has a scale, a soft cap, a slope and a sink of its own
 };
 std::vector<PlantedGradient> planted_gradients();
 

@@ -119,57 +119,114 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
   return changed;
 }
 
-/// The heads of one layer under its name.
-bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry& layer) {
+/// The layer that has this head; null: none.
+const LayerEntry* layer_of(const TensorFileInfo& info, int head) {
+  const auto found =
+      std::ranges::find_if(info.layers, [&](const LayerEntry& x) { return head >= x.first && head < x.first + x.heads; });
+  return found == info.layers.end() ? nullptr : &*found;
+}
+
+/// The problem on a head of a layer; all its tokens where those of the head before are used, as sequences have their own
+/// lengths.
+Problem on_head(const Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, int head) {
+  const LayerEntry* const now = layer_of(info, problem.input.index);
+  const bool whole = now != nullptr && now->shape == shape_of(problem);
+  return whole ? with_shape(with_head(problem, head), layer.shape) : fitted(with_head(problem, head), layer.shape);
+}
+
+/// A name without the sequence in it, which has a field of its own.
+std::string without_sequence(const std::string& name, const LayerEntry& layer) {
+  const std::string own = "sequence " + std::to_string(layer.sequence);
+  const std::size_t at = layer.sequence < 0 ? std::string::npos : name.find(own);
+  if (at == std::string::npos) return name;
+  const bool ends = at + own.size() == name.size();
+  return name.substr(0, ends && at >= 2 ? at - 2 : at) + (ends ? "" : name.substr(at + own.size() + 2));
+}
+
+/// The heads of one layer, under its name or alone.
+bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, bool is_alone) {
   const int now = problem.input.index;
+  const std::string title = without_sequence(layer.name, layer);
   const bool own = now >= layer.first && now < layer.first + layer.heads;
   const int flags = ImGuiTreeNodeFlags_SpanAvailWidth | (own ? ImGuiTreeNodeFlags_DefaultOpen : 0);
-  if (!ImGui::TreeNodeEx((layer.name + "###layer " + std::to_string(layer.first)).c_str(), flags)) return false;
+  if (!is_alone && !ImGui::TreeNodeEx((title + "###layer " + std::to_string(layer.first)).c_str(), flags)) return false;
   bool changed = false;
   for (int i = layer.first; i < layer.first + layer.heads; ++i) {
-    const std::string& name = info.head_names[static_cast<std::size_t>(i)];
-    const std::string before = layer.name + ", ";
+    const std::string name = without_sequence(info.head_names[static_cast<std::size_t>(i)], layer), before = title + ", ";
     const std::string text = name.starts_with(before) ? name.substr(before.size()) : name;
     if (!ImGui::Selectable((text + "###head " + std::to_string(i)).c_str(), i == now) || i == now) continue;
-    const bool whole = std::ranges::any_of(info.layers, [&](const LayerEntry& x) {  // sequences have their own lengths
-      return now >= x.first && now < x.first + x.heads && x.shape == shape_of(problem);
-    });
-    problem = whole ? with_shape(with_head(problem, i), layer.shape) : fitted(with_head(problem, i), layer.shape);
+    problem = on_head(problem, info, layer, i);
     changed = true;
     ImGui::CloseCurrentPopup();
   }
-  ImGui::TreePop();
+  if (!is_alone) ImGui::TreePop();
+  return changed;
+}
+
+/// The sequence of a packed or paged call; layer and head stay.
+bool sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEntry& now, float width) {
+  bool changed = false;
+  const WithField f(Face::label);
+  const std::string layer = without_sequence(now.name, now), shown = "sequence " + std::to_string(now.sequence);
+  if (begin_combo("##sequence", fitted(Face::label, shown, width - px(36)), width)) {
+    for (const LayerEntry& x : info.layers) {
+      if (x.sequence < 0 || without_sequence(x.name, x) != layer) continue;
+      const bool is_now = x.first == now.first;
+      const std::string sizes = fmt::format("  {} queries, {} keys", x.shape.n, x.shape.n_k);
+      if (ImGui::Selectable(fmt::format("sequence {}{}###sequence {}", x.sequence, sizes, x.sequence).c_str(), is_now) &&
+          !is_now) {
+        problem = on_head(problem, info, x, x.first + std::min(problem.input.index - now.first, x.heads - 1));
+        changed = true;
+      }
+    }
+    ImGui::EndCombo();
+  } else {
+    explain("The sequence of a packed or paged call. Layer and head stay.");
+  }
   return changed;
 }
 
 /// "scales: k per head, v per head" of the layer of this head; "": its tensors have none.
 std::string scales_of(const TensorFileInfo& info, int head) {
-  for (const LayerEntry& layer : info.layers)
-    if (head >= layer.first && head < layer.first + layer.heads && !layer.scales.empty()) return "scales: " + layer.scales;
-  return "";
+  const LayerEntry* const layer = layer_of(info, head);
+  return layer != nullptr && !layer->scales.empty() ? "scales: " + layer->scales : "";
 }
 
+/// The layer of the input's head; null: its file is not known yet.
+const LayerEntry* layer_now(const Problem& problem, const TensorFileInfo& info) {
+  const bool known = problem.input.kind == InputKind::tensors && info.file == problem.input.file && !info.head_names.empty();
+  return known ? layer_of(info, problem.input.index) : nullptr;
+}
+
+/// True if the file of the input has several sequences.
+bool has_sequences(const Problem& problem, const TensorFileInfo& info) {
+  const LayerEntry* const now = layer_now(problem, info);
+  return now != nullptr && now->sequence >= 0 && info.layers.size() > 1;
+}
+
+/// The head, and before it the sequence where there are several.
 bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
-  const bool known = info.file == problem.input.file && !info.head_names.empty();
-  const auto head = [&](int i) {
-    return known && i < static_cast<int>(info.head_names.size()) ? info.head_names[static_cast<std::size_t>(i)]
-                                                                 : fmt::format("head {}", i);
-  };
-  const int count = known ? info.heads : 0;
+  const LayerEntry* const now = layer_now(problem, info);
+  const bool of_sequence = has_sequences(problem, info);
   bool changed = false;
+  if (of_sequence) {
+    const float gap = px(6), half = std::floor((width - gap) / 2);
+    changed = sequence_combo(problem, info, *now, half);
+    ImGui::SameLine(0, gap);
+    width -= half + gap;
+  }
+  std::string name = now != nullptr ? info.head_names[static_cast<std::size_t>(problem.input.index)]
+                                    : fmt::format("head {}", problem.input.index);
+  if (of_sequence) name = without_sequence(name, *now);
+  std::vector<const LayerEntry*> layers;
+  for (const LayerEntry& x : info.layers)
+    if (now != nullptr && (!of_sequence || x.sequence == now->sequence)) layers.push_back(&x);
   const WithField f(Face::label);
-  if (begin_combo("##head", fitted(Face::label, head(problem.input.index), width - px(36)), width)) {
-    const bool tree = known && info.layers.size() > 1;
-    for (const LayerEntry& layer : tree ? info.layers : std::vector<LayerEntry>()) changed |= layer_heads(problem, info, layer);
-    for (int i = 0; i < (tree ? 0 : count); ++i)
-      if (ImGui::Selectable((head(i) + "##" + std::to_string(i)).c_str(), i == problem.input.index) &&
-          i != problem.input.index) {
-        problem = fitted(with_head(problem, i), info.shape);
-        changed = true;
-      }
+  if (begin_combo("##head", fitted(Face::label, name, width - px(36)), width)) {
+    for (const LayerEntry* const x : layers) changed |= layer_heads(problem, info, *x, layers.size() == 1);
     ImGui::EndCombo();
   } else {
-    explain(parameter("head").sentence, known ? scales_of(info, problem.input.index) : "");
+    explain(parameter("head").sentence, now != nullptr ? scales_of(info, problem.input.index) : "");
   }
   return changed;
 }
@@ -335,10 +392,12 @@ bool edit_mask(Problem& problem) {
 bool edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& requests) {
   Problem& problem = e.problem;
   PathPrompt& prompt = popups.file;
-  const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(8);
+  const bool has_line = has_sequences(problem, in.choices.tensors);  // sequence and head have a line of their own
+  const float left = has_line ? room : std::floor((room - gap) * 0.48f);
   bool changed = input_combo(problem, in, left, requests);
-  ImGui::SameLine(0, gap);
-  changed |= edit_detail(problem, in, room - gap - left, requests);
+  if (!has_line) ImGui::SameLine(0, gap);
+  changed |= edit_detail(problem, in, has_line ? room : room - gap - left, requests);
   if (is_due(prompt)) ImGui::OpenPopup("tensor file");
   set_popup_place();
   path_popup("tensor file", prompt, in, path_of_tensors, requests);

@@ -169,7 +169,7 @@ Colour kernel_tone(const CallJudgement& call, const PanelInput& in) {
   if (in.messages.load_failed) return colours().secondary;
   if (!call.incomparable().empty()) return colours().text;
   const HeadVerdict* const head = shown_head_verdict(in);
-  if (!call.rounded() || (head != nullptr && head->lse && !head->lse->rounded)) return colours().bad;
+  if (!call.rounded() || (head != nullptr && head->lse && !head->lse->judged.rounded)) return colours().bad;
   const Experiment& e = in.answer.result->experiment;
   return has_several_outputs(e, in.choices) && !shown_verdicts(e, in).rounded() ? colours().text : colours().good;
 }

@@ -22,6 +22,7 @@ struct LayerEntry {
   int kv_heads = 0;
   AttentionShape shape;  ///< shape of a head
   std::string scales{};  ///< scales of its tensors: "k per head, v per token"; "": none
+  int sequence = -1;     ///< index among the sequences of a packed or paged call; -1: it is no such call
 };
 
 /// Contents of a tensor file, for the head picker.

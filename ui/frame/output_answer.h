@@ -57,9 +57,9 @@ struct KernelGradientsAnswer {
 
 /// The verdict on the log-sum-exp beside a loaded output.
 struct HeadLse {
-  bool rounded = false;
   LseBase base = LseBase::e;
-  double max_abs = 0;  ///< largest finite error, natural
+  double unit = 1;  ///< numbers of the base to one of base e
+  LseJudgement judged{};
 };
 
 /// Rounded or wrong: one head, as `attoscope judge --head` says it.

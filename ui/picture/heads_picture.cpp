@@ -129,7 +129,7 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
   if (m.layer >= static_cast<int>(info.layers.size())) m.layer = -1;
   ImGui::SameLine();
   const WithField f(Face::label);
-  const bool are_sequences = info.layers.front().name.starts_with("sequence");
+  const bool are_sequences = info.layers.front().sequence >= 0;
   const std::string all = are_sequences ? "all sequences" : "all layers";
   const std::string now = m.layer < 0 ? all : info.layers[static_cast<std::size_t>(m.layer)].name;
   if (begin_combo("##heads layer", fitted(Face::label, now, px(80)), px(116))) {

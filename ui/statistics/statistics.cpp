@@ -207,10 +207,12 @@ void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& 
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
   const Line head = next_line(px(28));
   const float button = px(56), gap = px(6), taken = (button + gap) * (found.complete() ? 1.0f : 2.0f);
-  const std::string words = heads_words(found);
+  const HeadVerdict* const own = shown_head_verdict(input);
+  const bool has_wrong_lse = own != nullptr && own->lse && !own->lse->judged.rounded;
+  const std::string words = heads_words(found) + (has_wrong_lse ? ", this L wrong" : "");
   const Face face = text_width(Face::headline, words) <= head.width - taken ? Face::headline : Face::body;
-  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, heads_tone(found),
-            fitted(face, words, head.width - taken));
+  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face,
+            has_wrong_lse ? colours().bad : heads_tone(found), fitted(face, words, head.width - taken));
   const ImVec2 next = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({head.at.x + head.width - taken + gap, head.at.y});
   const bool shown = session.view.picture == PictureKind::heads && session.view.heads_show == HeadsShow::verdict;
@@ -376,8 +378,11 @@ bool has_lse(const Result& r) { return !r.golden_lse.empty() && (!r.a_lse.empty(
 double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* verdict) {
   const std::vector<double>& lse = of_a ? r.a_lse : r.b_lse;
   const Method& m = of_a ? r.experiment.a : r.experiment.b;
-  if (m.algorithm == Algorithm::loaded)
-    return verdict != nullptr && verdict->lse && row.value == &LseError::max_abs ? verdict->lse->max_abs : std::nan("");
+  if (m.algorithm == Algorithm::loaded) {
+    if (verdict == nullptr || !verdict->lse) return std::nan("");
+    const std::vector<double>& errors = verdict->lse->judged.errors;
+    return lse_error(std::vector<double>(errors.size()), errors, false).*row.value / verdict->lse->unit;
+  }
   return lse.empty() ? std::nan("") : lse_error(r.golden_lse, lse, is_base_2(m.lse_base)).*row.value;
 }
 
@@ -401,6 +406,49 @@ void draw_lse_row(const Result& r, const LseRow& row, const HeadVerdict* verdict
   if (a == a && b == b) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
   explain(row.what, "L = ln sum_j exp(S_j), less golden's, natural\na: " + base_words(r.experiment.a, verdict) +
                         "\nb: " + base_words(r.experiment.b, verdict));
+}
+
+/// Height of the picture of L at scale 1.
+constexpr float lse_picture = 44;
+
+/// A kernel's L by queries: bars as high as their errors over the tolerance, which is shaded. A click traces the query.
+void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
+  const LseJudgement& l = lse.judged;
+  const Line line = next_line(px(lse_picture), width);
+  draw_text({line.at.x, line.at.y + (px(lse_picture) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
+            "L by query");
+  const float left = line.at.x + px(72), room = line.at.x + width - left, half = px(lse_picture) / 2 - px(3),
+              middle = line.at.y + px(lse_picture) / 2, least = 1 / ImGui::GetIO().DisplayFramebufferScale.x;
+  const int count = static_cast<int>(l.shares.size());
+  const double highest = std::max(1.0, std::isfinite(l.ratio) ? l.ratio : 1.0);
+  const auto x_of = [&](int query) { return left + room * static_cast<float>(query) / static_cast<float>(count); };
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const float allowed = std::max(least, half / static_cast<float>(highest));
+  list->AddRectFilled({left, middle - allowed}, {left + room, middle + allowed}, colours().raised);
+  for (const bool wrong : {false, true})  // wrong ones lie above others of their pixel
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (l.wrong[at] != wrong) continue;
+      const bool finite = std::isfinite(l.errors[at]);
+      if (!finite && !wrong) continue;
+      const float size = finite ? half * static_cast<float>(std::min(1.0, l.shares[at] / highest)) : half;
+      const float up = !finite || l.errors[at] > 0 ? size : least, down = !finite || l.errors[at] < 0 ? size : least;
+      list->AddRectFilled(
+          {x_of(i), middle - up},
+          {std::max(x_of(i) + least, x_of(i + 1) - (room > px(4) * static_cast<float>(count) ? px(1) : 0)), middle + down},
+          wrong ? colours().bad : colours().a);
+    }
+  ImGui::SetCursorScreenPos({left, line.at.y});
+  ImGui::InvisibleButton("L by query", {room, px(lse_picture)});
+  const int query =
+      std::clamp(static_cast<int>((ImGui::GetMousePos().x - left) / room * static_cast<float>(count)), 0, count - 1);
+  const auto at = static_cast<std::size_t>(query);
+  if (ImGui::IsItemClicked()) problem.traced_row = query;
+  explain(fmt::format("The log-sum-exp of your kernel less the right one, query by query, over its tolerance, which is shaded. "
+                      "L of query {} is {} its tolerance off{}. A click traces the query.",
+                      query, std::isfinite(l.shares[at]) ? times(l.shares[at]) : "infinitely often",
+                      std::isfinite(l.errors[at]) ? ", by " + signed_scientific(l.errors[at] / lse.unit, 2) : ""),
+          "base " + std::string(name(lse.base)) + (l.as.empty() ? "" : ", if " + l.as));
 }
 
 /// Minimal heights of the panel below the table, and below the rows of the log-sum-exp, to which one else scrolls.
@@ -439,9 +487,13 @@ void draw_table(const Frame& frame) {
   int all = static_cast<int>(deviation_measures.size()) + parts;
   const float available = ImGui::GetContentRegionAvail().y, room = available - px(least_detail);
   const int with_them = all + static_cast<int>(lse_rows.size());
-  const bool is_asked = !r.experiment.loaded.lse.empty();
+  const HeadVerdict* const head_verdict = shown_head_verdict(frame.input);
+  const bool has_picture =
+      with_lse && head_verdict != nullptr && head_verdict->lse && !head_verdict->lse->judged.shares.empty();
+  const bool is_asked = has_picture || !r.experiment.loaded.lse.empty();
   if (with_lse && (is_asked || available - height * static_cast<float>(with_them) >= px(least_below_lse))) all = with_them;
-  const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
+  const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all)) +
+                      (has_picture && room >= height * static_cast<float>(all) + px(lse_picture) ? px(lse_picture) : 0);
   ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
   const Edges edges = edges_of(width);
   for (const DeviationMeasure& row : deviation_measures) {
@@ -450,7 +502,8 @@ void draw_table(const Frame& frame) {
       if (in_parts(row)) draw_part(r, row, part, edges, width, height);
   }
   for (const LseRow& row : lse_rows)
-    if (with_lse) draw_lse_row(r, row, shown_head_verdict(frame.input), edges, width, height);
+    if (with_lse) draw_lse_row(r, row, head_verdict, edges, width, height);
+  if (has_picture) draw_lse_by_query(*head_verdict->lse, frame.session.experiment.problem, width);
   ImGui::EndChild();
 }
 

@@ -207,6 +207,36 @@ CASE(kernel, output_of_another_size) {
   hand.check(verdict(hand).rounded(), "its own N is fine again");
 }
 
+/// The log-sum-exp is shown query by query; a click traces the query. Rows that are wrong are those of the verdict.
+CASE(kernel, log_sum_exp_by_query) {
+  const TemporaryDirectory folder;
+  const std::string o = right_output(folder), picture = "//Statistics/**/L by query";
+  std::vector<double> lse = compute(small_session().experiment).golden_lse;
+  const auto drop = [&] {
+    write_file(folder / "lse.npy", npy_bytes(static_cast<int>(lse.size()), 1, lse.data()));
+    hand.open(small_session());
+    hand.stage.explorer().open_dropped(hand.session(), {o, folder / "lse.npy"});
+    hand.settle();
+    return verdict(hand).all.lse ? verdict(hand).all.lse->judged : LseJudgement{};
+  };
+  const LseJudgement right = drop();
+  hand.check(right.rounded && right.shares.size() == 96, "the right one is rounded");
+  for (int i = 32; i < 40; ++i) lse[static_cast<std::size_t>(i)] += 0.5;
+  const LseJudgement wrong = drop();
+  for (int i = 0; i < 96 && hand.well(); ++i) {
+    const bool is_wrong = i >= 32 && i < 40;
+    const auto at = static_cast<std::size_t>(i);
+    hand.check((wrong.shares.at(at) > 1) == is_wrong && std::abs(wrong.errors.at(at) - (is_wrong ? 0.5 : 0)) < 1e-4,
+               "query " + std::to_string(i));
+  }
+  hand.stage.resize(1600, 1000);
+  hand.settle();
+  hand.press(hand.place(picture, 36.5F / 96));
+  hand.settle();
+  hand.check(hand.experiment().problem.traced_row == 36, "the query under the click is traced");
+  hand.check(hand.explained_at(hand.place(picture, 0.2F)), "it is explained");
+}
+
 /// A file of two heads.
 std::string stacked(const TemporaryDirectory& folder, const char* name, std::vector<double> first,
                     const std::vector<double>& second) {
@@ -231,7 +261,7 @@ CASE(kernel, heads_of_an_output) {
   hand.check(hand.experiment().problem.input.file == q + "," + k + "," + v && hand.experiment().loaded.file == o,
              "four files are Q, K, V and O: " + hand.stage.panel_input().messages.error);
   hand.check(verdict(hand).rounded(), "head 0 is right: " + verdict(hand).sentence());
-  hand.choose(controls + "##head", "head 1##1");
+  hand.choose(controls + "##head", "###head 1");
   hand.settle();
   hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
   hand.check(verdict(hand).rounded(), "head 1 is right: " + verdict(hand).sentence());

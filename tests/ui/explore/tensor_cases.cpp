@@ -40,6 +40,23 @@ void await(Hand& hand, const std::function<bool()>& is_there, const std::string&
 
 const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
 
+/// Sequences of a packed call have a field beside that of the head: each keeps what the other says.
+CASE(tensors, sequences_have_a_field) {
+  hand.open(small_session());
+  open_files({"tests/data/packed/packed.pt"}, hand.stage.context());
+  hand.settle();
+  const auto index = [&] { return hand.experiment().problem.input.index; };
+  hand.check(index() == 0 && hand.experiment().problem.n == 5, "the first sequence is shown");
+  hand.choose(controls + "##head", "###head 3");
+  hand.choose(controls + "##sequence", "###sequence 1");
+  hand.settle();
+  hand.check(index() == 7 && hand.experiment().problem.n == 7 && key_count(hand.experiment().problem) == 14,
+             "head 3 of sequence 1 is shown, with its own tokens");
+  hand.choose(controls + "##head", "###head 5");
+  hand.settle();
+  hand.check(index() == 5 && hand.experiment().problem.n == 7, "head 1 of the same sequence is shown");
+}
+
 /// Tensors without usual names are chosen by their letters; the choice is kept for the file until it is taken back.
 CASE(tensors, letters_take_tensors) {
   const TemporaryDirectory folder;
@@ -96,7 +113,7 @@ CASE(tensors, rows_and_parts) {
   hand.click(row + "###O mine");
   const auto values = [&] { return hand.experiment().loaded.values; };
   await(hand, [&] { return has_loaded(hand.experiment()) && values() && (*values())[0] == 4; }, "O is compared");
-  hand.frames(4);
+  hand.settle();
   hand.click(row + "###dO grads");
   const Backward& backward = hand.experiment().backward;
   await(hand, [&] { return backward.on && backward.d_o_file.file == file + ":grads"; }, "dO");
