@@ -242,17 +242,21 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
                                         names[0], names[1])),
         scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
+  const std::string& explained = names[explains_b(session) ? 1 : 0];
   if (plot == Plot::why && gradient) {
     if (data.gradient_why->shares.empty())
-      throw std::invalid_argument("No step of a's backward pass rounds anything, so there is nothing to attribute.");
-    return {fmt::format("Change of the mean error of a's {} if one step were exact", name(*gradient)),
+      throw std::invalid_argument("No step of " + explained +
+                                  "'s backward pass rounds anything, so there is nothing to attribute.");
+    return {fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
             {why_panel(data.gradient_why->total[gradient_place(*gradient)].mean_abs,
-                       named_shares(sorted_shares(*data.gradient_why, *gradient), *gradient))}};
+                       named_shares(sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
   }
   if (plot == Plot::why) {
     if (data.why->steps.empty())
-      throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
-    return {"Change of a's mean error if one step were exact", {why_panel(data.why->total.mean_abs, named_shares(*data.why))}};
+      throw std::invalid_argument("No step of " + explained +
+                                  " rounds anything but the inputs, so there is nothing to attribute.");
+    return {"Change of the mean error of " + explained + " if one step were exact",
+            {why_panel(data.why->total.mean_abs, named_shares(*data.why), explains_b(session))}};
   }
   const std::vector<TrafficOf> all = traffic_of_passes(r);
   return {"Bytes between HBM and the chip, and the roofline of a data sheet",
@@ -399,13 +403,14 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   if (plot == Plot::kernel_rows && has_loaded(e) && (!known.verdict || known.verdict->experiment != verdict_question(e)))
     known.verdict = std::make_shared<const HeadVerdict>(HeadVerdict{
         .experiment = verdict_question(e), .call = judge_experiment(verdict_question(e), options), .shares = nullptr});
-  if (plot == Plot::why && attributed_gradient(view.tensor, e)) {
-    if (!known.gradient_why || !answers(known.gradient_why->experiment, e))
-      known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(e, options));
-    return known;
+  if (plot != Plot::why) return known;
+  const Experiment explained = explained_experiment(session);
+  if (attributed_gradient(view.tensor, e)) {
+    if (!known.gradient_why || !answers(known.gradient_why->experiment, explained))
+      known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(explained, options));
+  } else if (!known.why || !answers(known.why->experiment, explained)) {
+    known.why = std::make_shared<const Attribution>(attribute(explained, options));
   }
-  if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
-    known.why = std::make_shared<const Attribution>(attribute(e, options));
   return known;
 }
 
