@@ -314,6 +314,19 @@ Figure lesson_plot(const Session& session, const LessonAnswerPtr& answer) {
   return f;
 }
 
+/// The methods of a training in the place of the words a and b.
+void use_names_of(const TrainPlan& plan, FigurePanel& p) {
+  Experiment e;
+  e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
+  std::array<std::string, 2> names = print_names(e);
+  if (plan.a.format != plan.b.format)
+    names = {method_words(e.a) + " in " + name(plan.a.format), method_words(e.b) + " in " + name(plan.b.format)};
+  const MethodNames words{names[0], names[1], names[1]};
+  for (Series& s : p.series) s.label = with_names(s.label, words);
+  p.y.label = with_names(p.y.label, words);
+  if (p.heat) p.heat->label = with_names(p.heat->label, words);
+}
+
 /// The curves over the training's steps as the session's look has them.
 Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   const std::shared_ptr<const TrainRecord>& record = train.record;
@@ -327,6 +340,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
       throw std::invalid_argument("No tensor is chosen, or it was not measured yet, so there is no matrix to draw.");
     if (!f.panels[0].heat)
       throw std::invalid_argument("No difference of weights was measured yet, so there is nothing to draw.");
+    use_names_of(record->plan, f.panels[0]);
     f.caption = (matrix ? fmt::format("Difference of the weights at step {}, element by element; ", train.gap->step)
                         : "Largest difference of the weights over training; ") +
                 training_conditions(*record);
@@ -337,6 +351,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   const bool of_runs = plot == Plot::train_runs;
   f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look));
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
+  use_names_of(record->plan, f.panels[0]);
   f.caption =
       std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
       (drawing.seeds.empty() ? "" : fmt::format("bars: the least and the greatest of {} seeds; ", drawing.seeds.size() + 1)) +
