@@ -104,6 +104,20 @@ int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   return status_of(child, cancelled);
 }
 
+/// The picture without the time at which gnuplot drew it, so that the same figure always has the same bytes: a comment of TikZ;
+/// of a PDF, whose places stay, the first second of 1970.
+std::string without_time(std::string picture) {
+  if (picture.starts_with("%PDF")) {
+    constexpr std::string_view key = "/CreationDate (D:", first = "19700101000000";
+    if (const std::size_t at = picture.find(key); at != std::string::npos && at + key.size() + first.size() < picture.size())
+      picture.replace(at + key.size(), first.size(), first);
+  } else if (picture.starts_with("\\begin{tikzpicture}")) {
+    const std::size_t at = picture.find("\n%% ", picture.find("\n%% generated with GNUPLOT") + 1);
+    if (at != std::string::npos) picture.erase(at, picture.find('\n', at + 1) - at);
+  }
+  return picture;
+}
+
 }  // namespace
 
 std::string picture_ending(PictureFormat f) {
@@ -134,7 +148,7 @@ std::vector<std::string> drawn(const std::string& script, const std::vector<std:
     std::error_code error;
     if (status != 0 || !fs::exists(path, error) || fs::file_size(path, error) == 0)
       throw std::runtime_error("gnuplot could not draw " + file + ": " + in_quotes(said.substr(0, 200)));
-    bytes.push_back(read_file(path, largest));
+    bytes.push_back(without_time(read_file(path, largest)));
   }
   return bytes;
 }

@@ -242,17 +242,21 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
                                         names[0], names[1])),
         scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
+  const std::string& explained = names[explains_b(session) ? 1 : 0];
   if (plot == Plot::why && gradient) {
     if (data.gradient_why->shares.empty())
-      throw std::invalid_argument("No step of a's backward pass rounds anything, so there is nothing to attribute.");
-    return {fmt::format("Change of the mean error of a's {} if one step were exact", name(*gradient)),
+      throw std::invalid_argument("No step of " + explained +
+                                  "'s backward pass rounds anything, so there is nothing to attribute.");
+    return {fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
             {why_panel(data.gradient_why->total[gradient_place(*gradient)].mean_abs,
-                       named_shares(sorted_shares(*data.gradient_why, *gradient), *gradient))}};
+                       named_shares(sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
   }
   if (plot == Plot::why) {
     if (data.why->steps.empty())
-      throw std::invalid_argument("No step of a rounds anything but the inputs, so there is nothing to attribute.");
-    return {"Change of a's mean error if one step were exact", {why_panel(data.why->total.mean_abs, named_shares(*data.why))}};
+      throw std::invalid_argument("No step of " + explained +
+                                  " rounds anything but the inputs, so there is nothing to attribute.");
+    return {"Change of the mean error of " + explained + " if one step were exact",
+            {why_panel(data.why->total.mean_abs, named_shares(*data.why), explains_b(session))}};
   }
   const std::vector<TrafficOf> all = traffic_of_passes(r);
   return {"Bytes between HBM and the chip, and the roofline of a data sheet",
@@ -310,6 +314,19 @@ Figure lesson_plot(const Session& session, const LessonAnswerPtr& answer) {
   return f;
 }
 
+/// The methods of a training in the place of the words a and b.
+void use_names_of(const TrainPlan& plan, FigurePanel& p) {
+  Experiment e;
+  e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
+  std::array<std::string, 2> names = print_names(e);
+  if (plan.a.format != plan.b.format)
+    names = {method_words(e.a) + " in " + name(plan.a.format), method_words(e.b) + " in " + name(plan.b.format)};
+  const MethodNames words{names[0], names[1], names[1]};
+  for (Series& s : p.series) s.label = with_names(s.label, words);
+  p.y.label = with_names(p.y.label, words);
+  if (p.heat) p.heat->label = with_names(p.heat->label, words);
+}
+
 /// The curves over the training's steps as the session's look has them.
 Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   const std::shared_ptr<const TrainRecord>& record = train.record;
@@ -323,6 +340,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
       throw std::invalid_argument("No tensor is chosen, or it was not measured yet, so there is no matrix to draw.");
     if (!f.panels[0].heat)
       throw std::invalid_argument("No difference of weights was measured yet, so there is nothing to draw.");
+    use_names_of(record->plan, f.panels[0]);
     f.caption = (matrix ? fmt::format("Difference of the weights at step {}, element by element; ", train.gap->step)
                         : "Largest difference of the weights over training; ") +
                 training_conditions(*record);
@@ -333,6 +351,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   const bool of_runs = plot == Plot::train_runs;
   f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look));
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
+  use_names_of(record->plan, f.panels[0]);
   f.caption =
       std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
       (drawing.seeds.empty() ? "" : fmt::format("bars: the least and the greatest of {} seeds; ", drawing.seeds.size() + 1)) +
@@ -399,13 +418,14 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   if (plot == Plot::kernel_rows && has_loaded(e) && (!known.verdict || known.verdict->experiment != verdict_question(e)))
     known.verdict = std::make_shared<const HeadVerdict>(HeadVerdict{
         .experiment = verdict_question(e), .call = judge_experiment(verdict_question(e), options), .shares = nullptr});
-  if (plot == Plot::why && attributed_gradient(view.tensor, e)) {
-    if (!known.gradient_why || !answers(known.gradient_why->experiment, e))
-      known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(e, options));
-    return known;
+  if (plot != Plot::why) return known;
+  const Experiment explained = explained_experiment(session);
+  if (attributed_gradient(view.tensor, e)) {
+    if (!known.gradient_why || !answers(known.gradient_why->experiment, explained))
+      known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(explained, options));
+  } else if (!known.why || !answers(known.why->experiment, explained)) {
+    known.why = std::make_shared<const Attribution>(attribute(explained, options));
   }
-  if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
-    known.why = std::make_shared<const Attribution>(attribute(e, options));
   return known;
 }
 

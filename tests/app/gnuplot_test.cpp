@@ -104,7 +104,10 @@ TEST(Print, SixSeriesStayApartInGrey) {
       EXPECT_STRNE(x.dash, y.dash) << i << " " << k;
       EXPECT_LT(lightness(x.colour), 80) << "on white paper";
     }
-  EXPECT_NE(print_look(Ink::a).mark, print_look(Ink::b).mark);
+  const PrintLook a = print_look(Ink::a), b = print_look(Ink::b);
+  EXPECT_GT(lightness(b.colour) - lightness(a.colour), 15) << "dots and bars have nothing else";
+  EXPECT_NE(a.mark, b.mark);
+  EXPECT_STRNE(a.dash, b.dash);
 }
 
 /// A figure of these series, each of three points.

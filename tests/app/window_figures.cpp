@@ -32,6 +32,7 @@
 #include "tests/support/train_support.h"
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/statistics/statistics.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
@@ -276,6 +277,22 @@ TEST(PlotData, OfABackwardPassAreTheTilesOfItsQueryOrKey) {
   EXPECT_THROW(plot(Plot::lost_dS, s), std::invalid_argument);
 }
 
+/// *why* is of b where the view shows b's error: its numbers, its name and its colour.
+TEST(PlotData, TheStepsAreThoseOfTheMethodOnShow) {
+  Session s = plotted();
+  s.experiment.b.precision = policy("base_all").precision;
+  s.view.field = Field::b_ulps;
+  const Attribution all = attribute(exchanged(s.experiment));
+  ASSERT_EQ(all.total.mean_abs, compute(s.experiment).b_error.mean_abs);
+  ASSERT_GT(all.steps.size(), 1u);
+  const Figure why = plot(Plot::why, s);
+  const Series& bars = why.panels[0].series[0];
+  ASSERT_EQ(bars.y.size(), all.steps.size());
+  EXPECT_DOUBLE_EQ(bars.y[0], 100 * (all.steps[0].without.mean_abs / all.total.mean_abs - 1));
+  EXPECT_EQ(bars.ink, Ink::b);
+  EXPECT_THAT(why.caption, HasSubstr("mean error of three-pass base_all if one step"));
+}
+
 /// *why* of a gradient is the change of that gradient's error.
 TEST(PlotData, OfAGradientTheStepsAreThoseOfItsBackwardPass) {
   Session s = plotted();
@@ -356,6 +373,13 @@ TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   ASSERT_EQ(heat.values.size(), t.size());
   for (std::size_t i = 0; i < t.size(); ++i)
     ASSERT_EQ(heat.values[i], std::fabs(all.weights[0][t.first + i] - all.weights[1][t.first + i]));
+  const std::string a = method_words(s.train.a.method), b = method_words(s.train.b.method);
+  ASSERT_NE(a, b);
+  EXPECT_EQ(heat.label, "|ΔW|, " + a + " − " + b);
+  EXPECT_EQ(plot(Plot::train_deviation, s).panels[0].series[0].label, a + " − " + b);
+  const Figure runs = plot(Plot::train_runs, s);
+  EXPECT_EQ(runs.panels[0].series[0].label, a);
+  EXPECT_EQ(runs.panels[0].series[1].label, b);
   if (has_gnuplot()) {
     EXPECT_TRUE(is_made_again(s, "train_weights"));
   }

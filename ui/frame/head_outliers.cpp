@@ -77,6 +77,10 @@ std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows) {
     const std::size_t i = named_measure(*row, usual);
     found.push_back({row->head, &measure_of(looked_at[i]), row->*looked_at[i], next_of(rows, looked_at[i], usual[i])});
   }
+  auto others = found.begin();  // behind the first of each measure
+  for (auto it = found.begin(); it != found.end(); ++it)
+    if (std::find_if(found.begin(), others, [&](const HeadOutlier& o) { return o.measure == it->measure; }) == others)
+      std::rotate(others, it, it + 1), ++others;
   return found;
 }
 

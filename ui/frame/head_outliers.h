@@ -22,8 +22,8 @@ struct HeadOutlier {
 /// A head stands apart from this many times the others' largest number on.
 inline constexpr double least_outlier = 3;
 
-/// Heads of marked rows that stand apart, the most unusual first. The number is the largest score or |V| if these do: they are
-/// a cause, and errors follow; else the most unusual error.
+/// Heads of marked rows that stand apart: the most unusual one by each number, then the others, the most unusual first. The
+/// number is the largest score or |V| if these do: they are a cause, and errors follow; else the most unusual error.
 std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows);
 
 /// "layer 17, head 4: largest score 154, the next has 26"

@@ -195,8 +195,6 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input, const S
     case Detail::scatter:
       return scatter_csv(shown);
     case Detail::why:
-      if (const CallJudgement* const call = shown_verdict(input); call != nullptr && is_a_loaded(input))
-        return suspects_csv(*call);
       if (shown.keys_down || shown.name == name(AnswerTensor::dQ))
         return input.side.gradient_why ? csv_text(gradient_attribution_table(*input.side.gradient_why)) : std::string();
       return input.side.why ? csv_text(attribution_table(*input.side.why)) : std::string();

@@ -58,10 +58,10 @@ FigurePanel ulps_panel(const Result& r) {
   return p;
 }
 
-FigurePanel why_panel(double total, const std::vector<NamedShare>& shares) {
+FigurePanel why_panel(double total, const std::vector<NamedShare>& shares, bool of_b) {
   FigurePanel p;
   p.y = number_axis("change of mean |error|, %");
-  Series s = series_of("", Ink::a, Shape::bars);
+  Series s = series_of("", of_b ? Ink::b : Ink::a, Shape::bars);
   for (const NamedShare& share : shares) {
     s.x.push_back(static_cast<double>(p.x.categories.size()));
     s.y.push_back(-100 * share.relief / total);

@@ -535,12 +535,13 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   const auto bits = static_cast<std::size_t>(frame.session.view.bits_show);
   const std::string plot(shown == Detail::same_bits && bits > 0 ? bits_show_names[bits] : detail_names[detail]);
   const std::string name = is_of_tensor(shown) ? about_tensor(on_show(frame), plot, " ") : plot;
+  const bool suspects = shown == Detail::why && explained_experiment(frame.session).a.algorithm == Algorithm::loaded;
   const auto csv = [&] {
+    if (const CallJudgement* const call = shown_verdict(frame.input); suspects && call != nullptr) return suspects_csv(*call);
     View view = frame.session.view;
     view.detail = shown;
     return detail_csv(view, frame.input, on_show(frame));
   };
-  const bool suspects = shown == Detail::why && is_a_loaded(frame.input);
   offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
                frame.requests);
 }
@@ -557,7 +558,7 @@ void draw_lower(const Frame& frame) {
   static constexpr std::array<Choice, 5> choices{{
       {"ulps", "The frequency of each signed error, in ulps of the main format."},
       {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
-      {"why", "The cost of each step of a: the mean error if that step were exact."},
+      {"why", "The cost of each step of a method: its mean error if that step were exact."},
       {"bits", "The bits under every instruction set, number of threads, block_q and device: they must be the same."},
       {"traffic", "Bytes between HBM and the chip: three passes, FlashAttention 1 and 2, and a roofline."},
   }};

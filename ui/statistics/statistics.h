@@ -37,7 +37,15 @@ Table tensor_table(const Result& result);
 /// The same, drawn, and delta's and the sink's errors; a click on a line shows its tensor. The answer has a backward pass.
 void draw_gradients(const Frame& frame);
 
-/// Cost of each rounding step of a, as bars; requests it if unknown. A click on a bar makes the step exact.
+/// True if *why* explains b: the picture shows b, its error, or the tolerance of b's loaded output; else it explains a.
+bool explains_b(const Session& session);
+/// The session's experiment with the method that *why* explains as its a.
+Experiment explained_experiment(const Session& session);
+/// The same field of b or of a; the method's error if there is none.
+Field field_of_method(Field field, bool b);
+
+/// Cost of each rounding step of the explained method, as bars; requests it if unknown. A click on a bar makes the step exact.
+/// Of a loaded output the suspects.
 void draw_why(Session& session, const PanelInput& input, Requests& requests);
 
 /// Bytes between HBM and the chip of the three algorithms, the use of on-chip memory, and a roofline; fills the rest of the
@@ -131,8 +139,8 @@ constexpr std::size_t gradient_place(AnswerTensor t) {
 std::vector<GradShare> sorted_shares(const GradAttribution& attribution, AnswerTensor tensor);
 std::vector<NamedShare> named_shares(const std::vector<GradShare>& shares, AnswerTensor tensor);
 
-/// Change of the mean error in percent if each step were exact; `total`: the mean error as it is.
-FigurePanel why_panel(double total, const std::vector<NamedShare>& shares);
+/// Change of the mean error in percent if each step were exact; `total`: the mean error as it is. `of_b`: they are b's.
+FigurePanel why_panel(double total, const std::vector<NamedShare>& shares, bool of_b);
 
 /// Bytes between HBM and the chip, one bar for each algorithm.
 FigurePanel bytes_panel(std::span<const TrafficOf> all);

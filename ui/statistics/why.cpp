@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/experiment/rules.h"
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/gradient_attribution.h"
 #include "ui/frame/frame.h"
@@ -16,18 +17,27 @@
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
 namespace {
 
-/// Tooltip of a source: its description, and the effect of a click.
-std::string explanation(const ErrorSource& source, const Scalings& scaling) {
+/// Name of the method that *why* explains.
+std::string explained_name(const Session& s) {
+  const MethodNames names = method_names(s.experiment);
+  return explains_b(s) ? names.b : names.a;
+}
+
+Colour explained_colour(const Session& s) { return explains_b(s) ? colours().b : colours().a; }
+
+/// Tooltip of a source: its description, and the effect of a click. `method`: the method's name.
+std::string explanation(const ErrorSource& source, const Scalings& scaling, const std::string& method) {
   if (!source.stored)
-    return "The mean error of a if " + std::string(name(source)) + " alone were exact: " + std::string(what(source)) +
-           ". Click: make it exact.";
+    return "The mean error of " + method + " if " + std::string(name(source)) +
+           " alone were exact: " + std::string(what(source)) + ". Click: make it exact.";
   const auto tensor = static_cast<std::size_t>(*source.stored);
-  return fmt::format("The mean error of a if {} alone were {}, instead of stored as {}. Click: take its scales away.",
+  return fmt::format("The mean error of {} if {} alone were {}, instead of stored as {}. Click: take its scales away.", method,
                      scaled_tensor_names[tensor],
                      *source.stored == ScaledTensor::P ? "left in the working type" : "taken as it is given",
                      scaling_text(scaling[*source.stored]));
@@ -50,7 +60,7 @@ Experiment made_exact(Experiment e, const GradSource& source) {
 }
 
 /// The shares as a table with bars; `meaning` of each: its tooltip. Returns the clicked one.
-std::optional<std::size_t> draw_shares(const StepError& total, const std::vector<NamedShare>& shares,
+std::optional<std::size_t> draw_shares(const StepError& total, const std::vector<NamedShare>& shares, Colour colour,
                                        const std::function<std::string(std::size_t)>& meaning) {
   const Table table = shares_table(total, shares);
   const auto change = [&](std::size_t i) { return std::get<double>(table.rows[i][1]); };
@@ -62,7 +72,7 @@ std::optional<std::size_t> draw_shares(const StepError& total, const std::vector
                     .formula = "now            " + scientific(total.mean_abs) + "\nif exact       " +
                                scientific(shares[i].without.mean_abs) + "\nthis one alone " +
                                scientific(shares[i].alone.mean_abs),
-                    .mark = change(i) > 0 ? colours().bad : colours().a};
+                    .mark = change(i) > 0 ? colours().bad : colour};
   };
   const auto bar = [&](std::size_t i, std::size_t column) {
     const bool is_known = column == 1 && std::isfinite(change(i)) && largest > 0;
@@ -71,24 +81,34 @@ std::optional<std::size_t> draw_shares(const StepError& total, const std::vector
   return draw_table("steps", table, {.row = row, .bar = bar});
 }
 
+void draw_no_steps(const std::string& method) {
+  label(Face::label, colours().secondary, "No step of " + method + " rounds anything but the inputs.");
+}
+
 void draw_steps(Session& session, const Attribution& all) {
-  if (all.steps.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
-  Method& a = session.experiment.a;
-  const auto meaning = [&](std::size_t i) { return explanation(all.steps[i].source, a.scaling); };
-  if (const auto clicked = draw_shares(all.total, named_shares(all), meaning)) a = made_exact(a, all.steps[*clicked].source);
+  const std::string method = explained_name(session);
+  if (all.steps.empty()) return draw_no_steps(method);
+  Method& m = explains_b(session) ? session.experiment.b : session.experiment.a;
+  const auto meaning = [&](std::size_t i) { return explanation(all.steps[i].source, m.scaling, method); };
+  if (const auto clicked = draw_shares(all.total, named_shares(all), explained_colour(session), meaning))
+    m = made_exact(m, all.steps[*clicked].source);
 }
 
 /// The same of a gradient.
 void draw_gradient_steps(Session& session, const GradAttribution& all, AnswerTensor tensor) {
-  if (all.shares.empty()) return label(Face::label, colours().secondary, "No step of a rounds anything but the inputs.");
+  const std::string method = explained_name(session);
+  if (all.shares.empty()) return draw_no_steps(method);
   const std::vector<GradShare> sorted = sorted_shares(all, tensor);
   const auto meaning = [&](std::size_t i) {
     const GradSource& source = sorted[i].source;
-    return fmt::format("The mean error of a's {} if {} alone were exact: {}. Click: make it exact.", name(tensor), name(source),
-                       what(source));
+    return fmt::format("The mean error of {}'s {} if {} alone were exact: {}. Click: make it exact.", method, name(tensor),
+                       name(source), what(source));
   };
-  if (const auto clicked = draw_shares(all.total[gradient_place(tensor)], named_shares(sorted, tensor), meaning))
-    session.experiment = made_exact(session.experiment, sorted[*clicked].source);
+  if (const auto clicked =
+          draw_shares(all.total[gradient_place(tensor)], named_shares(sorted, tensor), explained_colour(session), meaning)) {
+    const Experiment exact = made_exact(explained_experiment(session), sorted[*clicked].source);
+    session.experiment = explains_b(session) ? exchanged(exact) : exact;
+  }
 }
 
 /// "leaves 3 %"; "explains it" without an output of the slip.
@@ -146,18 +166,47 @@ void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, c
 
 }  // namespace
 
+bool explains_b(const Session& session) {
+  if (session.view.field == Field::tolerance) return session.experiment.b.algorithm == Algorithm::loaded;
+  return text(session.view.field).name.starts_with('b');
+}
+
+Experiment explained_experiment(const Session& session) {
+  return explains_b(session) ? exchanged(session.experiment) : session.experiment;
+}
+
+Field field_of_method(Field field, bool b) {
+  std::string wanted(text(field).name);
+  wanted[0] = b ? 'b' : 'a';
+  const auto found = std::ranges::find(field_texts, wanted, &FieldText::name);
+  if (found != field_texts.end()) return static_cast<Field>(found - field_texts.begin());
+  return b ? Field::b_error : Field::a_error;
+}
+
 bool answers(const Experiment& known, const Experiment& asked) {
   Experiment traced = asked;
   if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
   return known == traced;
 }
 
+/// The method whose error is explained: a choice also shows its error in the picture.
+static void choose_explained(Session& session) {
+  const MethodNames names = method_names(session.experiment);
+  const std::array<Choice, 2> methods{{{names.a, "The error of method a, which the picture shows, too."},
+                                       {names.b, "The error of method b, which the picture shows, too."}}};
+  int chosen = explains_b(session) ? 1 : 0;
+  ImGui::Dummy({0, px(4)});
+  if (segmented("why of", methods, chosen, ImGui::GetContentRegionAvail().x - px(48)))
+    session.view.field = field_of_method(session.view.field, chosen == 1);
+}
+
 void draw_why(Session& session, const PanelInput& input, Requests& requests) {
+  choose_explained(session);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = px(26), width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({width, title});
-  const Algorithm a = session.experiment.a.algorithm;
-  if (a == Algorithm::loaded) {
+  const Experiment asked = explained_experiment(session);
+  if (asked.a.algorithm == Algorithm::loaded) {
     explain(
         "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
         "one.",
@@ -165,24 +214,24 @@ void draw_why(Session& session, const PanelInput& input, Requests& requests) {
     draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mistakes, and the error that each leaves");
     return draw_suspects(session, input);
   }
-  explain(
-      "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
-      "step makes it exact.",
-      "(mean |error| if exact - mean |error|) / mean |error|");
+  explain("Each rounding step of " + explained_name(session) +
+              ", made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a step makes it "
+              "exact.",
+          "(mean |error| if exact - mean |error|) / mean |error|");
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
   draw_text(
       {at.x, at.y + px(7)}, Face::label, colours().text,
       gradient ? fmt::format("Mean error of {} if one step were exact", name(*gradient)) : "Mean error if one step were exact");
-  if (!is_emulated(a)) return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
+  if (!is_emulated(asked.a.algorithm))
+    return label(Face::label, colours().secondary, "Tensor cores have no steps to make exact.");
   const bool asks = !input.answer.computing && !ImGui::IsAnyMouseDown();
   if (gradient) {
-    if (const GradAttribution* const known = input.side.gradient_why.get();
-        known && answers(known->experiment, session.experiment))
+    if (const GradAttribution* const known = input.side.gradient_why.get(); known && answers(known->experiment, asked))
       return draw_gradient_steps(session, *known, *gradient);
-    if (asks) requests.side.gradient_why = session.experiment;
+    if (asks) requests.side.gradient_why = asked;
   } else {
-    if (input.side.why && answers(input.side.why->experiment, session.experiment)) return draw_steps(session, *input.side.why);
-    if (asks) requests.side.why = session.experiment;
+    if (input.side.why && answers(input.side.why->experiment, asked)) return draw_steps(session, *input.side.why);
+    if (asks) requests.side.why = asked;
   }
   label(Face::label, colours().secondary, "making each step exact in turn ...");
 }

@@ -7,10 +7,13 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/files/zip.h"
+#include "app/plots/window_bundle.h"
+#include "app/session/session.h"
 #include "imgui_internal.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -157,6 +160,43 @@ CASE(export, every_plot) {
     std::ifstream file(kept.path(base + ".json"));
     const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
     hand.check(json.is_object() && json["session"]["experiment"]["problem"]["n"] == 96, name + " can be made again");
+  }
+}
+
+/// The command draws a session's plot as the window saves it, byte for byte: picture, data, script, and the JSON with the
+/// caption. Width, font and size are chosen once for all figures.
+CASE(export, figures_of_the_command_are_the_windows) {
+  if (!has_gnuplot()) return;
+  Kept kept(hand);
+  hand.view().figure = {.font = "Times", .font_size = 9};
+  hand.settle();
+  const auto same = [&](const std::string& name, const std::string& plot, const std::string& extension) {
+    const std::string folder = kept.path(name + "/"), again = kept.scratch / "again/", session = kept.scratch / "session.json";
+    if (!hand.check(std::filesystem::exists(folder), name + " is saved: " + kept.said())) return;
+    std::filesystem::create_directory(again);
+    write_file(session, session_text(hand.session()));
+    FigureArguments typed;
+    typed.what = session, typed.plot = plot, typed.out = again + "attoscope-" + name + extension;
+    std::ostringstream out;
+    draw_plot(typed, out, [](const auto&) {});
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string file = entry.path().filename().string();
+      hand.check(read_file(entry.path().string(), 1 << 24) == read_file(again + file, 1 << 24), file + " is the command's");
+      ++files;
+    }
+    hand.check(files == (extension == ".tex" ? 6 : 4), std::to_string(files) + " files");
+  };
+  int i = 0;
+  for (const auto& [kind, extension] :
+       {std::pair{ExportAs::svg, ".svg"}, std::pair{ExportAs::pdf, ".pdf"}, std::pair{ExportAs::tex, ".tex"}}) {
+    hand.view().figure.as = kind;
+    kept.open_heat_map();
+    hand.leaves("a figure", [&] { hand.pick("###keep"), kept.wait(); });
+    same("heat-map-" + std::to_string(++i), "heat_map", extension);
+    kept.open_menu(statistics_window, "ulps", 0.5f, 0.9f);
+    hand.leaves("a figure", [&] { hand.pick("###keep"), kept.wait(); });
+    same("ulps-" + std::to_string(i), "ulps", extension);
   }
 }
 

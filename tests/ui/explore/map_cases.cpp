@@ -434,6 +434,11 @@ CASE(maps, no_head_stands_apart) {
   mark_unusual(rows);
   const std::vector<HeadOutlier> apart = head_outliers(rows);
   hand.check(apart.size() == 2 && apart[0].head == 8 && apart[1].head == 7 && apart[1].next == 20, "the more unusual first");
+  rows[9].a_max = 50;
+  mark_unusual(rows);
+  const std::vector<HeadOutlier> three = head_outliers(rows);
+  hand.check(three.size() == 3 && three[0].head == 8 && three[1].head == 7 && three[2].head == 9,
+             "another cause stands before another head of the same one");
   rows.resize(1);
   mark_unusual(rows);
   hand.check(std::isnan(rows[0].unusual) && head_outliers(rows).empty(), "one head has no others");

@@ -158,6 +158,36 @@ CASE(statistics, storage_as_a_source) {
   hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }
 
+/// A choice in *why* explains the other method, whose error the picture then shows; a click makes that method's step exact.
+CASE(statistics, sources_of_either_method) {
+  Session session = small_session();
+  session.experiment.a.precision = policy("hw").precision;
+  session.experiment.b.precision = policy("all_tile").precision;
+  session.view.detail = Detail::why;
+  session.view.field = Field::a_ulps;
+  hand.open(session);
+  const MethodNames names = method_names(hand.experiment());
+  const auto choose = [&](const std::string& name, Field field) {
+    hand.changes(name, [&] { hand.click(statistics + "why of/" + name); }, [&](Session& s) { s.view.field = field; });
+    const auto known = [&] {
+      const auto& why = hand.stage.panel_input().side.why;
+      return why && answers(why->experiment, explained_experiment(hand.session()));
+    };
+    hand.check(eventually(known, [&] { hand.frames(1); }), "the sources of " + name + " are known");
+    hand.frames(2);
+  };
+  choose(names.b, Field::b_ulps);
+  hand.check(hand.stage.panel_input().side.why->total.mean_abs == hand.stage.panel_input().answer.result->b_error.mean_abs,
+             "the error is b's");
+  hand.changes(
+      "made exact in b", [&] { hand.click(scrolled_to(hand, "##why O")); },
+      [](Session& s) { s.experiment.b.precision[Step::O] = exact; });
+  choose(method_names(hand.experiment()).a, Field::a_ulps);
+  hand.check(
+      field_of_method(Field::a_minus_b, true) == Field::b_error && field_of_method(Field::golden, false) == Field::a_error,
+      "a field of both methods becomes the error of one");
+}
+
 /// Methods that store with scales have lines for storage and arithmetic below their errors.
 CASE(statistics, parts_of_an_error) {
   Session session = small_session();
