@@ -9,6 +9,7 @@
 #include "ui/model/panels.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -60,6 +61,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   state.history.observe(session, busy);
   const Frame frame{session, input, state, requests};
   ImGui::GetIO().ConfigInputTextCursorBlink = !session.view.reduced_motion;
+  if (input.dragging) hold_files();
   handle_keys(frame);
   draw_workspace(frame);
   if (!is_presenting(session)) {

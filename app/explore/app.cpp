@@ -16,6 +16,7 @@
 #include "app/train/train_desk.h"
 #include "app/window/texture.h"
 #include "app/window/window.h"
+#include "kernels/experiment/rules.h"
 #include "ui/commands/bars.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
@@ -23,6 +24,7 @@
 #include "ui/learn/lesson_steps.h"
 #include "ui/session/session.h"
 #include "ui/ui.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
@@ -59,7 +61,9 @@ class App {
 
  private:
   void show_frame() {
-    open_files(window_.take_dropped(), context());
+    const std::vector<std::string> dropped = window_.take_dropped();
+    const bool on_field = over_ && dropped.size() == 1;
+    if (!on_field) open_files(dropped, context());
     explorer_.update(session_);
     sweeper_.update(session_, explorer_.computing());
     train_.update(session_, explorer_.computing());
@@ -81,7 +85,10 @@ class App {
     exporter_.tell(input);
     input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
-    const Requests requests = draw_ui(session_, input, *state_);
+    Requests requests = draw_ui(session_, input, *state_);
+    if (input.dragging) over_ = held_over();
+    if (on_field)
+      requests.files.open(*std::exchange(over_, {}), dropped.front(), loaded_place(session_.experiment) == LoadedPlace::b);
     explorer_.update(session_);  // asks for changes of this frame, not one frame later
     settle_row(context());
     const bool font_found = window_.draw_frame(palette(session_.view.theme).background);
@@ -106,6 +113,7 @@ class App {
   PlotExporter exporter_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
   Session session_;
   SessionStore sessions_;
+  std::optional<FileUse> over_;                                         ///< field under files that were held over the window
   bool animated_ = false;                                               ///< the panels asked for another frame
   FileDialog dialog_;                                                   ///< its thread wakes the window
   Explorer explorer_;                                                   ///< after window_, which its worker wakes

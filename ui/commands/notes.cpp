@@ -4,6 +4,7 @@
 #include "imgui_internal.h"  // order of windows
 #include "ui/commands/bars.h"
 #include "ui/frame/frame.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -34,6 +35,19 @@ void draw_box(const char* name, Colour edge, std::string_view title, std::string
   ImGui::PopStyleVar(2);
 }
 
+std::string_view taken_as(FileUse use) {
+  switch (use) {
+    case FileUse::output:
+      return "your kernel's output";
+    case FileUse::d_o:
+      return "dO";
+    case FileUse::d_lse:
+      return "dL";
+    default:
+      return "this file";
+  }
+}
+
 }  // namespace
 
 void draw_error(const PanelInput& input, ErrorNote& note) {
@@ -52,6 +66,9 @@ void draw_drop_target(const PanelInput& input) {
   ImGui::GetForegroundDrawList()->AddRect({view->Pos.x + edge, view->Pos.y + edge},
                                           {view->Pos.x + view->Size.x - edge, view->Pos.y + view->Size.y - edge},
                                           colours().accent, 0, px(4));
+  if (const std::optional<FileUse> over = held_over())
+    return draw_box("Drop", colours().accent, "Let go to open as " + std::string(taken_as(*over)),
+                    "The field under the file takes it, whatever its name is.");
   draw_box(
       "Drop", colours().accent, "Let go to open",
       "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO and "

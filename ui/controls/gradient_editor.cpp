@@ -67,6 +67,7 @@ std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in,
     types = file_entries(x.texts.use, in, requests, "A .npy or .safetensors file. Dropping it onto the window does the same.");
     ImGui::EndCombo();
   } else {
+    takes_files(x.texts.use);
     explain(x.texts.what, x.chosen == of_file ? std::string_view(x.path) : x.texts.formula);
   }
   ImGui::PopID();

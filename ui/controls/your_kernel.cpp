@@ -77,6 +77,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
                              "same.");
     ImGui::EndCombo();
   } else {
+    takes_files(FileUse::output);
     explain(
         "The output of your own kernel on the same Q, K, V, in the place of a or b. It is compared with the truth as it is "
         "stored.",

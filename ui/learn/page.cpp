@@ -315,7 +315,9 @@ void draw_items(Page& page, bool is_split, float height) {
   for (std::size_t i = starts[static_cast<std::size_t>(p.screen)]; i < starts[static_cast<std::size_t>(p.screen) + 1]; ++i) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
-    if (!item.alone && !(is_table(item) && took > height)) item.height = took;
+    const bool settled = !is_table(item) || took == item.drawn;
+    item.drawn = took;
+    if (!item.alone && settled && !(is_table(item) && took > height)) item.height = took;
     if (!item.alone && !is_table(item) && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
     left -= took;
   }

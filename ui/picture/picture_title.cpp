@@ -90,7 +90,7 @@ std::string quantity(const PictureSubject& s, Field field) {
 
 std::string file_stem(const std::string& file) {
   const std::string shown = shown_file(file);
-  return shown.substr(0, shown.find_last_of('.'));
+  return shown.find(',') != std::string::npos ? shown : shown.substr(0, shown.find_last_of('.'));
 }
 
 /// "layer 7, head 7 of smollm2_135m", "drawn inputs, normal".

@@ -47,7 +47,9 @@ void draw_bars(const TrafficOfAll& all, std::span<const TrafficOf> backward, Roo
   double most = 0;
   for (const TrafficOf& t : all) most = std::max(most, t.bytes);
   for (const TrafficOf& t : backward) most = std::max(most, t.bytes);
-  const float width = ImGui::GetContentRegionAvail().x, height = px(room == Room::low ? 22 : 26), left = px(name_width),
+  float left = px(name_width);
+  for (const TrafficOf& t : all) left = std::max(left, text_width(Face::label, t.name) + px(8));
+  const float width = ImGui::GetContentRegionAvail().x, height = px(room == Room::low ? 22 : 26),
               column = (width - left - px(12)) / 2,
               formula = width - left - px(ratio_width + 6) - text_width(Face::mono, "0.00 MB");
   ImVec2 at = ImGui::GetCursorScreenPos();

@@ -168,11 +168,19 @@ struct NamedTicks {
   std::vector<double> at;
   std::vector<const char*> names;
 };
+/// Width of the names of ticks beside each other, with room between them.
+float names_width(const std::vector<double>& at) {
+  float sum = 0;
+  for (const double t : at) sum += text_width(Face::mono_small, tick_text(t)) + px(8);
+  return sum;
+}
 NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const NumberSpan& x, float width) {
   NamedTicks ticks;
   if (look.ticks.empty()) {
     const auto longest = static_cast<float>(std::to_string(static_cast<long long>(std::min(std::abs(x.high), 1e15))).size());
-    ticks.at = axis_ticks(x.low, x.high, axis.log, std::max(1.0f, width / (px(18) + px(7) * (axis.log ? 5 : longest))));
+    float most = width / (px(18) + px(7) * (axis.log ? 5 : longest));
+    do ticks.at = axis_ticks(x.low, x.high, axis.log, std::max(1.0f, most));
+    while (most > 1 && names_width(ticks.at) > width && (most *= 0.8f) > 0);
     if (axis.whole) std::erase_if(ticks.at, [](double t) { return t != std::floor(t) || t < 0; });
     return ticks;
   }

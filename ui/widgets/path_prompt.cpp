@@ -15,6 +15,8 @@
 namespace attoscope {
 namespace {
 
+constexpr const char* held_files = "files";  ///< payload: the place of the field under them
+
 constexpr std::size_t most_suggestions = 8;
 
 /// The longest text that all of these begin with; "" of none.
@@ -73,6 +75,26 @@ bool file_entries(FileUse use, const PanelInput& input, Requests& requests, std:
   types |= ImGui::Selectable("a recent file, or a typed path ...");
   explain("Files that were open before, and a field for a path, with the head or the order of dimensions behind it.");
   return types;
+}
+
+void hold_files() {
+  constexpr ImGuiDragDropFlags flags = ImGuiDragDropFlags_SourceExtern | ImGuiDragDropFlags_SourceNoPreviewTooltip;
+  if (!ImGui::BeginDragDropSource(flags)) return;
+  const std::optional<FileUse> nowhere;
+  ImGui::SetDragDropPayload(held_files, &nowhere, sizeof nowhere);
+  ImGui::EndDragDropSource();
+}
+
+void takes_files(FileUse use) {
+  if (!ImGui::BeginDragDropTarget()) return;
+  if (const ImGuiPayload* held = ImGui::AcceptDragDropPayload(held_files, ImGuiDragDropFlags_AcceptBeforeDelivery))
+    *static_cast<std::optional<FileUse>*>(held->Data) = use;
+  ImGui::EndDragDropTarget();
+}
+
+std::optional<FileUse> held_over() {
+  const ImGuiPayload* held = ImGui::GetDragDropPayload();
+  return held != nullptr && held->IsDataType(held_files) ? *static_cast<std::optional<FileUse>*>(held->Data) : std::nullopt;
 }
 
 PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool failed) {

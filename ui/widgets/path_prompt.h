@@ -1,6 +1,7 @@
 /// Asking for a file: by the desktop's dialog, or by a path that is typed, completed or chosen among recent ones.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "ui/frame/requests.h"
@@ -14,6 +15,13 @@ struct PathPrompt;
 bool must_type(FileUse use, const PanelInput& input, Requests& requests);
 /// The entries of a list that ask for a file, with their tooltip. True if the popup is to be opened.
 bool file_entries(FileUse use, const PanelInput& input, Requests& requests, std::string_view what);
+
+/// In a frame in which another program holds files over the window: fields can take them.
+void hold_files();
+/// Makes the last item a field that takes files which are let go over it, and marks it while they are there.
+void takes_files(FileUse use);
+/// The place of the field under files that are held over the window, after the panels were drawn; {}: none.
+std::optional<FileUse> held_over();
 
 /// Outcome of a prompt in this frame. done: close the popup, as the file is open or Esc was pressed.
 struct PromptOutcome {

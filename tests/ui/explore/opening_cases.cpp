@@ -11,6 +11,7 @@
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/office.h"
 #include "ui/frame/ui_state.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/theme.h"
 #include "ui/words/sentences.h"
 
@@ -160,6 +161,16 @@ CASE(opening, a_drop_shows_its_picture) {
   hand.stage.told->dragging = true;
   hand.frames(3);
   hand.check(is_on_screen("Drop"), "files over the window are told what becomes of them");
+  hand.check(!held_over(), "no field is under them");
+  hand.move(hand.place(controls + "##kernel", 0.5f));
+  hand.frames(3);
+  hand.check(held_over() == FileUse::output, "the output's field takes what is held over it");
+  hand.move(hand.place(controls + "##seed", 0.5f));
+  hand.frames(3);
+  hand.check(!held_over(), "another field does not");
+  hand.stage.told->dragging = false;
+  hand.frames(3);
+  hand.check(!held_over() && !is_on_screen("Drop"), "and nothing is held any more");
 }
 
 /// An error is shown over the panels until it could be read, and goes away with the mistake.

@@ -111,6 +111,16 @@ CASE(questions, title_of_the_picture) {
   hand.view().picture = PictureKind::scores;
   hand.frames(2);
   expect("Weights P of flash2 in bf16: drawn inputs, normal, 96 queries, 40 keys");
+  const TemporaryDirectory folder;
+  const std::vector<double> numbers(96 * 16, 1.0);
+  std::vector<std::string> files;
+  for (const char* name : {"q.npy", "k.npy", "v.npy"}) {
+    write_file(folder / name, npy_bytes(96, 16, numbers.data()));
+    files.push_back(folder / name);
+  }
+  open_files(files, hand.stage.context());
+  hand.settle();
+  hand.check(title(hand).find(" of q.npy, k.npy, v.npy, 96 tokens") != std::string::npos, title(hand));
 }
 
 }  // namespace

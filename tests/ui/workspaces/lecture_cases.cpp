@@ -42,19 +42,30 @@ std::string place(Hand& hand) {
          std::to_string(learn_of(hand).presented.screen + 1);
 }
 
+/// True while a view of the step on screen waits for a number.
+bool is_computing(Hand& hand) {
+  return std::ranges::any_of(learn_of(hand).presented.of->blocks, [&](const LessonBlock& block) {
+    if (block.view.empty() || !learn_of(hand).views.contains(block.view.front().index)) return false;
+    const auto& latest = learn_of(hand).views.at(block.view.front().index).latest;
+    return std::ranges::any_of(latest, [](const auto& entry) { return entry.second == nullptr; });
+  });
+}
+
 /// Waits until the page's answers are there and it has its final shape.
 void come_to_rest(Hand& hand) {
+  using Clock = std::chrono::steady_clock;
   const auto known = [&] {
     const auto answers = hand.stage.panel_input().learn.answers;
     return answers ? answers->size() : 0;
   };
+  const Clock::time_point last = Clock::now() + std::chrono::minutes(1);
   std::size_t before = known();
-  constexpr int longest = 600;  // frames in which an answer that has just come finds its room
-  for (int still = 0, all = 0; still < 12 || (learn_of(hand).below > 0 && all < longest); ++still, ++all) {
+  for (int still = 0; still < 12 || is_computing(hand); ++still) {
     hand.frames(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    if (known() != before) still = 0;
+    if (known() != before || is_computing(hand)) still = 0;
     before = known();
+    if (!hand.check(Clock::now() < last, place(hand) + " is answered within a minute")) return;
   }
 }
 
@@ -105,6 +116,8 @@ std::string complaints(Hand& hand) {
     expect(w->Pos.y + w->Size.y <= ImGui::GetIO().DisplaySize.y, "the column lies below the window");
   }
   expect(columns > 0, "there is no page");
+  const PresentedStep& p = learn_of(hand).presented;
+  expect(p.screen > 0 || p.starts.size() < 2 || p.starts[1] > 1 || p.items[1].alone, "the title stands alone");
   for (const ScreenItem& item : learn_of(hand).presented.items) expect(item.shrink == 1, "small text: " + item.paragraph);
   const std::string small = small_type(shows_scales(hand) ? 16 : 20);
   expect(small.empty(), "type of" + small + " pixels");

@@ -88,6 +88,7 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const SizeAxis
                float height) {
   const FigurePanel panel = bytes_panel_over(state, over, now);
   PanelLook look{.id = "##bytes", .label_width = px(96)};
+  for (const Series& s : panel.series) look.label_width = std::max(look.label_width, text_width(Face::mono, s.label) + px(10));
   look.label = [](const Series& s) { return s.label; };
   look.above = [&] {
     draw_vertical(value, faded(colours().accent, 0.6f), 1.4f);

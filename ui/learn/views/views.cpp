@@ -118,9 +118,9 @@ std::string refusal(std::string_view key, std::string_view value, std::string_vi
 
 LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot) {
   scene.requests.lesson.push_back(question);
-  if (LessonAnswerPtr answer = answer_of(scene.input.learn.answers.get(), question)) scene.state.latest[slot] = answer;
-  const auto latest = scene.state.latest.find(slot);
-  return latest == scene.state.latest.end() ? nullptr : latest->second;
+  LessonAnswerPtr& latest = scene.state.latest[slot];
+  if (LessonAnswerPtr answer = answer_of(scene.input.learn.answers.get(), question)) latest = std::move(answer);
+  return latest;
 }
 
 }  // namespace attoscope

@@ -1,0 +1,98 @@
+// Controls that the mouse clicks, reached and pressed by keys alone.
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "imgui_internal.h"
+#include "tests/ui/cases.h"
+
+namespace attoscope::testing::keyboard {
+namespace {
+
+/// Gives a window the keyboard.
+void focus(Hand& hand, const char* window) {
+  ImGui::FocusWindow(ImGui::FindWindowByName(window));
+  ImGui::NavInitWindow(ImGui::FindWindowByName(window), true);
+  hand.frames(2);
+}
+
+/// Presses Tab until the item has the keyboard.
+void go_to(Hand& hand, const std::string& path) {
+  const ImGuiID wanted = hand.id(path);
+  for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != wanted; ++i) hand.key(ImGuiKey_Tab);
+  hand.check(ImGui::GetCurrentContext()->NavId == wanted, "Tab comes to " + path);
+}
+
+/// Tab comes to the lock of the colours below their bar.
+CASE(keyboard, lock_of_the_colours) {
+  hand.frames(3);
+  focus(hand, "Heat map");
+  go_to(hand, "//Heat map/pin");
+  hand.changes(
+      "Space locks the colours", [&] { hand.key(ImGuiKey_Space); },
+      [&](Session& s) {
+        s.view.range_pinned = true;
+        s.view.range = hand.view().range;
+      });
+}
+
+/// Tab comes to the name of a curve.
+CASE(keyboard, names_of_curves) {
+  hand.frames(3);
+  focus(hand, "Recurrence");
+  go_to(hand, "//Recurrence/legend l");
+  const unsigned hidden = hand.view().hidden_curves;
+  hand.key(ImGuiKey_Space);
+  hand.check(hand.view().hidden_curves != hidden, "Space hides a curve");
+}
+
+/// Tab comes to the pictures of heads, Enter opens one.
+CASE(keyboard, heads) {
+  Session session = all_heads(96);
+  session.view.heads_show = HeadsShow::outputs;
+  hand.open(session);
+  const std::string first = "//Heat map/**/##head 0", second = "//Heat map/**/##head 1";
+  for (int i = 0; i < 600 && !hand.exists(second); ++i) {
+    hand.frames(2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  focus(hand, "Heat map");
+  go_to(hand, first);
+  go_to(hand, second);
+  hand.key(ImGuiKey_Enter);
+  hand.settle();
+  hand.check(hand.experiment().problem.input.index == 1 && hand.view().picture == PictureKind::output, "Enter opens the head");
+}
+
+/// A value of a sweep.
+CASE(keyboard, values_of_a_sweep) {
+  Session session = small_session();
+  session.view.workspace = Workspace::sweep;
+  session.sweep.first = {"block_k", "8,16,24"};
+  hand.open(session);
+  hand.frames(4);
+  focus(hand, "Sweep plan");
+  go_to(hand, "//Sweep plan/first/##16");
+  hand.changes(
+      "Space takes the value away", [&] { hand.key(ImGuiKey_Space); }, [](Session& s) { s.sweep.first.values = "8,24"; });
+}
+
+/// The bits of a lesson's number, and a number in its text.
+CASE(keyboard, bits_and_numbers_of_a_lesson) {
+  Session session = small_session();
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = "01-floats";
+  hand.open(session);
+  hand.frames(6);
+  focus(hand, "Learn");
+  go_to(hand, "//Learn/**/bits");
+  const Session before = hand.session();
+  hand.key(ImGuiKey_RightArrow);
+  hand.key(ImGuiKey_RightArrow);
+  hand.key(ImGuiKey_Space);
+  hand.frames(2);
+  hand.check(!(hand.session() == before), "Space turns a bit over");
+}
+
+}  // namespace
+}  // namespace attoscope::testing::keyboard
