@@ -50,8 +50,8 @@ bool is_sweep(const std::string& path) {
 void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
   const std::string taken = training ? "a figure of training takes --policy alone" : "that of a language model takes --n alone";
   for (const auto& [option, value] :
-       {training ? std::pair{"--n", x.n} : std::pair{"--policy", x.policy}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
-        std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+       {training ? std::pair{"--n", x.n} : std::pair{"--policy", x.policy}, std::pair{"--d", x.d},
+        std::pair{"--seeds", x.seeds}, std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
     if (!value.empty()) refuse(option, value, "it with a figure of sweeps: " + taken);
 }
 
@@ -136,8 +136,11 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
   const AskedFigure asked = asked_for(x);
   const FigureStyle style = print_of(x);
   check_bundle_place("--out", x.out);  // before anything is computed
-  const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : runs_model(asked) ? "runs of the model" : "points", streams.terminal,
-                                   [&](const FigureWork& work) { return made_figure(asked, work); });
+  const MadeFigure made = computed(x, point_count(asked),
+                                   trains(asked)       ? "steps"
+                                   : runs_model(asked) ? "runs of the model"
+                                                       : "points",
+                                   streams.terminal, [&](const FigureWork& work) { return made_figure(asked, work); });
   Json reproduction = made.reproduction;
   reproduction["print"] = style_json(style);
   write_bundle(x.out, in_style(made.figure, style), reproduction);

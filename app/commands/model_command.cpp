@@ -147,7 +147,8 @@ void declare(OptionList& c, ModelArguments& x) {
   c.add("checkpoint", x.checkpoint, std::string(checkpoint_specs)).required();
   c.group("Tokens");
   c.add("--tokens", x.tokens, "whole numbers [n], int32 or int64, in FILE.npy; nothing is put in front");
-  c.add("--text", x.text, listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
+  c.add("--text", x.text,
+        listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
   c.add("--limit", x.limit, "only so many of them; 0 is all");
   c.group("Model").parameters(x, {"seed"});
   c.add("--around", x.around,

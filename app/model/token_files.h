@@ -17,8 +17,8 @@ inline constexpr std::array<std::string_view, 2> shipped_text_names{"chronicle",
 /// The text of that name; none: no text has it. Throws std::runtime_error with one sentence where its file cannot be read.
 std::optional<std::string> shipped_text(std::string_view name);
 
-/// The tokens of a text, which is a file or one of `shipped_text_names`, by the checkpoint's own tokenizer; nothing is put in front. Throws std::runtime_error with one
-/// sentence.
+/// The tokens of a text, which is a file or one of `shipped_text_names`, by the checkpoint's own tokenizer; nothing is put in
+/// front. Throws std::runtime_error with one sentence.
 std::vector<int> tokens_of_text(const std::string& path, const std::string& checkpoint, int limit);
 
 }  // namespace attoscope

@@ -22,7 +22,8 @@ namespace attoscope::papers {
 namespace {
 
 /// Policies of Flash Attention and whole kernels, from the finest to the coarsest formats.
-constexpr std::array<std::string_view, language_model_runs> shown_methods{"hw", "eager", "all_direct", "sage2", "fa3_fp8", "nvfp4"};
+constexpr std::array<std::string_view, language_model_runs> shown_methods{"hw",    "eager",   "all_direct",
+                                                                          "sage2", "fa3_fp8", "nvfp4"};
 constexpr std::size_t shown_policies = 3;
 constexpr std::array<const char*, 2> yardstick_names{"bf16", "order"};
 

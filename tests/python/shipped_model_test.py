@@ -1,13 +1,19 @@
 """The shipped cut of SmolLM2, two layers and 512 rows of the vocabulary, against the shipped numbers of plain torch."""
+import csv
+import functools
 import importlib.util
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
 from model_test import Model
 from support import ROOT
 from tiny_model import read_npy
+
+from attoscope import program
 
 DATA = ROOT / "tests" / "data" / "smollm2"
 CUT = str(DATA / "cut.gguf")
@@ -50,6 +56,42 @@ class ShippedCut(Model):
     def test_a_shipped_text_has_the_shipped_tokens(self):
         self.assertEqual(self.run_cut(text="chronicle", limit=512)[0], self.run_cut(limit=512)[0])
         self.assertNotEqual(self.run_cut(text="licence", limit=512)[0], self.run_cut(limit=512)[0])
+
+
+class FigureOfTheModel(Model):
+    def draw(self, folder, *options):
+        words = [program.program(), "figure", "language-model", "--out", os.path.join(folder, "f.svg"), "--quiet", *options]
+        return subprocess.run(words, env={**os.environ, "XDG_CACHE_HOME": folder}, capture_output=True, text=True, timeout=300)
+
+    def test_without_the_model_it_says_how_to_get_one(self):
+        done = self.draw(self.folder)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("app/fetch-model brings it", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_it_takes_tokens_alone(self):
+        for option in (["--policy", "hw"], ["--d", "16"], ["--seeds", "1"], ["--all-policies"]):
+            self.assertIn("takes --n alone", self.draw(self.folder, *option).stderr)
+
+    def test_its_numbers_are_those_of_the_command(self):
+        place = pathlib.Path(self.folder) / "attoscope" / "models" / PLACE.name
+        place.parent.mkdir(parents=True)
+        place.symlink_to(CUT)
+        done = self.draw(self.folder, "--n", "48")
+        with open(os.path.join(self.folder, "f.csv"), newline="") as file:
+            drawn = [(row["x"], float(row["y"])) for row in csv.DictReader(file)]
+        expected = []
+        for key in ("kl_mean", "dlogp_median_abs", "top1_flips"):
+            for name in ("hw", "eager", "all_direct", "sage2", "fa3_fp8", "nvfp4"):
+                expected.append((name, self.run_of(name)["a"][key]))
+            expected += [(name, self.run_of("hw")["yardsticks"][name][key]) for name in ("bf16", "order")]
+        self.assertEqual(drawn, expected)
+        self.assertIn("over 48 tokens of the chronicle", done.stdout or json.loads(pathlib.Path(self.folder, "f.json").read_text())["caption"])
+
+    @functools.cache  # noqa: B019: of one test
+    def run_of(self, name):
+        method = ("--policy", name, "--format", "bf16") if name in ("hw", "eager", "all_direct") else ("--like", name)
+        return self.run_model(CUT, "--limit", "48", *method, read=("--text", "chronicle"))[0]
 
 
 @unittest.skipUnless(HAS_TORCH, "torch and numpy are not installed: nobody recomputed the numbers of SmolLM2 that ship")
