@@ -48,10 +48,13 @@ bool is_sweep(const std::string& path) {
                    [](const nlohmann::json& json) { return json.value("schema", nlohmann::json()) == "attoscope.sweep/1"; });
 }
 
-void refuse_settings_of_sweeps(const FigureArguments& x) {
-  for (const auto& [option, value] : {std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
-                                      std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
-    if (!value.empty()) refuse(option, value, "it with a figure of sweeps: a figure of training takes --policy alone");
+/// A training takes --policy alone, a language model --n.
+void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
+  const std::string taken = training ? "a figure of training takes --policy alone" : "that of a language model takes --n alone";
+  for (const auto& [option, value] :
+       {training ? std::pair{"--n", x.n} : std::pair{"--policy", x.policy}, std::pair{"--d", x.d},
+        std::pair{"--seeds", x.seeds}, std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+    if (!value.empty()) refuse(option, value, "it with a figure of sweeps: " + taken);
 }
 
 AskedFigure asked_for(const FigureArguments& x) {
@@ -64,7 +67,7 @@ AskedFigure asked_for(const FigureArguments& x) {
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
   if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, most_figure_seeds);
   validate(asked);
-  if (trains(asked)) refuse_settings_of_sweeps(x);
+  if (trains(asked) || runs_model(asked)) refuse_settings_of_sweeps(x, trains(asked));
   return asked;
 }
 
@@ -141,8 +144,11 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
   const AskedFigure asked = asked_for(x);
   const FigureStyle style = print_of(x);
   check_bundle_place("--out", x.out);  // before anything is computed
-  const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", streams.terminal,
-                                   [&](const FigureWork& work) { return made_figure(asked, work); });
+  const MadeFigure made = computed(x, point_count(asked),
+                                   trains(asked)       ? "steps"
+                                   : runs_model(asked) ? "runs of the model"
+                                                       : "points",
+                                   streams.terminal, [&](const FigureWork& work) { return made_figure(asked, work); });
   Json reproduction = made.reproduction;
   reproduction["print"] = style_json(style);
   write_bundle(x.out, in_style(made.figure, style), reproduction);

@@ -33,15 +33,6 @@ struct ModelArguments : ExperimentOptions {
 
 constexpr std::array saved_files{"logits_exact.npy", "logits_a.npy", "logits_b.npy", "hidden_exact.npy"};
 
-/// "7" or "7:4".
-ModelPlace place_of(const std::string& text) {
-  if (text.empty()) return {};
-  const std::size_t colon = text.find(':');
-  ModelPlace place{whole_number("--only", text.substr(0, colon), 0, 1 << 24), -1};
-  if (colon != std::string::npos) place.head = whole_number("--only", text.substr(colon + 1), 0, 1 << 24);
-  return place;
-}
-
 ModelPart part_of(const std::string& text) {
   if (text.empty()) return ModelPart::none;
   const auto found = std::find(model_part_names.begin() + 1, model_part_names.end(), text);
@@ -57,7 +48,8 @@ void check_places(const ModelArguments& x) {
     for (const char* const name : saved_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
   if (x.tokens.empty() == x.text.empty())
     throw std::invalid_argument("expected one of --tokens FILE.npy and --text FILE, whose tokens the model reads");
-  check_outputs({{"--json", x.json}}, {{"--tokens", x.tokens}, {"--text", x.text}});
+  const bool is_shipped = std::ranges::find(shipped_text_names, x.text) != shipped_text_names.end();
+  check_outputs({{"--json", x.json}}, {{"--tokens", x.tokens}, {"--text", is_shipped ? "" : x.text}});
   check_distinct(all);
 }
 
@@ -67,7 +59,7 @@ ModelQuestion question_of(const ModelArguments& x) {
   ModelQuestion q;
   q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
   q.around = surroundings(x.around);
-  q.only = place_of(x.only);
+  q.only = parse_place("--only", x.only);
   q.attribute = part_of(x.attribute);
   q.keeps_outputs = !x.save.empty();
   const int limit = whole_number("--limit", x.limit, 0, 1 << 20);
@@ -155,7 +147,8 @@ void declare(OptionList& c, ModelArguments& x) {
   c.add("checkpoint", x.checkpoint, std::string(checkpoint_specs)).required();
   c.group("Tokens");
   c.add("--tokens", x.tokens, "whole numbers [n], int32 or int64, in FILE.npy; nothing is put in front");
-  c.add("--text", x.text, "a text in UTF-8, cut into tokens by the model's own byte-level BPE");
+  c.add("--text", x.text,
+        listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
   c.add("--limit", x.limit, "only so many of them; 0 is all");
   c.group("Model").parameters(x, {"seed"});
   c.add("--around", x.around,

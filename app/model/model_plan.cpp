@@ -24,7 +24,6 @@
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/cancelled_sign.h"
 #include "kernels/experiment/kernel_presets.h"
-#include "kernels/train/plan/chronicle.h"
 
 namespace attoscope {
 namespace {
@@ -67,8 +66,7 @@ Architecture described(const std::string& checkpoint, ModelReading& reading) {
 /// The plan's text; none: its file holds tokens.
 std::optional<std::string> text_of(const ModelPlan& plan) {
   constexpr std::uint64_t longest_text = 1 << 22;
-  if (plan.text == ModelText::chronicle) return chronicle();
-  if (plan.text == ModelText::licence) return read_file((fs::path(assets_directory()) / "LICENSE").string(), longest_text);
+  if (plan.text < ModelText::typed) return shipped_text(model_text_names[static_cast<std::size_t>(plan.text)]);
   if (plan.text == ModelText::typed) return plan.typed;
   if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a .npy");
   const std::string file = with_home(plan.file);
@@ -222,6 +220,7 @@ ReadPlan read_plan(const ModelPlan& plan) {
       throw std::runtime_error("There is no model yet: app/fetch-model brings SmolLM2-135M (98 MB), or open " +
                                std::string(checkpoint_specs));
     surroundings(plan.around);
+    parse_place("only", plan.only);
     read.architecture = described(checkpoint, *reading);
     read_text(plan, checkpoint, *reading);
   } catch (const std::bad_alloc&) {
@@ -252,6 +251,7 @@ ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
   ModelQuestion q{.model = &model, .tokens = found.reading->tokens, .a = found.a, .b = found.b, .format = found.format};
   q.seed = found.seed;
   q.around = surroundings(found.reading->asked.around);
+  q.only = parse_place("only", found.reading->asked.only);
   q.yardsticks = found.reading->asked.yardsticks;
   return q;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "app/words/field_setter.h"
 #include "kernels/experiment/presets.h"
 
 namespace attoscope {
@@ -69,6 +70,15 @@ std::vector<TableCell> run_row(const std::string& name, const RunMeasures& m, bo
 std::string method_name(const Method& m) {
   const std::string_view policy = policy_name(m.precision, m.algorithm);
   return std::string(name(m.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
+}
+
+ModelPlace parse_place(const std::string& label, const std::string& text) {
+  constexpr int most = 1 << 24;
+  if (text.empty()) return {};
+  const std::size_t colon = text.find(':');
+  ModelPlace place{whole_number(label, text.substr(0, colon), 0, most), -1};
+  if (colon != std::string::npos) place.head = whole_number(label, text.substr(colon + 1), 0, most);
+  return place;
 }
 
 std::string model_conclusion(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {

@@ -14,6 +14,9 @@ Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const 
 /// "flash2 hw": the algorithm and its named policy.
 std::string method_name(const Method& method);
 
+/// "7", "7:4"; empty: no place. Throws std::invalid_argument in a sentence that begins with `label`.
+ModelPlace parse_place(const std::string& label, const std::string& text);
+
 /// The answer in one sentence; `a_name` is what it calls method a. With an attribution the part with the largest share.
 std::string model_conclusion(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
 

@@ -1,15 +1,27 @@
 #include "app/model/token_files.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/model/tokenizer.h"
 #include "app/tensors/npy.h"
 #include "app/words/numbers.h"
+#include "kernels/train/plan/chronicle.h"
 
 namespace attoscope {
+
+static constexpr std::uint64_t longest_text = 1 << 22;
+
+std::optional<std::string> shipped_text(std::string_view name) {
+  if (name == shipped_text_names[0]) return chronicle();
+  if (name == shipped_text_names[1])
+    return read_file((std::filesystem::path(assets_directory()) / "LICENSE").string(), longest_text);
+  return std::nullopt;
+}
 
 std::vector<int> read_tokens(const std::string& path, int limit) {
   constexpr std::uint64_t most_tokens = 1 << 20;
@@ -33,9 +45,9 @@ std::vector<int> read_tokens(const std::string& path, int limit) {
 }
 
 std::vector<int> tokens_of_text(const std::string& path, const std::string& checkpoint, int limit) {
-  constexpr std::uint64_t longest_text = 1 << 22;
   const Tokenizer tokenizer = read_tokenizer(checkpoint);
-  const std::string text = read_file(path, longest_text);
+  const std::optional<std::string> shipped = shipped_text(path);
+  const std::string text = shipped ? *shipped : read_file(path, longest_text);
   std::vector<int> tokens;
   try {
     tokens = tokenizer.tokens(text);

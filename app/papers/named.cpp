@@ -24,6 +24,7 @@ NamedFigure::Made coded_figure(const std::string& name) {
       {"invariance", FromSweeps(papers::invariance)},
       {"heads", FromSweeps(papers::heads)},
       {"io", FromSweeps(papers::io)},
+      {"language-model", FromModel{papers::language_model, papers::language_model_runs}},
       {"train-weights", FromTraining{train_weights_figure, weights_trainings, weights_over_seeds}},
       {"train-reference", FromTraining{train_reference_figure, reference_trainings, references_over_seeds}}};
   const auto found = coded.find(name);

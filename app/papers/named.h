@@ -12,6 +12,7 @@
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
 #include "app/train/train_figures.h"
+#include "kernels/compute.h"
 #include "kernels/train/record.h"
 #include "ui/session/session.h"
 
@@ -30,9 +31,16 @@ struct FromTraining {
   Figure (*draw_all)(const FigureSettings&, std::span<const FigureRecord>);
 };
 
+/// Makes a figure of the language model that app/fetch-model brings, over so many tokens as the settings' n. It calls
+/// `finished` after each of its runs.
+struct FromModel {
+  Figure (*draw)(const FigureSettings&, const Options&, const std::function<void()>& finished);
+  std::size_t runs;
+};
+
 /// An entry of assets/figures.json.
 struct NamedFigure {
-  using Made = std::variant<FromSweeps, FromTraining>;
+  using Made = std::variant<FromSweeps, FromTraining, FromModel>;
   std::string name, title;
   std::string what;  ///< one sentence: what is drawn, and which paper's figure asks for it
   Made made;

@@ -20,6 +20,7 @@ static Settings settings(WeightDigest& d) { return {{"run", &d.run}, {"weights",
 namespace {
 
 const FromTraining* training_of(const AskedFigure& asked) { return std::get_if<FromTraining>(&named_figure(asked.name).made); }
+const FromModel* model_of(const AskedFigure& asked) { return std::get_if<FromModel>(&named_figure(asked.name).made); }
 FromSweeps sweeps_of(const AskedFigure& asked) { return std::get<FromSweeps>(named_figure(asked.name).made); }
 
 std::vector<FigureTraining> trainings_of(const AskedFigure& asked) {
@@ -80,6 +81,7 @@ MadeFigure made_of_training(const AskedFigure& asked, const FigureWork& work) {
 }  // namespace
 
 bool trains(const AskedFigure& asked) { return training_of(asked) != nullptr; }
+bool runs_model(const AskedFigure& asked) { return model_of(asked) != nullptr; }
 
 void validate(const AskedFigure& asked) {
   named_figure(asked.name);
@@ -142,6 +144,7 @@ std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions
 
 std::size_t point_count(const AskedFigure& asked) {
   std::size_t count = 0;
+  if (const FromModel* const model = model_of(asked)) return model->runs;
   if (trains(asked)) {
     for (const FigureTraining& training : trainings_of(asked)) count += static_cast<std::size_t>(training.plan.recipe.steps);
     return count;
@@ -166,6 +169,13 @@ SweepOptions sweep_options(const FigureWork& work) {
 
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work) {
   if (trains(asked)) return made_of_training(asked, work);
+  if (const FromModel* const model = model_of(asked)) {
+    Figure figure = model->draw(asked.settings, {.cancelled = work.cancelled}, [&] {
+      if (work.finished) work.finished(false);
+    });
+    Json json = reproduction(asked, figure);
+    return {std::move(figure), std::move(json), ""};
+  }
   Figure figure =
       sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); });
   Json json = reproduction(asked, figure);

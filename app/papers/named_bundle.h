@@ -34,6 +34,8 @@ struct AskedFigure {
 
 /// True if it is made of a training. Throws as `named_figure` does.
 bool trains(const AskedFigure& asked);
+/// True if it is made of the fetched language model, which takes n alone of the settings. Throws as `named_figure` does.
+bool runs_model(const AskedFigure& asked);
 
 /// Throws std::invalid_argument in a sentence where there is no such figure, its policy is none of Flash Attention, or its plan
 /// cannot be trained.

@@ -19,12 +19,12 @@ TOKENS = random.Random(5).choices(range(VOCABULARY), k=21)
 
 
 class Model(Case):
-    def run_model(self, model, *options, code=0, shards=1, tokens=TOKENS, **environment):
+    def run_model(self, model, *options, code=0, shards=1, tokens=TOKENS, read=None, **environment):
         """(answer, error, the folder of --save)"""
         folder = pathlib.Path(self.made_folder())
         checkpoint = model if isinstance(model, str) else model.write(folder, shards)
         save = folder / "save"
-        read = ["--text", tokens] if isinstance(tokens, str) else ["--tokens", write_tokens(folder / "t.npy", tokens)]
+        read = read or (["--text", tokens] if isinstance(tokens, str) else ["--tokens", write_tokens(folder / "t.npy", tokens)])
         words = [program.program(), "model", checkpoint, *read, "--json", "-", "--save", str(save), *options]
         done = subprocess.run(words, env={**os.environ, "XDG_CACHE_HOME": str(folder), **environment}, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)

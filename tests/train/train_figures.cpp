@@ -166,7 +166,7 @@ TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {
   EXPECT_THAT(refused({"--policy", "base_eager"}), HasSubstr("a policy of Flash Attention"));
   plan.model.heads = 3;
   EXPECT_THAT(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "f.svg"}).err, HasSubstr("model.width is 16"));
-  EXPECT_EQ(named_figures().size(), 25u);
+  EXPECT_EQ(named_figures().size(), 26u);
   EXPECT_EQ(point_count({.name = "train-reference"}), 5u * 4 * 1500) << "four trainings of 1,500 steps at five seeds";
 }
 

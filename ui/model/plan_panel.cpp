@@ -37,7 +37,7 @@ constexpr std::array<Choice, around_preset_names.size()> presets{{
 }};
 constexpr std::array<std::string_view, 6> step_formats{"exact", "fp32", "bf16", "fp16", "tf32", "e4m3"};
 
-/// A path of one line, taken on Enter or when the field loses the focus.
+/// A text of one line, taken on Enter or when the field loses the focus.
 void path_line(const char* id, const char* hint, std::string& typed, std::string& path, float width) {
   const WithField f(Face::mono);
   if (!ImGui::IsAnyItemActive()) typed = path;
@@ -116,6 +116,8 @@ void edit_methods(const ModelScene& s, float width) {
   ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
   Format format = e.format;
   if (edit_format("main format", format)) e = with_format(e, format);
+  path_line("##only", "every layer; 7 or 7:4: there alone", s.state.typed_only, s.plan().only, width);
+  explain("A layer, or a layer and its head, counted from 0: a and b work there alone, and golden attention elsewhere.");
   if (push_button("edit in Explore###edit methods", false, {width, 0})) s.session.view.workspace = Workspace::explore;
   explain("a, b and the main format are those of Explore, where every rounding step, sum and scale of them can be changed.");
 }

@@ -165,6 +165,7 @@ struct ModelPlan {
   std::string typed, file;
   int limit = 128;               ///< tokens; 0: all
   std::string around = "exact";  ///< as of `attoscope model --around`
+  std::string only{};            ///< as of `attoscope model --only`
   bool yardsticks = true;
 
   friend bool operator==(const ModelPlan&, const ModelPlan&) = default;

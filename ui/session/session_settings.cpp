@@ -128,6 +128,7 @@ static Settings settings(ModelPlan& plan) {
           {"file", &plan.file},
           {"limit", &plan.limit, {0, most_model_tokens}},
           {"around", &plan.around},
+          {"only", &plan.only},
           {"yardsticks", &plan.yardsticks}};
 }
 
