@@ -5,17 +5,22 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
+#include "app/model/run_words.h"
 #include "app/model/token_files.h"
+#include "app/tensors/exact_tensors.h"
 #include "app/tensors/npy.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/model/model_answer.h"
+#include "kernels/model/model_run.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -24,7 +29,7 @@ namespace {
 struct ModelArguments : ExperimentOptions {
   std::string checkpoint, tokens, text;
   std::string limit = "0", around = "exact", only, attribute;
-  std::string threads = "0", json, save;
+  std::string threads = "0", json, save, against, capture;
 };
 
 constexpr std::array saved_files{"logits_exact.npy", "logits_a.npy", "logits_b.npy", "hidden_exact.npy"};
@@ -53,7 +58,9 @@ void check_places(const ModelArguments& x) {
     for (const char* const name : saved_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
   if (x.tokens.empty() == x.text.empty())
     throw std::invalid_argument("expected one of --tokens FILE.npy and --text FILE, whose tokens the model reads");
-  check_outputs({{"--json", x.json}}, {{"--tokens", x.tokens}, {"--text", x.text}});
+  check_outputs({{"--json", x.json}, {"--capture", x.capture}},
+                {{"--tokens", x.tokens}, {"--text", x.text}, {"--against", x.against}});
+  if (!x.capture.empty()) all.push_back({"--capture", x.capture});
   check_distinct(all);
 }
 
@@ -71,6 +78,28 @@ ModelQuestion question_of(const ModelArguments& x) {
   return q;
 }
 
+/// Every tensor of a's run, under the names of `attoscope.capture`.
+template <class T>
+std::string captured_bytes_in(const ModelQuestion& q) {
+  const StopSign stop;
+  const Architecture& a = q.model->architecture;
+  const auto n = static_cast<std::uint64_t>(q.tokens.size());
+  std::vector<ExactTensor> tensors{{"tokens", {n}, {q.tokens.begin(), q.tokens.end()}}};
+  ModelRun<T> run(*q.model, q.tokens, q.around, stop);
+  run.tap = [&](ModelTensor t, int layer, std::vector<T>& x) {
+    const std::string prefix = layer < 0 ? "model." : "model.layers." + std::to_string(layer) + ".";
+    tensors.push_back({prefix + std::string(name(t)), {n, x.size() / n}, {x.begin(), x.end()}});
+  };
+  std::vector<T> x = run.embedded();
+  for (int l = 0; l < a.layers; ++l)
+    run.run_layer(l, x, {.method = &q.a, .format = q.format, .seed = q.seed, .only = q.only});
+  tensors.push_back({"logits", {n, static_cast<std::uint64_t>(a.vocabulary)}, run.logits(run.last_norm(x), 0, static_cast<int>(n))});
+  return safetensors_bytes(tensors, {});
+}
+std::string captured_bytes(const ModelQuestion& q, int threads) {
+  return on_threads(threads, [&] { return q.around.in_double ? captured_bytes_in<double>(q) : captured_bytes_in<float>(q); });
+}
+
 void stage_outputs(StagedFiles& files, const std::string& directory, const ModelQuestion& q, const ModelAnswer& answer) {
   files.make_directory(directory);
   const Architecture& a = q.model->architecture;
@@ -85,13 +114,15 @@ void stage_outputs(StagedFiles& files, const std::string& directory, const Model
   add(3, npy_bytes(shape, answer.hidden_exact));
 }
 
-ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int threads) {
+/// f(options) with progress.
+template <class F>
+auto watched(const Streams& streams, int threads, F f) {
   return unless_stopped("stopped before the answer was there; nothing was written", [&](const Cancelled& cancelled) {
     ProgressLine line(streams.terminal);
     const Progress progress = [&](double share) {
       line.show([&] { return fmt::format("{:.0f} %, {:.0f} s left", 100 * share, line.seconds() * (1 / share - 1)); });
     };
-    return answer_model(q, {.cancelled = cancelled, .progress = progress, .threads = threads});
+    return f(Options{.cancelled = cancelled, .progress = progress, .threads = threads});
   });
 }
 
@@ -108,12 +139,24 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   ModelQuestion q = question_of(x);
   const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;
-  const ModelAnswer answer = answer_of(q, streams, threads);
+  std::optional<JudgedRun> run;
+  if (!x.against.empty())
+    run = watched(streams, threads, [&](const Options& options) {
+      return judge_file(x.against, model, q.tokens, q.a, x.around, options);
+    });
+  const ModelAnswer answer = watched(streams, threads, [&](const Options& options) { return answer_model(q, options); });
+  const std::vector<MovedToken> moved = tokens_that_move_most(q, answer, x.checkpoint);
+  const auto json = [&] {
+    Json all = model_json(q, answer, moved);
+    if (run) add_run_json(all, *run, q.tokens);
+    return json_text(all);
+  };
   StagedFiles files;
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
+  if (!x.capture.empty()) files.add(x.capture, captured_bytes(q, threads));
   write_outputs(
-      files, {{x.json, [&] { return json_text(model_json(q, answer)); }}},
-      [&] { return model_report(q, answer, name_of_a(x, q.a)); }, streams.out);
+      files, {{x.json, json}},
+      [&] { return (run ? run_report(*run) : "") + model_report(q, answer, name_of_a(x, q.a), moved); }, streams.out);
 }
 
 void declare(OptionList& c, ModelArguments& x) {
@@ -128,8 +171,12 @@ void declare(OptionList& c, ModelArguments& x) {
             listed(around_step_names));
   c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");
   c.add("--attribute", x.attribute, "make one layer, head or step of a exact at a time: layer, head or step");
+  c.add("--against", x.against,
+        "activations or log-probabilities of somebody's run over these tokens: the first tensor that differs, and why; without "
+        "--around under the preset that fits it best");
   c.methods(x).group("Device").add("--threads", x.threads, "0 is all").quiet();
   c.group("Output");
+  c.add("--capture", x.capture, "write every tensor of a's run to this .safetensors, as attoscope.capture does of other programs");
   c.add("--json", x.json, "write the answer to this file, - for standard output");
   c.add("--save", x.save, "write logits_exact logits_a logits_b hidden_exact .npy to this directory");
 }

@@ -6,6 +6,11 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <stdexcept>
+
+#include "app/model/tokenizer.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {
@@ -63,7 +68,27 @@ std::string run_line(const char* name, const RunMeasures& m) {
 
 }  // namespace
 
-Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
+std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const ModelAnswer& x, const std::string& checkpoint) {
+  constexpr std::size_t most = 10;
+  std::vector<std::size_t> order(x.dlogp_a.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::fabs(x.dlogp_a[i]); });
+  order.resize(std::min(order.size(), most));
+  std::vector<MovedToken> moved;
+  std::vector<int> ids;
+  for (const std::size_t i : order) {
+    ids.push_back(q.tokens[i + 1]);
+    moved.push_back({static_cast<int>(i) + 1, ids.back(), "", x.logp_exact[i], x.logp_exact[i] + x.dlogp_a[i], x.logp_b[i]});
+  }
+  try {
+    const std::vector<std::string> texts = read_tokenizer(checkpoint).texts(ids);
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i].text = texts[i];
+  } catch (const std::runtime_error&) {  // models may come without a tokenizer that is known here
+  }
+  return moved;
+}
+
+Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::vector<MovedToken>& moved) {
   Json layers = Json::array(), attribution = Json::array();
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     layers.push_back({{"layer", l},
@@ -81,11 +106,20 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x) {
   json["yardsticks"] = {{"bf16", run_json(x.bf16)}, {"order", run_json(x.order)}};
   json["layers"] = std::move(layers);
   json["attribution"] = std::move(attribution);
+  json["tokens_most"] = Json::array();
+  for (const MovedToken& t : moved)
+    json["tokens_most"].push_back({{"position", t.position},
+                                   {"id", t.id},
+                                   {"text", t.text.empty() ? Json(nullptr) : Json(json_string(t.text))},
+                                   {"exact", number_json(t.exact)},
+                                   {"a", number_json(t.a)},
+                                   {"b", number_json(t.b)}});
   json["first_difference"] = nullptr;
   return json;
 }
 
-std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
+std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name,
+                         const std::vector<MovedToken>& moved) {
   std::string text = conclusion(x, a_name);
   text += fmt::format("{} tokens, {} parameters; exact: loss {:.6g} nats, perplexity {:.6g}\n\n{:<18}", q.tokens.size(),
                       parameters(*q.model), x.exact_nll, std::exp(x.exact_nll), "");
@@ -98,6 +132,10 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   if (!x.attribution.empty()) text += "\npart of |d log p| of a that goes away where a is exact\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(x.attribution.size(), 20); ++i)
     text += fmt::format("{:<22} {:>7.2f} %\n", place_text(x.attribution[i]), 100 * x.attribution[i].share);
+  text += "\ntokens that a moves most: log-probability, exact, a, b\n";
+  for (const MovedToken& t : moved)
+    text += fmt::format("{:>6} {:<20} {:>10.5g} {:>10.5g} {:>10.5g}\n", t.position,
+                        t.text.empty() ? std::to_string(t.id) : in_quotes(t.text), t.exact, t.a, t.b);
   return text;
 }
 

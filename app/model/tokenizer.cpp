@@ -195,4 +195,27 @@ std::vector<int> Tokenizer::tokens(std::string_view text) const {
   return found;
 }
 
+std::vector<std::string> Tokenizer::texts(const std::vector<int>& tokens) const {
+  static const std::array<std::string, 256> characters = byte_characters();
+  std::unordered_map<std::string_view, char> bytes;
+  for (std::size_t b = 0; b < characters.size(); ++b) bytes[characters[b]] = static_cast<char>(b);
+  std::unordered_map<int, std::string> found;
+  for (const int t : tokens) found[t];
+  for (const auto& [text, token] : added)
+    if (found.contains(token)) found[token] = text;
+  for (const auto& [text, token] : vocabulary) {
+    if (!found.contains(token) || !found[token].empty()) continue;
+    for (std::size_t at = 0; at < text.size();) {
+      const auto c = decoded(text, at);
+      const std::size_t length = c ? c->bytes : 1;
+      const auto byte = bytes.find(std::string_view(text).substr(at, length));
+      if (byte != bytes.end()) found[token] += byte->second;
+      at += length;
+    }
+  }
+  std::vector<std::string> all;
+  for (const int t : tokens) all.push_back(found[t]);
+  return all;
+}
+
 }  // namespace attoscope

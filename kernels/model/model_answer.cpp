@@ -112,6 +112,8 @@ class ModelWork {
     answer_.exact_nll = all.nll(0);
     answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2], answer_.bf16 = found[3], answer_.order = found[4];
     exact_logp_ = all.log_probabilities(0);
+    answer_.logp_exact = exact_logp_;
+    answer_.logp_b = all.log_probabilities(2);
     answer_.dlogp_a = all.log_probabilities(1);
     for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
   }
