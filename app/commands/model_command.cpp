@@ -85,15 +85,18 @@ std::string captured_bytes_in(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
   const auto n = static_cast<std::uint64_t>(q.tokens.size());
   std::vector<ExactTensor> tensors{{"tokens", {n}, {q.tokens.begin(), q.tokens.end()}}};
+  const Format format = format_of(q.around);
+  const std::string stored = format == bf16 ? "BF16" : format == fp16 ? "F16" : format == fp64 ? "F64" : "F32";
   ModelRun<T> run(*q.model, q.tokens, q.around, stop);
   run.tap = [&](ModelTensor t, int layer, std::vector<T>& x) {
     const std::string prefix = layer < 0 ? "model." : "model.layers." + std::to_string(layer) + ".";
-    tensors.push_back({prefix + std::string(name(t)), {n, x.size() / n}, {x.begin(), x.end()}});
+    tensors.push_back({prefix + std::string(name(t)), {n, x.size() / n}, {x.begin(), x.end()}, stored});
   };
   std::vector<T> x = run.embedded();
   for (int l = 0; l < a.layers; ++l)
     run.run_layer(l, x, {.method = &q.a, .format = q.format, .seed = q.seed, .only = q.only});
-  tensors.push_back({"logits", {n, static_cast<std::uint64_t>(a.vocabulary)}, run.logits(run.last_norm(x), 0, static_cast<int>(n))});
+  tensors.push_back({"logits", {n, static_cast<std::uint64_t>(a.vocabulary)}, run.logits(run.last_norm(x), 0, static_cast<int>(n)),
+                     stored});
   return safetensors_bytes(tensors, {});
 }
 std::string captured_bytes(const ModelQuestion& q, int threads) {

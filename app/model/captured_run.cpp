@@ -324,14 +324,11 @@ std::vector<double> CapturedFile::numbers(ModelTensor t, int layer) const {
 
 Format CapturedFile::stored(ModelTensor t, int layer) const { return format_of_type(all_.at({t, layer}).tensor->tensor.type); }
 
-Format CapturedFile::widest() const {
-  Format widest = e5m2;
-  for (const auto& [place, piece] : all_) {
-    if (place.first >= ModelTensor::logits && all_.size() > 2) continue;
-    const Format f = format_of_type(piece.tensor->tensor.type);
-    if (significand_bits(f) > significand_bits(widest)) widest = f;
-  }
-  return widest;
+Format CapturedFile::usual() const {
+  std::map<ElementType, int> counts;
+  for (const auto& [place, piece] : all_) ++counts[piece.tensor->tensor.type];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  return format_of_type(most->first);
 }
 
 }  // namespace attoscope

@@ -37,8 +37,8 @@ class CapturedFile final : public CapturedRun {
 
   /// Sentences on what was dropped, summed or left out.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// The widest format of its tensors.
-  Format widest() const;
+  /// The format of most of its tensors.
+  Format usual() const;
   int first_row() const { return first_row_; }
   const std::string& path() const { return path_; }
 

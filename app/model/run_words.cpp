@@ -11,15 +11,15 @@ namespace attoscope {
 namespace {
 
 /// Presets that a run of this format may follow; fp16 in place of bf16.
-std::vector<std::string> likely_presets(const Format& widest) {
-  if (widest == fp64) return {"exact"};
-  if (widest == fp32) return {"fp32"};
+std::vector<std::string> likely_presets(const Format& usual) {
+  if (usual == fp64) return {"exact"};
+  if (usual == fp32) return {"fp32"};
   return {"hf_bf16", "fused"};
 }
 
-Surroundings preset_in(const std::string& text, const Format& widest) {
+Surroundings preset_in(const std::string& text, const Format& usual) {
   Surroundings s = surroundings(text);
-  if (widest == fp16)
+  if (usual == fp16)
     for (Rounding& r : s.steps)
       if (r == to_format(bf16)) r = to_format(fp16);
   return s;
@@ -42,19 +42,16 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
                      const std::string& around, const Options& options) {
   const CapturedFile captured(file, model, tokens);
   RunQuestion q{&model, tokens, {}, a, captured.first_row(), &captured};
-  const bool guessed = around == "exact" && !(captured.widest() == fp64);
-  const std::vector<std::string> presets = guessed ? likely_presets(captured.widest()) : std::vector{around};
-  std::string best = presets.front();
-  if (presets.size() > 1) {
-    int least = -1;
-    for (const std::string& preset : presets) {
-      q.around = preset_in(preset, captured.widest());
-      const int differing = judge_run(q, false, options).differing;
-      if (least < 0 || differing < least) least = differing, best = preset;
-    }
+  const bool guessed = around == "exact" && !(captured.usual() == fp64);
+  const std::vector<std::string> presets = guessed ? likely_presets(captured.usual()) : std::vector{around};
+  JudgedRun best;
+  for (const std::string& preset : presets) {
+    q.around = guessed ? preset_in(preset, captured.usual()) : surroundings(preset);
+    const auto rank = [](const RunJudgement& j) { return std::pair{j.first >= 0 && !j.explained, j.differing}; };
+    RunJudgement found = judge_run(q, options);
+    if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};
   }
-  q.around = guessed ? preset_in(best, captured.widest()) : surroundings(best);
-  return {judge_run(q, true, options), best, guessed, captured.notes()};
+  return best;
 }
 
 void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& tokens) {

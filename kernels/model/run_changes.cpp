@@ -12,8 +12,8 @@ namespace {
 /// A step as the subject of a sentence on its rounding, by AroundStep.
 constexpr std::array<std::string_view, around_step_names.size()> rounded_things{
     "the weights are",
-    "RMSNorm: the sum of squares is, after every addition,",
-    "RMSNorm: the row is, before its weight multiplies it,",
+    "RMSNorm: the sum of squares after every addition is",
+    "RMSNorm: the normalised row that the weight multiplies is",
     "RMSNorm: the output is",
     "the projection's output is",
     "RoPE: positions are",

@@ -93,8 +93,8 @@ class FollowedLogits final : public LogitSource {
 
 class RunJudge {
  public:
-  RunJudge(const RunQuestion& q, bool explains, CancelledSign& stop, const Options& options)
-      : q_(q), a_(q.model->architecture), explains_(explains), stop_(stop), options_(options), programs_(programs_of(q)) {
+  RunJudge(const RunQuestion& q, CancelledSign& stop, const Options& options)
+      : q_(q), a_(q.model->architecture), stop_(stop), options_(options), programs_(programs_of(q)) {
     for (const ModelProgram& p : programs_) runs_.push_back(followed_run(q_, p, stop_));
   }
 
@@ -165,7 +165,7 @@ class RunJudge {
     if (!differs) return;
     if (found_.differing++ > 0) return;
     found_.first = static_cast<int>(found_.tensors.size()) - 1;
-    if (explains_) found_.explanation = explain();
+    found_.explanation = explain();
   }
 
   // --- attention, where all of a layer's heads are known: as a call ---
@@ -216,6 +216,7 @@ class RunJudge {
          wrong == 0 || wrong == a_.heads ? "" : (wrong > 1 ? "heads " : "head ") + heads},
         [&] {
           const SlipSearch slips = slips_of(head_of(layer, worst, x.captured), of_worst, {}, head_options());
+          found_.explained = slips.found.has_value();
           return slips.found ? "head " + std::to_string(worst) + ": " + slips.found->text : unexplained("mistake of attention");
         });
   }
@@ -256,7 +257,8 @@ class RunJudge {
       const Fit fit = fit_of(replayed(change, t, step));
       if (best == nullptr || fit.whole < least.whole) best = &change, least = fit;
     }
-    if (best != nullptr && least.ratio <= 1) return best->text;
+    found_.explained = best != nullptr && least.ratio <= 1;
+    if (found_.explained) return best->text;
     return unexplained("single change of the program") +
            (best == nullptr ? "" : "; nearest comes: " + best->text + ", of whose tolerance it is " + shortest_ratio(least.ratio) + " times");
   }
@@ -322,7 +324,6 @@ class RunJudge {
 
   const RunQuestion& q_;
   const Architecture& a_;
-  bool explains_;
   CancelledSign& stop_;
   const Options& options_;
   std::vector<ModelProgram> programs_;
@@ -339,12 +340,12 @@ Format format_of(const Surroundings& around) {
   return around.in_double ? fp64 : fp32;
 }
 
-RunJudgement judge_run(const RunQuestion& question, bool explains, const Options& options) {
+RunJudgement judge_run(const RunQuestion& question, const Options& options) {
   return on_threads(options.threads, [&] {
     CancelledSign stop(options.cancelled, options.progress, options.isa);
     stop.expect(static_cast<double>(program_count) * question.model->architecture.layers);
     stop.weigh(1);
-    return RunJudge(question, explains, stop, options).judgement();
+    return RunJudge(question, stop, options).judgement();
   });
 }
 

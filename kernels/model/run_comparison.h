@@ -51,6 +51,7 @@ struct RunJudgement {
   int first = -1;                       ///< the first that differs; -1: none
   int differing = 0;
   std::string explanation;            ///< of the first: a sentence
+  bool explained = false;             ///< the explanation accounts for all of the first difference
   std::vector<TokenDistance> tokens;  ///< of captured log-probabilities, the furthest first
 };
 
@@ -58,8 +59,8 @@ struct RunJudgement {
 Format format_of(const Surroundings& around);
 
 /// Compares tensor by tensor. Each is computed from the captured ones before it, by the exact model, under the question's
-/// rounding, and by two rivals whose sums have other orders; README.md derives the tolerance. `explains`: candidates are run for
-/// the first difference. Throws std::invalid_argument in a sentence, std::runtime_error of `captured`, Stopped.
-RunJudgement judge_run(const RunQuestion& question, bool explains, const Options& options = {});
+/// rounding, and by two rivals whose sums have other orders; README.md derives the tolerance. Changes of the program
+/// are run for the first difference. Throws std::invalid_argument in a sentence, std::runtime_error of `captured`, Stopped.
+RunJudgement judge_run(const RunQuestion& question, const Options& options = {});
 
 }  // namespace attoscope
