@@ -113,9 +113,10 @@ class Computation {
       round_inputs();
       if (engine_) {
         engine_->begin();
-        ask_golden(golden_job());
+        const Job<double> golden = golden_job();
+        ask_golden(golden);
         engine_->wait(stop_);
-        take_golden();
+        take_golden(golden);
       } else {
         find_golden(golden_job());
         measure_golden(true);
@@ -349,7 +350,7 @@ class Computation {
     const MethodOperands<T> own(e_.problem, method, e_.format, x, stop_);
     const Job<T> j = job(e_.problem, method, e_.format, own.get());
     if (!engine_) return run(j, result_.rows, nullptr, stop_);
-    ask(j, output, nullptr, own.shared());
+    ask(j, output, nullptr, nullptr, own.shared());
     engine_->send(output);
     engine_->wait(stop_);
     return engine_->output(output);
@@ -387,7 +388,8 @@ class Computation {
     const MethodOperands<T> stored(e_.problem, e_.b, e_.format, mine, stop_);
     const Job<T> b = job(e_.problem, e_.b, e_.format, stored.get());
     if (engine_) {
-      ask(b, Output::b, nullptr, same && stored.shared());
+      ask(b, Output::b, nullptr, &states_b_, same && stored.shared());
+      asked_b_ = b;
     } else {
       result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b), &states_b_);
       result_.b_lse = log_sum_exps(b, result_.rows, states_b_, is_base_2(e_.b.lse_base));
@@ -439,7 +441,7 @@ class Computation {
     result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
-    if (!engine_) result_.golden_lse = truth_->lse;
+    result_.golden_lse = truth_->lse;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
@@ -479,19 +481,17 @@ class Computation {
   // --- on an engine: all questions, then one wait, then the answers ---
 
   /// `shared`: the job's inputs are the truth's operands, not some made for this job alone.
-  void ask(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool shared) {
-    engine_->run(j, shared ? truth_->generation : 0, result_.rows, output, recorder, stop_);
+  void ask(const Job<T>& j, Output output, RunRecorder<T>* recorder, RowStates<T>* states, bool shared) {
+    engine_->run(j, shared ? truth_->generation : 0, result_.rows, output, recorder, states, stop_);
   }
   void ask_golden(const Job<double>& golden) {
-    if constexpr (std::is_same_v<T, double>) {
-      engine_->run_double_double(golden, truth_->generation, result_.rows, stop_);
-    } else {
-      engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, stop_);
-    }
+    engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, &states_golden_, stop_);
+    if constexpr (std::is_same_v<T, double>) engine_->run_double_double(golden, truth_->generation, result_.rows, stop_);
     engine_->measure(Output::golden, stop_);
     engine_->send(Output::golden);
   }
-  void take_golden() {
+  void take_golden(const Job<double>& golden) {
+    truth_->lse = log_sum_exps(golden, result_.rows, states_golden_);
     truth_->golden = std::make_shared<Matrix>(engine_->output(Output::golden));
     truth_->measured = measured_by_engine(truth_->golden.get(), Output::golden);
     truth_->key = golden_key(e_, engine_);
@@ -516,7 +516,7 @@ class Computation {
     std::optional<AskedA> a;
     if (is_emulated(e_.a.algorithm)) {
       a.emplace(*this, x, golden);
-      ask(a->method, Output::a, &a->recorder, a->own.shared());
+      ask(a->method, Output::a, &a->recorder, &states_a_, a->own.shared());
       engine_->send(Output::a);
     } else {
       result_.timing.a = ms_of([&] { result_.a = given(e_.a, Output::a, true); });
@@ -533,16 +533,20 @@ class Computation {
     }
     engine_->wait(stop_);
     if (fresh) {
-      take_golden();
+      take_golden(golden);
       result_.timing.golden = engine_->run_ms(Output::golden);
     }
     if (a) {
       result_.a = engine_->output(Output::a);
+      result_.a_lse = log_sum_exps(a->method, result_.rows, states_a_, is_base_2(e_.a.lse_base));
       result_.timing.a = engine_->run_ms(Output::a);
       result_.rescales = a->recorder.rescales();
       result_.rescale_map = a->recorder.take_map();
     }
-    if (!b_is_given) result_.b = engine_->output(Output::b);
+    if (!b_is_given) {
+      result_.b = engine_->output(Output::b);
+      result_.b_lse = log_sum_exps(*asked_b_, result_.rows, states_b_, is_base_2(e_.b.lse_base));
+    }
     result_.timing.b = b_is_given ? ms : engine_->run_ms(Output::b);
     Measured measured_a = measured_by_engine(&result_.a, Output::a), measured_b = measured_by_engine(&result_.b, Output::b);
     compare(measured_a, measured_b);
@@ -573,7 +577,7 @@ class Computation {
     engine_->begin();
     if (is_emulated(m.algorithm)) {
       const MethodOperands<T> own(e_.problem, m, e_.format, x, stop_);
-      ask(job(e_.problem, m, e_.format, own.get()), Output::a, nullptr, own.shared());
+      ask(job(e_.problem, m, e_.format, own.get()), Output::a, nullptr, nullptr, own.shared());
     } else {
       engine_->take(given(m, Output::a, false), Output::a);
     }
@@ -599,6 +603,8 @@ class Computation {
   bool remembers_;                   ///< the options have a cache
   Wanted wanted_;
   RowStates<T> states_a_, states_b_;  ///< as far as this answer's backward pass takes them
+  RowStates<double> states_golden_;   ///< of an engine
+  std::optional<Job<T>> asked_b_;     ///< of an engine; its tensors may be gone
   Result result_;
 };
 

@@ -17,6 +17,8 @@ GLIBC = "2.28"  # RHEL 8's; Ubuntu 20.04 and Amazon Linux 2023 have later ones
 ZIG = ("ziglang==0.17.1",)  # with clang
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h", "zlib.h", "zconf.h", "png.h", "pngconf.h", "pnglibconf.h")
 LINKED = ("libfmt-dev", "libpng-dev", "zlib1g-dev", "libzip-dev")
+LIBZIP = {"BUILD_SHARED_LIBS": "OFF", "CMAKE_INSTALL_LIBDIR": "lib", **{f"BUILD_{part}": "OFF" for part in ("TOOLS", "REGRESS", "EXAMPLES", "DOC")},
+          **{f"ENABLE_{part}": "OFF" for part in ("COMMONCRYPTO", "GNUTLS", "MBEDTLS", "OPENSSL", "BZIP2", "LZMA", "ZSTD")}}
 ZIG_LIBRARIES = ("libcxx", "libcxxabi", "libunwind")
 CACHE = tree.ROOT / ".cache" / "zig"  # the compiler, what it made of its libraries, and libzip's source
 SYSTEM = pathlib.Path("/usr/include")
@@ -62,35 +64,38 @@ def link_headers(folder, machine):
         (folder / name).symlink_to(places[0])
 
 
-def libzip_source():
-    """Folder of the source of the system's libzip, which has no static library; apt fetches it once, into the cache."""
-    places = CACHE / "libzip"
-    if not list(places.glob("libzip-*/CMakeLists.txt")):
+def debian_source(package, cache, made, system=pathlib.Path("/"), how=()):
+    """Folder of the source of a Debian system's package, which apt fetches once, into the cache; without it, `made` is not made."""
+    places = cache / package
+    if not list(places.glob("*/CMakeLists.txt")):
         shutil.rmtree(places, ignore_errors=True)
         (places / "lists" / "partial").mkdir(parents=True)
-        for file in [pathlib.Path("/etc/apt/sources.list"), *pathlib.Path("/etc/apt/sources.list.d").glob("*.[ls]*")]:
+        for file in [system / "etc/apt/sources.list", *(system / "etc/apt/sources.list.d").glob("*.[ls]*")]:
             if file.suffix in (".list", ".sources") and file.is_file():
                 tree.put(re.sub(r"^((Types: *)?)deb\b(?!-)", r"\1deb-src", file.read_text(), flags=re.M), places / "parts" / file.name)
         apt = ["apt-get", "-q", "-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={places / 'parts'}",
                "-o", f"Dir::State::lists={places / 'lists'}", "-o", f"Dir::Cache={places}"]
         with (places / "log").open("w") as told:
             done = [subprocess.run([*apt, *words], cwd=places, stdout=told, stderr=told).returncode
-                    for words in (("update",), ("source", "libzip"))]
+                    for words in (("update",), ("source", *how, package))]
         if done[-1] != 0:
-            print(f"app/package: there is no wheel for glibc {GLIBC}: apt cannot fetch libzip's source ({places / 'log'})", file=sys.stderr)
+            print(f"app/package: there is no {made}: apt cannot fetch the source of {package} ({places / 'log'})", file=sys.stderr)
             raise SystemExit(wheel.NO_TOOLS)
-    return next(places.glob("libzip-*/CMakeLists.txt")).parent
+        for archive in places.glob("*.orig.tar.*"):
+            if how:  # apt has not unpacked it
+                subprocess.run(["tar", "-xf", archive], cwd=places, check=True)
+    return next(places.glob("*/CMakeLists.txt")).parent
 
 
-def cmake(source, folder, target, options, log):
-    """Configures and builds; the environment has settings of ccache and pkg-config."""
+def cmake(source, folder, target, options, log, runner=()):
+    """Configures and builds, each by `runner`; the environment has settings of ccache and pkg-config."""
     environment = {**os.environ, "CCACHE_BASEDIR": str(tree.ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_COMPILERCHECK": "content",
                    "PKG_CONFIG_LIBDIR": str(folder.parent / "usr" / "lib" / "pkgconfig")}
     with log.open("a") as told:
         for command in (["cmake", "-G", "Ninja", "-S", source, "-B", folder, *(f"-D{name}={value}" for name, value in options.items())],
                         ["cmake", "--build", folder, "--target", target, "--parallel", str(os.cpu_count())]):
-            if subprocess.run(command, env=environment, stdout=told, stderr=told).returncode != 0:
-                raise SystemExit(f"app/package: the commands cannot be compiled for glibc {GLIBC}: {log} says why")
+            if subprocess.run([*runner, *command], env=environment, stdout=told, stderr=told).returncode != 0:
+                raise SystemExit(f"app/package: {target} of {source} cannot be compiled: {log} says why")
 
 
 def build(work, machine):
@@ -102,11 +107,8 @@ def build(work, machine):
     log.unlink(missing_ok=True)
     options = {"CMAKE_C_COMPILER": compiler(work, "clang", "cc", machine), "CMAKE_CXX_COMPILER": compiler(work, "clang++", "c++", machine),
                "CMAKE_PROJECT_INCLUDE": work / "project.cmake", "CMAKE_BUILD_TYPE": "Release", "ZLIB_LIBRARY": wheel.library("libz.a")}
-    left_out = ("COMMONCRYPTO", "GNUTLS", "MBEDTLS", "OPENSSL", "BZIP2", "LZMA", "ZSTD")
-    cmake(libzip_source(), work / "libzip", "install",
-          {**options, "CMAKE_INSTALL_PREFIX": work / "usr", "CMAKE_INSTALL_LIBDIR": "lib", "BUILD_SHARED_LIBS": "OFF",
-           **{f"BUILD_{part}": "OFF" for part in ("TOOLS", "REGRESS", "EXAMPLES", "DOC")},
-           **{f"ENABLE_{part}": "OFF" for part in left_out}}, log)
+    cmake(debian_source("libzip", CACHE, f"wheel for glibc {GLIBC}"), work / "libzip", "install",
+          {**options, **LIBZIP, "CMAKE_INSTALL_PREFIX": work / "usr"}, log)
     cmake(tree.ROOT, work / "build", "attoscope",
           {**options, "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": "OFF", "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
            "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON", "PNG_LIBRARY": wheel.library("libpng.a"),

@@ -175,7 +175,7 @@ void PointPack::trim() try {
     else
       bytes += bytes_at(file_.get(), place, record_);
   }
-  trimmed_at_ = std::max(limit_, bytes.size() / 4 * 5);
+  trimmed_at_ = std::max<std::uint64_t>(limit_, bytes.size() / 4 * 5);
   write_file(path_, bytes);
 } catch (const std::exception&) {
   trimmed_at_ = read_ / 4 * 5;  // no room for the new file: do not try at every point

@@ -90,6 +90,16 @@ std::size_t dd_scratch(const Job<double>& job) {
 
 #endif
 
+/// Hides from the compiler which numbers x holds.
+template <class V>
+void keep_unknown(V& x) {
+#ifdef __wasm__  // its assembly takes no vectors
+  asm volatile("" : : "r"(&x) : "memory");
+#else
+  asm volatile("" : "+v"(x));
+#endif
+}
+
 /// Independent chains of fma; 24 of them hide the latency on every machine.
 template <class T>
 double fma_rate(double seconds) {
@@ -103,7 +113,7 @@ double fma_rate(double seconds) {
   double steps = 0, elapsed = 0;
   while (elapsed < seconds) {
     for (int step = 0; step < 20000; ++step) {
-      asm volatile("" : "+v"(a), "+v"(b));
+      keep_unknown(a), keep_unknown(b);
 #pragma GCC unroll 24
       for (int i = 0; i < chains; ++i) {
 #if defined(__FMA__)
@@ -117,7 +127,7 @@ double fma_rate(double seconds) {
     elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 #pragma GCC unroll 24
-  for (int i = 0; i < chains; ++i) asm volatile("" : : "v"(x[i]));
+  for (int i = 0; i < chains; ++i) keep_unknown(x[i]);
   return steps * chains * 2 * Lanes<T>::width / elapsed;
 }
 

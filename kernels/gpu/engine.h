@@ -15,6 +15,8 @@
 namespace attoscope {
 
 class GradientDevice;
+template <class T>
+struct RowStates;
 
 /// The matrices of a result.
 enum class Output : std::uint8_t { golden, a, b };
@@ -53,13 +55,14 @@ class Engine {
   virtual void begin() = 0;
   virtual void wait(const StopSign& stop) = 0;
 
-  /// Runs the job for `rows` and keeps its output on the device as `output`. A recorder, if any, gets the recorded m by `wait`
-  /// and must live until then. `inputs` is the generation of the job's arrays: their copies are reused while it stays the same,
-  /// and then an array's address must stand for the same numbers. 0: the arrays are copied for this run alone.
+  /// Runs the job for `rows` and keeps its output on the device as `output`. A recorder, if any, gets the recorded m by `wait`,
+  /// and `states`, if any, the rows' m and l; both must live until then. `inputs` is the generation of the job's arrays: their
+  /// copies are reused while it stays the same, and then an array's address must stand for the same numbers. 0: the arrays are
+  /// copied for this run alone.
   virtual void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-                   RunRecorder<float>* recorder, const StopSign& stop) = 0;
+                   RunRecorder<float>* recorder, RowStates<float>* states, const StopSign& stop) = 0;
   virtual void run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-                   RunRecorder<double>* recorder, const StopSign& stop) = 0;
+                   RunRecorder<double>* recorder, RowStates<double>* states, const StopSign& stop) = 0;
   /// Three-pass softmax in double-double, rounded to double, kept as golden.
   virtual void run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
                                  const StopSign& stop) = 0;

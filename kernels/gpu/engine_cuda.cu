@@ -115,7 +115,7 @@ class GpuEngine final : public Engine {
     shares_.clear();
     meter_->begin();
     answers_ = {};
-    recorded_ = nullptr;
+    late_.clear();
     for (OnGpu& x : outputs_) x.staged = nullptr;
   }
   void wait(const StopSign& stop) override {
@@ -126,16 +126,16 @@ class GpuEngine final : public Engine {
     shares_.clear();
     stop.check();
     meter_->collect(answers_);
-    if (recorded_) std::exchange(recorded_, nullptr)();
+    for (const std::function<void()>& hand_over : std::exchange(late_, {})) hand_over();
   }
 
   void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-           RunRecorder<float>* recorder, const StopSign& stop) override {
-    run_noted(job, inputs, rows, output, KernelKind::in_float, recorder, stop);
+           RunRecorder<float>* recorder, RowStates<float>* states, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, KernelKind::in_float, recorder, states, stop);
   }
   void run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-           RunRecorder<double>* recorder, const StopSign& stop) override {
-    run_noted(job, inputs, rows, output, KernelKind::in_double, recorder, stop);
+           RunRecorder<double>* recorder, RowStates<double>* states, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, KernelKind::in_double, recorder, states, stop);
   }
   void run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
                          const StopSign& stop) override {
@@ -242,19 +242,34 @@ class GpuEngine final : public Engine {
 
   template <class T>
   void run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output, KernelKind kind,
-                 RunRecorder<T>* recorder, const StopSign& stop) {
+                 RunRecorder<T>* recorder, RowStates<T>* states, const StopSign& stop) {
     const std::size_t tiles = recorder ? static_cast<std::size_t>(recorder->tiles()) : 0,
                       count = recorder ? tiles * static_cast<std::size_t>(recorder->held()) : 0;
+    std::vector<const double*> arriving(rows.size());  // at the first row of each GPU: its states
     split(job, rows, output, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
       const BlockShape shape = block_shape(job);
       const auto launch_slice = [&](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
         launch(j, shape, slice, notes, stream);
       };
-      const DeviceNotes notes = recorder ? gpu.notes_for(*recorder) : DeviceNotes{};
+      DeviceNotes notes = recorder ? gpu.notes_for(*recorder) : DeviceNotes{};
+      if (states) notes.states = gpu.states_of(output, rows.size());
       gpu.run(job, inputs, mine, first_row, output, kind, shape, launch_slice, notes, out, stop);
       if (recorder) gpu.send_notes(tiles, count);
+      const auto first = static_cast<std::size_t>(first_row);
+      if (states) arriving[first] = gpu.sent_states(output, first, mine.size());
     });
-    if (recorder) recorded_ = [this, recorder, tiles, count] { hand_over(*recorder, tiles, count); };
+    if (recorder) late_.push_back([this, recorder, tiles, count] { hand_over(*recorder, tiles, count); });
+    if (states) late_.push_back([states, arriving, rows, n = job.queries] { hand_over(*states, n, rows, arriving); });
+  }
+  template <class T>
+  static void hand_over(RowStates<T>& states, int n, const std::vector<int>& rows, const std::vector<const double*>& arriving) {
+    for (std::vector<T>* x : {&states.m, &states.l}) x->assign(static_cast<std::size_t>(n), T(0));
+    const double* next = nullptr;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (arriving[i] != nullptr) next = arriving[i];
+      states.m[static_cast<std::size_t>(rows[i])] = static_cast<T>(*next++);
+      states.l[static_cast<std::size_t>(rows[i])] = static_cast<T>(*next++);
+    }
   }
 
   template <class T>
@@ -311,7 +326,7 @@ class GpuEngine final : public Engine {
   std::array<OnGpu, output_count> outputs_;
   std::vector<Share> shares_;  ///< on their way to the first GPU until a wait
   EngineAnswers answers_;
-  std::function<void()> recorded_;  ///< hands over the records, after a wait
+  std::vector<std::function<void()>> late_;  ///< hand over records and states, after a wait
 };
 
 }  // namespace

@@ -113,6 +113,18 @@ class OneGpu {
     check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
     return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
   }
+  /// Memory for the states of so many rows of an output.
+  double* states_of(Output output, std::size_t rows) {
+    Buffer<double>& states = states_[static_cast<std::size_t>(output)];
+    reserve(states, 2 * rows);
+    return states.get();
+  }
+  /// Sends the states of `count` rows from `first` on to the host, where they are complete after a wait.
+  const double* sent_states(Output output, std::size_t first, std::size_t count) {
+    double* const staged = reinterpret_cast<double*>(staging_.take(2 * count * sizeof(double)));
+    states_[static_cast<std::size_t>(output)].download(staged, 2 * first, 2 * count, stream_);
+    return staged;
+  }
   /// Sends the records of so many tiles, and of m, to the host.
   void send_notes(std::size_t tiles, std::size_t count) {
     const auto* const moved = sent(moved_, tiles);
@@ -222,6 +234,7 @@ class OneGpu {
   Buffer<char> scratch_;
   Buffer<unsigned long long> moved_;
   Buffer<float> m_;
+  std::array<Buffer<double>, output_count> states_;
   Notes arriving_;
 };
 

@@ -22,11 +22,13 @@ struct DeviceSlice {
   unsigned long long* reached = nullptr;  ///< raised to the largest amount of work done by a row
 };
 
-/// Memory in which a launch records the moves of m; `moved` is null if nothing is recorded.
+/// Memory for what a launch gives beside its output: the moves of m (`moved` is null if they are not recorded) and the states
+/// of its rows (null: not wanted).
 struct DeviceNotes {
   unsigned long long* moved = nullptr;  ///< [tile]
   float* m = nullptr;                   ///< [tile * held + row / row_step]
   int row_step = 1, held = 0;
+  double* states = nullptr;  ///< [2 * index among all computed rows]: m, then l
 };
 
 /// Shape of a job on the current GPU: the rows of a thread block, its memory and its work.

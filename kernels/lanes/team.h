@@ -25,8 +25,8 @@ ATTOSCOPE_HOST_DEVICE inline RowBlock lane_row(const RowSlice& slice, int team, 
   return {slice.rows + (has_row ? at : slice.count - 1), has_row ? 1 : 0, slice.first + at};
 }
 
-/// The observer of a launch on a GPU: it has the launch's range of work, and records for method a, per tile, in how many rows m
-/// changed, and m of every `row_step`-th row.
+/// The observer of a launch on a GPU: it has the launch's range of work, records for method a, per tile, in how many rows m
+/// changed, and m of every `row_step`-th row, and takes the m and l that rows end with.
 template <class T>
 struct LaunchObserver {
   static constexpr bool keeps = false, is_partial = true;
@@ -35,6 +35,7 @@ struct LaunchObserver {
   int row_step = 1, held = 0;
   T score_unit = 1;
   WorkRange range{};
+  double* states = nullptr;  ///< [2 * index of the row]: m, then l; null: not wanted
 
   ATTOSCOPE_HOST_DEVICE_INLINE WorkRange work_range() const { return range; }
   ATTOSCOPE_HOST_DEVICE_INLINE void check() const {}
@@ -49,6 +50,12 @@ struct LaunchObserver {
         *in_global(m + static_cast<std::ptrdiff_t>(view.tile) * held + row / row_step) =
             static_cast<float>(view.m[lane * lane_stride] * score_unit);
     }
+  }
+  ATTOSCOPE_HOST_DEVICE void state(const RowBlock& block, const T* row_m, const T* row_l) const {
+    if (states == nullptr || block.count == 0) return;
+    double* const mine = in_global(states + 2 * static_cast<std::ptrdiff_t>(block.first));
+    mine[0] = static_cast<double>(*row_m);
+    mine[1] = static_cast<double>(*row_l);
   }
 
  private:

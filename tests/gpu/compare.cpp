@@ -112,6 +112,9 @@ std::string difference(const Result& x, const Result& y) {
   c.numbers("golden", x.golden->values, y.golden->values);
   c.numbers("a", x.a.values, y.a.values);
   c.numbers("b", x.b.values, y.b.values);
+  c.numbers("golden_lse", x.golden_lse, y.golden_lse);
+  c.numbers("a_lse", x.a_lse, y.a_lse);
+  c.numbers("b_lse", x.b_lse, y.b_lse);
   c.number("golden_rms", x.golden_rms, y.golden_rms);
   c.number("golden_nonfinite", static_cast<double>(x.golden_nonfinite), static_cast<double>(y.golden_nonfinite));
   compare(c, "a_error", x.a_error, y.a_error);

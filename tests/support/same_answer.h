@@ -65,6 +65,9 @@ inline void expect_same_answer(const Result& x, const Result& y) {
   expect_same_numbers(x.golden->values, y.golden->values, "golden");
   expect_same_numbers(x.a.values, y.a.values, "a");
   expect_same_numbers(x.b.values, y.b.values, "b");
+  expect_same_numbers(x.golden_lse, y.golden_lse, "golden L");
+  expect_same_numbers(x.a_lse, y.a_lse, "L of a");
+  expect_same_numbers(x.b_lse, y.b_lse, "L of b");
   expect_same(x.golden_rms, y.golden_rms, "golden_rms");
   EXPECT_EQ(x.golden_nonfinite, y.golden_nonfinite);
   expect_same_errors(x.a_error, y.a_error);

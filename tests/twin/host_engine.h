@@ -53,12 +53,12 @@ class HostEngine final : public Engine {
   }
 
   void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-           RunRecorder<float>* recorder, const StopSign& stop) override {
-    run_noted(job, inputs, rows, output, recorder, stop);
+           RunRecorder<float>* recorder, RowStates<float>* states, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, recorder, states, stop);
   }
   void run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-           RunRecorder<double>* recorder, const StopSign& stop) override {
-    run_noted(job, inputs, rows, output, recorder, stop);
+           RunRecorder<double>* recorder, RowStates<double>* states, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, recorder, states, stop);
   }
   void run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
                          const StopSign& stop) override {
@@ -171,13 +171,15 @@ class HostEngine final : public Engine {
 
   template <class T>
   void run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output, RunRecorder<T>* recorder,
-                 const StopSign& stop) {
+                 RowStates<T>* states, const StopSign& stop) {
     if (options_.runs) ++*options_.runs;
     std::vector<unsigned long long> moved(recorder ? static_cast<std::size_t>(recorder->tiles()) : 0);
     std::vector<float> m(recorder ? moved.size() * static_cast<std::size_t>(recorder->held()) : 0,
                          std::numeric_limits<float>::quiet_NaN());
     simt_host::LaunchObserver<T> notes;
     if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.exp2.score_unit};
+    std::vector<double> ends(states ? 2 * rows.size() : 0, nowhere);
+    notes.states = states ? ends.data() : nullptr;
     const CopiedJob<T, HostCopy> mine = copied(job, inputs);
     const Shape shape{team_, simt_host::attention_needs<simt_host::LaunchObserver<T>>(job, options_.warps, options_.tile_room)};
     in_slices(job.d_v, rows, shape, output, stop, [&](const Thread& thread) {
@@ -186,6 +188,12 @@ class HostEngine final : public Engine {
                                          {thread.scratch, options_.tile_room}, thread.out);
     });
     if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
+    if (states == nullptr) return;
+    for (std::vector<T>* x : {&states->m, &states->l}) x->assign(static_cast<std::size_t>(job.queries), T(0));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      states->m[static_cast<std::size_t>(rows[i])] = static_cast<T>(ends[2 * i]);
+      states->l[static_cast<std::size_t>(rows[i])] = static_cast<T>(ends[2 * i + 1]);
+    }
   }
 
   /// Arguments of one thread of a launch.

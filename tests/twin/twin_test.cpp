@@ -235,7 +235,7 @@ TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   int copies = 0;
   HostEngine engine({.copies = &copies});
   const auto on_engine = [&](std::uint64_t generation) {
-    engine.run(job(e.problem, e.a, e.format, x), generation, rows, Output::a, nullptr, {});
+    engine.run(job(e.problem, e.a, e.format, x), generation, rows, Output::a, nullptr, nullptr, {});
     engine.send(Output::a);
     return engine.output(Output::a).values;
   };

@@ -1,0 +1,149 @@
+/// Attoscope's commands for pages and node. `await load()` first; then run(options), judge({q, k, v, o}, options) and
+/// dot(gpu, options) return the JSON of `attoscope run`, `judge` and `dot`, and command([...]) runs any command line.
+///
+/// Options are those of the command line without their dashes (`blockQ` or `block_q` for --block-q); true is a flag, false, null
+/// and undefined are left out, a list gives an option several times. In place of a file stands a tensor, {data, shape}, where data
+/// is a Float32Array, Float64Array, Int32Array, BigInt64Array or Uint8Array (of booleans), or a file, {name, bytes}.
+import createModule from './attoscope_module.mjs';
+
+let core = null;
+
+/// A command that failed: `message` is its sentence, `code` its exit code.
+export class AttoscopeError extends Error {
+  constructor(sentence, code) {
+    super(sentence);
+    this.name = 'AttoscopeError';
+    this.code = code;
+  }
+}
+
+const mebibyte = 1 << 20;
+const mostMemory = 4096 * mebibyte;
+
+/// The memory that the module may still take, where the program looks for it: sizes that do not fit are refused with bytes.
+function tellMemory() {
+  const free = mostMemory - core.HEAPU8.length;
+  core.FS.writeFile('/proc/meminfo', `MemAvailable: ${Math.floor(free / 1024)} kB\n`);
+}
+
+/// Compiles the module, once, from its own folder or from `options.module`, a WebAssembly.Module.
+export async function load(options = {}) {
+  if (core) return api;
+  const settings = {};
+  if (options.module)
+    settings.instantiateWasm = (imports, done) => {
+      WebAssembly.instantiate(options.module, imports).then((instance) => done(instance, options.module));
+      return {};
+    };
+  else if (typeof process !== 'undefined' && process.versions?.node)
+    settings.wasmBinary = await (await import('node:fs/promises')).readFile(new URL('attoscope_module.wasm', import.meta.url));
+  core = await createModule(settings);
+  return api;
+}
+
+const kinds = [[Float32Array, '<f4'], [Float64Array, '<f8'], [Int32Array, '<i4'], [BigInt64Array, '<i8'], [Uint8Array, '|b1']];
+
+/// The bytes of a .npy file.
+function npyBytes({data, shape}) {
+  const kind = kinds.find(([type]) => data instanceof type);
+  const count = shape?.reduce((product, n) => product * n, 1);
+  if (!kind) throw new AttoscopeError('data of a tensor is expected to be a Float32Array, Float64Array, Int32Array, BigInt64Array or Uint8Array', 2);
+  if (count !== data.length) throw new AttoscopeError(`a tensor has ${data.length} numbers, expected those of its shape [${shape}]`, 2);
+  const text = `{'descr': '${kind[1]}', 'fortran_order': False, 'shape': (${shape.join(', ')}${shape.length === 1 ? ',' : ''}), }`;
+  const header = text + ' '.repeat((64 - (11 + text.length) % 64) % 64) + '\n';
+  const bytes = new Uint8Array(10 + header.length + data.byteLength);
+  bytes.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, header.length & 255, header.length >> 8]);
+  bytes.set(new TextEncoder().encode(header), 10);
+  bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), 10 + header.length);
+  return bytes;
+}
+
+/// The files of one call, in the module's memory.
+class Files {
+  constructor() {
+    this.folder = '/call';
+    core.FS.mkdirTree(this.folder);
+  }
+
+  /// The text of an option's value, whose tensor or file is written first.
+  text(option, value) {
+    if (typeof value !== 'object') return String(value);
+    const bytes = value.bytes ?? npyBytes(value);
+    const place = `${this.folder}/${(value.name ?? `${option}.npy`).replaceAll('/', '_')}`;
+    core.FS.writeFile(place, bytes);
+    return place + (value.tensor === undefined ? '' : `:${value.tensor}`);
+  }
+
+  read(name) {
+    return core.FS.readFile(`${this.folder}/${name}`);
+  }
+
+  remove() {
+    for (const name of core.FS.readdir(this.folder)) if (!/^\.\.?$/.test(name)) core.FS.unlink(`${this.folder}/${name}`);
+    core.FS.rmdir(this.folder);
+  }
+}
+
+const optionName = (key) => '--' + key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll('_', '-');
+
+function words(options, files) {
+  const all = [];
+  for (const [key, given] of Object.entries(options))
+    for (const value of Array.isArray(given) ? given : [given]) {
+      if (value === false || value === null || value === undefined) continue;
+      all.push(optionName(key));
+      if (value !== true) all.push(files.text(key, value));
+    }
+  return all;
+}
+
+/// Runs a command line, a list of words: {code, out, err}.
+export function command(list) {
+  if (!core) throw new AttoscopeError('attoscope is not loaded: expected await load() before', 1);
+  tellMemory();
+  const answer = JSON.parse(core.ccall('attoscope_command', 'string', ['string'], [JSON.stringify(list.map(String))]));
+  answer.err = answer.err.replace(/^attoscope: /, '').trim();
+  return answer;
+}
+
+const roundedOrWrong = [0, 3];
+
+/// The command's JSON; `more` adds to it before the files are gone.
+function jsonOf(name, leading, options, more = () => ({})) {
+  if (!core) throw new AttoscopeError('attoscope is not loaded: expected await load() before', 1);
+  const files = new Files();
+  try {
+    const answer = command([name, ...leading, ...words(options, files), '--json', '-']);
+    if (!roundedOrWrong.includes(answer.code)) throw new AttoscopeError(answer.err, answer.code);
+    return {...JSON.parse(answer.out), ...more(files)};
+  } finally {
+    files.remove();
+  }
+}
+
+/// The numbers of a .npy file of float64 or float32, as the program writes it.
+function npyMatrix(bytes) {
+  const begin = 10 + bytes[8] + 256 * bytes[9];
+  const header = new TextDecoder().decode(bytes.subarray(10, begin));
+  const Type = header.includes('<f8') ? Float64Array : Float32Array;
+  return {data: new Type(bytes.slice(begin).buffer), shape: /\(([^)]*)\)/.exec(header)[1].split(',').filter((n) => n.trim()).map(Number)};
+}
+
+/// One experiment. `fields`, names of what the heat map shows (golden, a, a_error, b_ulps, ...), adds these as {data, shape}.
+export function run({fields = [], ...options} = {}) {
+  const saved = fields.map((name) => `${name}=/call/${name}.npy`);
+  return jsonOf('run', [], {...options, saveField: saved}, (files) =>
+    fields.length === 0 ? {} : {fields: Object.fromEntries(fields.map((name) => [name, npyMatrix(files.read(`${name}.npy`))]))});
+}
+
+/// Is the output o of a kernel rounded or wrong? Tensors may also be d_o (--do), dq, dk, dv, lse, ...
+export function judge(tensors, options = {}) {
+  const {d_o: gradient, ...others} = tensors;
+  return jsonOf('judge', [], {...others, do: gradient, ...options});
+}
+
+/// Sums of products as a GPU's tensor cores add them up: the command's JSON, and `d`, the sums.
+export const dot = (gpu, options) =>
+  jsonOf('dot', [gpu], {...options, out: '/call/d.npy'}, (files) => ({d: npyMatrix(files.read('d.npy')).data}));
+
+const api = {run, judge, dot, command};

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Makes the folder of static files with the commands as WebAssembly: app/web/package_web.py OUT PROGRAM, a native program whose digests
+go along. Where there is no emscripten that is new enough, and none can be fetched, one sentence says so and the exit code is 77."""
+import gzip
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "packaging"))
+sys.dont_write_bytecode = True
+
+import commands  # noqa: E402
+import experiments  # noqa: E402
+import tree  # noqa: E402
+
+EMSCRIPTEN = (str(HERE / "emscripten"),)
+LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng and libzip
+HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
+PAGES = ("index.html", "bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "page.mjs", "worker.mjs")
+MODULE = ("attoscope_module.mjs", "attoscope_module.wasm")
+PRODUCTS = tree.ROOT / "tests" / "data" / "tensor_cores"
+LARGEST = 20_000_000  # bytes of all files
+LARGEST_FIRST = 5_000_000  # bytes, compressed, of what the first picture needs
+
+
+def emscripten_root():
+    """Folder of emscripten's own files."""
+    done = subprocess.run([*EMSCRIPTEN, "em-config", "EMSCRIPTEN_ROOT"], stdout=subprocess.PIPE, text=True, cwd=tree.ROOT)
+    if done.returncode != 0:
+        raise SystemExit(done.returncode)
+    return done.stdout.strip()
+
+
+def source(package):
+    return commands.debian_source(package, LIBRARIES, "page", how=("--tar-only",))
+
+
+def build_libraries(work, options, log):
+    """Builds zlib, libpng and libzip, which reads deflated and stored files alone, in `work`/usr, and copies the headers there."""
+    commands.cmake(HERE / "libraries", work / "libraries", "install",
+                   {**options, "ZLIB_SOURCE": source("zlib"), "PNG_SOURCE": source("libpng1.6")}, log, EMSCRIPTEN)
+    commands.cmake(source("libzip"), work / "libzip", "install", {**options, **commands.LIBZIP, **zlib(work)}, log, EMSCRIPTEN)
+    include = work / "usr" / "include"
+    for name in HEADERS:
+        place = commands.SYSTEM / name
+        shutil.copytree(place, include / name, dirs_exist_ok=True) if place.is_dir() else shutil.copy(place, include / name)
+
+
+def zlib(work):
+    return {"ZLIB_LIBRARY": work / "usr" / "lib" / "libz.a", "ZLIB_INCLUDE_DIR": work / "usr" / "include"}
+
+
+def build(work):
+    """Builds the module in `work`/build."""
+    work.mkdir(parents=True, exist_ok=True)
+    log = work / "build.log"
+    log.unlink(missing_ok=True)
+    usr = work / "usr"
+    options = {"CMAKE_TOOLCHAIN_FILE": emscripten_root() + "/cmake/Modules/Platform/Emscripten.cmake", "CMAKE_BUILD_TYPE": "Release",
+               "CMAKE_INSTALL_PREFIX": usr, "CMAKE_C_FLAGS": "-fwasm-exceptions"}
+    build_libraries(work, options, log)
+    commands.cmake(tree.ROOT, work / "build", "attoscope_web",
+                   {**options, **zlib(work), "CMAKE_PROJECT_INCLUDE": HERE / "project.cmake", "ATTOSCOPE_WEB_LIBRARIES": usr,
+                    "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": "OFF", "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
+                    "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON",
+                    "PNG_LIBRARY": usr / "lib" / "libpng.a", "PNG_PNG_INCLUDE_DIR": usr / "include", "XXHASH_INCLUDE_DIR": usr / "include"},
+                   log, EMSCRIPTEN)
+
+
+def native_digests(program):
+    """The digests of every experiment, as the native program has them."""
+    table = []
+    for words in experiments.experiments():
+        done = subprocess.run([program, "run", *words, "--json", "-"], check=True, capture_output=True, text=True)
+        answer = json.loads(done.stdout)
+        backward = answer.get("backward")
+        table.append({"words": words, "digests": answer["digests"], **({"backward": backward["digests"]} if backward else {})})
+    return table
+
+
+def product_sets():
+    """The recorded products: GPU, format and type of the sums of each set."""
+    sets = []
+    for file in sorted(PRODUCTS.glob("*.safetensors")):
+        with file.open("rb") as opened:
+            header = json.loads(opened.read(struct.unpack("<Q", opened.read(8))[0]))
+        sets += [{"gpu": file.stem, "format": name.partition(".")[0], "result": name[-3:]} for name in header if ".d_f" in name]
+    return sets
+
+
+def check_sizes(out):
+    """Fails where the folder is larger than it may be; prints what it takes."""
+    files = [file for file in out.rglob("*") if file.is_file()]
+    everything = sum(file.stat().st_size for file in files)
+    first = sum(len(gzip.compress(file.read_bytes(), 9)) for file in files if file.parent == out and file.name not in ("bits.json", "bits.html"))
+    print(f"{out}: {everything / 1e6:.1f} MB in all; {first / 1e6:.1f} MB compressed before the first picture", flush=True)
+    if everything > LARGEST or first > LARGEST_FIRST:
+        raise SystemExit(f"app/package: {out} is too large: expected at most {LARGEST / 1e6} MB, and {LARGEST_FIRST / 1e6} MB first")
+
+
+def main():
+    out, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(strict=True)
+    if out.exists() and any(out.iterdir()) and not (out / MODULE[1]).exists():
+        raise SystemExit(f"app/package: {out} holds other files: expected an empty folder, or one that this command has made")
+    work = tree.ROOT / "build" / "web"
+    build(work)
+    shutil.rmtree(out, ignore_errors=True)
+    for folder, names in ((HERE, PAGES), (work / "build" / "app" / "web", MODULE)):
+        for name in names:
+            tree.copy(folder / name, out / name)
+    for file in PRODUCTS.glob("*.safetensors"):
+        tree.copy(file, out / "products" / file.name)
+    tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
+    tree.copy(tree.ROOT / "assets" / "LICENSE", out / "LICENSE")
+    tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), out / "bits.json")
+    check_sizes(out)
+
+
+if __name__ == "__main__":
+    main()

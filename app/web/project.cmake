@@ -1,0 +1,10 @@
+# Read by `project` of the build for browsers (CMAKE_PROJECT_INCLUDE). SSE's instructions are those of WebAssembly's vectors, or
+# are made of several; none rounds otherwise. Never -mrelaxed-simd: its fma may round once or twice.
+set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -msimd128 -msse2 -fwasm-exceptions -fexperimental-library -DFMT_HEADER_ONLY -include ${CMAKE_CURRENT_LIST_DIR}/from_chars.h -isystem ${CMAKE_CURRENT_LIST_DIR}/system -isystem ${ATTOSCOPE_WEB_LIBRARIES}/include")
+set(CMAKE_FIND_ROOT_PATH ${ATTOSCOPE_WEB_LIBRARIES})
+foreach(name nlohmann_json CLI11 fmt)  # header alone
+  set(${name}_DIR ${CMAKE_CURRENT_LIST_DIR}/headers)
+endforeach()
+set(ENV{PKG_CONFIG_LIBDIR} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
+set(ENV{PKG_CONFIG_PATH} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
+set(PKG_CONFIG_USE_CMAKE_PREFIX_PATH OFF)

@@ -1,0 +1,8 @@
+/// A function of POSIX that a browser has not: there is no program to run, such as gnuplot.
+#include <spawn.h>
+
+#include <cerrno>
+
+int posix_spawnp(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*, char* const*) {
+  return ENOENT;
+}
