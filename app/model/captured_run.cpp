@@ -83,7 +83,7 @@ bool is_zero(const std::vector<double>& x) { return std::ranges::all_of(x, [](do
 
 CapturedFile::CapturedFile(const std::string& path, const LanguageModel& model, const std::vector<int>& tokens)
     : path_(path), model_(model), tokens_(tokens), set_(open_tensor_set(path)) {
-  drop_calls();
+  choose_call();
   pair_residuals();
   if (all_.empty())
     throw std::runtime_error(path_ + ": none of " + tensor_list(set_) +
@@ -92,23 +92,33 @@ CapturedFile::CapturedFile(const std::string& path, const LanguageModel& model, 
   align();
 }
 
-/// Takes the tensors of one call of the model; those before it that hold zeros alone are no run of tokens.
-void CapturedFile::drop_calls() {
-  std::map<int, std::vector<std::pair<const NamedTensor*, RunName>>> calls;
+/// Takes the tensors of the longest call of the model; calls that hold zeros alone are no run of tokens.
+void CapturedFile::choose_call() {
+  struct Call {
+    std::vector<std::pair<const NamedTensor*, RunName>> tensors;
+    std::uint64_t longest = 0;
+    bool zeros = true;
+  };
+  std::map<int, Call> calls;
   for (const NamedTensor& t : set_.tensors) {
     RunName found;
-    if (read_run_name(t.name, found)) calls[found.call].emplace_back(&t, found);
+    if (!read_run_name(t.name, found)) continue;
+    Call& call = calls[found.call];
+    call.tensors.emplace_back(&t, found);
+    call.longest = std::max(call.longest, product_of(t.tensor.shape, t.tensor.shape.size()));
   }
-  while (calls.size() > 1) {
-    const auto first = calls.begin();
-    const bool zeros = std::ranges::all_of(first->second, [](const auto& t) {
-      return t.second.part == RunName::Part::tokens || !t.first->refusal.empty() || is_zero(all_numbers(*t.first));
-    });
-    notes_.push_back("dropped call " + std::to_string(first->first) + (zeros ? ", which holds zeros alone (a profiling pass)" : ", of which a later one is there"));
-    calls.erase(first);
+  for (auto& [number, call] : calls)
+    call.zeros = calls.size() > 1 && std::ranges::all_of(call.tensors, [](const auto& t) {
+                   return t.second.part == RunName::Part::tokens || !t.first->refusal.empty() || is_zero(all_numbers(*t.first));
+                 });
+  const auto kept = std::ranges::max_element(calls, {}, [](const auto& c) { return std::pair{!c.second.zeros, c.second.longest}; });
+  for (const auto& [number, call] : calls) {
+    if (number == kept->first)
+      for (const auto& [t, found] : call.tensors) add(*t, found);
+    else
+      notes_.push_back("dropped call " + std::to_string(number) +
+                       (call.zeros ? ", which holds zeros alone (a profiling pass)" : ", which is shorter than another"));
   }
-  for (const auto& [call, tensors] : calls)
-    for (const auto& [t, found] : tensors) add(*t, found);
 }
 
 int CapturedFile::columns(ModelTensor t) const {
@@ -144,7 +154,19 @@ void CapturedFile::add(const NamedTensor& t, const RunName& found) {
     return;
   }
   if (is_of_layer(found.tensor) && (found.layer < 0 || found.layer >= a.layers)) return;
-  const Place place{found.tensor, is_of_layer(found.tensor) ? found.layer : -1};
+  Place place{found.tensor, is_of_layer(found.tensor) ? found.layer : -1};
+  if (found.piece == 1 && place.first != ModelTensor::output) {  // vLLM's norms return (normed, residual stream)
+    if (place.first == ModelTensor::mlp_norm)
+      place.first = ModelTensor::middle;
+    else if (place.first == ModelTensor::attention_norm)
+      place = place.second == 0 ? Place{ModelTensor::embedding, -1} : Place{ModelTensor::output, place.second - 1};
+    else if (place.first == ModelTensor::norm)
+      place = {ModelTensor::output, a.layers - 1};
+    else
+      return;
+    all_[place] = {&t, nullptr, 0, a.width};
+    return;
+  }
   if (found.part == RunName::Part::qkv) {
     const int q = columns(ModelTensor::q), kv = columns(ModelTensor::k), all = q + 2 * kv;
     all_[{ModelTensor::q, found.layer}] = {&t, nullptr, 0, all};

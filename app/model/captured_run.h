@@ -54,7 +54,7 @@ class CapturedFile final : public CapturedRun {
 
   void add(const NamedTensor& t, const RunName& name);
   void pair_residuals();
-  void drop_calls();
+  void choose_call();
   void align();
   int columns(ModelTensor t) const;
   std::uint64_t rows_in_file(const Piece& p) const;

@@ -150,9 +150,13 @@ bool read_run_name(const std::string& name, RunName& found) {
   }
   found.layer = take_layer(words);
   if (found.layer < 0) found.layer = take_layer_behind(words);
-  if (found.layer >= 0 && !words.empty() && number_of(words.back())) {
+  if (words.size() > 1 && number_of(words.back())) {
     found.piece = *number_of(words.back());
     words.pop_back();
+  }
+  if (found.layer >= 0 && words.size() == 1 && number_of(words.back())) {
+    found.piece = *number_of(words.back());
+    words.clear();
   }
   while (words.size() > 1 && (words.back() == "out" || (words.back() == "output" && found.layer >= 0))) words.pop_back();
   const LayerPart* const part = found.layer < 0 ? part_called(words, whole_parts, false) : part_called(words, layer_parts, false);
