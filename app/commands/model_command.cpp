@@ -93,10 +93,9 @@ std::string captured_bytes_in(const ModelQuestion& q) {
     tensors.push_back({prefix + std::string(name(t)), {n, x.size() / n}, {x.begin(), x.end()}, stored});
   };
   std::vector<T> x = run.embedded();
-  for (int l = 0; l < a.layers; ++l)
-    run.run_layer(l, x, {.method = &q.a, .format = q.format, .seed = q.seed, .only = q.only});
-  tensors.push_back({"logits", {n, static_cast<std::uint64_t>(a.vocabulary)}, run.logits(run.last_norm(x), 0, static_cast<int>(n)),
-                     stored});
+  for (int l = 0; l < a.layers; ++l) run.run_layer(l, x, {.method = &q.a, .format = q.format, .seed = q.seed, .only = q.only});
+  tensors.push_back(
+      {"logits", {n, static_cast<std::uint64_t>(a.vocabulary)}, run.logits(run.last_norm(x), 0, static_cast<int>(n)), stored});
   return safetensors_bytes(tensors, {});
 }
 std::string captured_bytes(const ModelQuestion& q, int threads) {
@@ -144,9 +143,8 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   q.model = &model;
   std::optional<JudgedRun> run;
   if (!x.against.empty())
-    run = watched(streams, threads, [&](const Options& options) {
-      return judge_file(x.against, model, q.tokens, q.a, x.around, options);
-    });
+    run = watched(streams, threads,
+                  [&](const Options& options) { return judge_file(x.against, model, q.tokens, q.a, x.around, options); });
   const ModelAnswer answer = watched(streams, threads, [&](const Options& options) { return answer_model(q, options); });
   const std::vector<MovedToken> moved = tokens_that_move_most(q, answer, x.checkpoint);
   const auto json = [&] {
@@ -179,7 +177,8 @@ void declare(OptionList& c, ModelArguments& x) {
         "--around under the preset that fits it best");
   c.methods(x).group("Device").add("--threads", x.threads, "0 is all").quiet();
   c.group("Output");
-  c.add("--capture", x.capture, "write every tensor of a's run to this .safetensors, as attoscope.capture does of other programs");
+  c.add("--capture", x.capture,
+        "write every tensor of a's run to this .safetensors, as attoscope.capture does of other programs");
   c.add("--json", x.json, "write the answer to this file, - for standard output");
   c.add("--save", x.save, "write logits_exact logits_a logits_b hidden_exact .npy to this directory");
 }

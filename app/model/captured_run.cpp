@@ -41,8 +41,9 @@ Format format_of_type(ElementType t) {
 /// All numbers of a tensor, row-major.
 std::vector<double> all_numbers(const NamedTensor& t) {
   const std::uint64_t count = product_of(t.tensor.shape, t.tensor.shape.size());
-  if (count > (std::uint64_t{1} << 31)) throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected at most 2^31");
-  StoredTensor flat = readable(t).tensor;
+  if (count > (std::uint64_t{1} << 31))
+    throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected at most 2^31");
+  StoredTensor flat = is_index_type(t.tensor.type) ? t.tensor : readable(t).tensor;
   flat.shape = {1, count};
   if (flat.fortran_order) throw std::runtime_error(flat.label + " is in Fortran order, expected C order");
   return read_matrix(*t.file, flat, {1, 1, static_cast<int>(count)}, 0);
@@ -77,7 +78,9 @@ std::vector<double> exact_tensor(const LanguageModel& model, const std::vector<i
   return wanted == ModelTensor::norm ? normed : run.logits(normed, 0, static_cast<int>(tokens.size()));
 }
 
-bool is_zero(const std::vector<double>& x) { return std::ranges::all_of(x, [](double v) { return v == 0; }); }
+bool is_zero(const std::vector<double>& x) {
+  return std::ranges::all_of(x, [](double v) { return v == 0; });
+}
 
 }  // namespace
 
@@ -111,7 +114,8 @@ void CapturedFile::choose_call() {
     call.zeros = calls.size() > 1 && std::ranges::all_of(call.tensors, [](const auto& t) {
                    return t.second.part == RunName::Part::tokens || !t.first->refusal.empty() || is_zero(all_numbers(*t.first));
                  });
-  const auto kept = std::ranges::max_element(calls, {}, [](const auto& c) { return std::pair{!c.second.zeros, c.second.longest}; });
+  const auto kept =
+      std::ranges::max_element(calls, {}, [](const auto& c) { return std::pair{!c.second.zeros, c.second.longest}; });
   for (const auto& [number, call] : calls) {
     if (number == kept->first)
       for (const auto& [t, found] : call.tensors) add(*t, found);
@@ -186,7 +190,8 @@ void CapturedFile::add(const NamedTensor& t, const RunName& found) {
 void CapturedFile::pair_residuals() {
   std::map<Place, const NamedTensor*> pairs = residuals_;
   const auto middles = std::ranges::count_if(all_, [](const auto& p) { return p.first.first == ModelTensor::middle; });
-  const bool has_parts = std::ranges::any_of(all_, [](const auto& p) { return p.first.first == ModelTensor::o || p.first.first == ModelTensor::mlp_norm; });
+  const bool has_parts = std::ranges::any_of(
+      all_, [](const auto& p) { return p.first.first == ModelTensor::o || p.first.first == ModelTensor::mlp_norm; });
   if (pairs.empty() && middles > 0 && !has_parts)
     for (const auto& [place, piece] : std::map(all_))
       if (place.first == ModelTensor::middle && all_.contains({ModelTensor::output, place.second})) {
@@ -222,6 +227,12 @@ void CapturedFile::leave_out_other_shapes() {
   int most = 0;
   for (const auto& [rows, count] : counts)
     if (rows >= tokens_.size() && count > most) most = count, rows_ = rows;
+  if (rows_ == 0 && !all_.contains({ModelTensor::logprobs, -1})) {
+    const NamedTensor& t = *all_.begin()->second.tensor;
+    throw std::runtime_error(path_ + ": has " + in_quotes(t.name) + " of shape " + shape_text(t.tensor.shape) + ", expected " +
+                             std::to_string(tokens_.size()) + " tokens or more of " +
+                             std::to_string(all_.begin()->second.cols) + " columns");
+  }
   std::string left;
   int missing = 0;
   std::erase_if(all_, [&](const auto& entry) {
@@ -230,15 +241,13 @@ void CapturedFile::leave_out_other_shapes() {
     const bool is_key = place.first == ModelTensor::k_rope || place.first == ModelTensor::k_norm;
     const auto group = static_cast<std::uint64_t>(model_.architecture.heads / model_.architecture.kv_heads);
     const bool fits = !is_rows(place) || rows == rows_ || (is_key && rows == rows_ * group);
-    if (fits && readable(*piece.tensor).refusal.empty()) return false;
+    if (fits && piece.tensor->refusal.empty()) return false;
     if (missing++ == 0) left = in_quotes(piece.tensor->name) + " of shape " + shape_text(piece.tensor->tensor.shape);
     return true;
   });
   if (missing > 0)
-    notes_.push_back("left out " + left + (missing > 1 ? " and " + std::to_string(missing - 1) + " more" : "") + ", whose shape is not that of " +
-                     std::to_string(rows_) + " tokens");
-  if (all_.empty())
-    throw std::runtime_error(path_ + ": has " + left + ", expected " + std::to_string(tokens_.size()) + " tokens or more of the model's columns");
+    notes_.push_back("left out " + left + (missing > 1 ? " and " + std::to_string(missing - 1) + " more" : "") +
+                     ", whose shape is not that of " + std::to_string(rows_) + " tokens");
 }
 
 std::vector<double> CapturedFile::whole(const Piece& p, ModelTensor t) const {
@@ -251,7 +260,8 @@ std::vector<double> CapturedFile::whole(const Piece& p, ModelTensor t) const {
   const std::vector<std::uint64_t>& shape = p.tensor->tensor.shape;
   const auto d = static_cast<std::uint64_t>(model_.architecture.head_dim);
   std::uint64_t heads = static_cast<std::uint64_t>(columns(t)) / d;
-  const bool by_head = t >= ModelTensor::q && t <= ModelTensor::attention && shape.size() >= 3 && shape.back() == d && p.cols == columns(t);
+  const bool by_head =
+      t >= ModelTensor::q && t <= ModelTensor::attention && shape.size() >= 3 && shape.back() == d && p.cols == columns(t);
   if (!by_head) return x;
   const std::uint64_t across = shape[shape.size() - 3], before = shape[shape.size() - 2];
   const bool is_repeated = product_of(shape, shape.size()) == rows_ * static_cast<std::uint64_t>(model_.architecture.heads) * d;
@@ -271,7 +281,8 @@ std::vector<double> CapturedFile::rows_of(const Piece& p, ModelTensor t, std::ui
   std::vector<double> y;
   y.reserve(tokens_.size() * wanted);
   for (std::uint64_t i = 0; i < tokens_.size(); ++i) {
-    const auto from = x.begin() + static_cast<std::ptrdiff_t>((first + i * stride) * cols + static_cast<std::uint64_t>(p.first_col));
+    const auto from =
+        x.begin() + static_cast<std::ptrdiff_t>((first + i * stride) * cols + static_cast<std::uint64_t>(p.first_col));
     y.insert(y.end(), from, from + static_cast<std::ptrdiff_t>(wanted));
   }
   return y;
@@ -285,7 +296,8 @@ void CapturedFile::align() {
   const bool has_ids = ids_ != nullptr && product_of(ids_->tensor.shape, ids_->tensor.shape.size()) == rows_;
   const std::vector<std::uint64_t>& shape = has_ids ? ids_->tensor.shape : piece.tensor->tensor.shape;
   const std::size_t leading = has_ids ? shape.size() : shape.size() - 1;
-  const std::uint64_t inner = leading > 1 && product_of(shape, leading) == rows_ ? shape[leading - 1] : rows_, outer = rows_ / inner;
+  const std::uint64_t inner = leading > 1 && product_of(shape, leading) == rows_ ? shape[leading - 1] : rows_,
+                      outer = rows_ / inner;
   struct Start {
     std::uint64_t first, stride, row, sequence;
   };
@@ -294,10 +306,14 @@ void CapturedFile::align() {
     for (std::uint64_t o = 0; o + n <= inner; ++o) starts.push_back({b * inner + o, 1, o, b});
   for (std::uint64_t b = 0; b < inner && outer >= n && outer > 1; ++b)
     for (std::uint64_t o = 0; o + n <= outer; ++o) starts.push_back({o * inner + b, inner, o, b});
-  if (starts.empty()) throw std::runtime_error(path_ + ": has " + shape_text(shape) + ", expected sequences of " + std::to_string(n) + " tokens or more");
-  const std::vector<double> own = has_ids ? std::vector<double>(tokens_.begin(), tokens_.end()) : exact_tensor(model_, tokens_, place.first, place.second);
+  if (starts.empty())
+    throw std::runtime_error(path_ + ": has " + shape_text(shape) + ", expected sequences of " + std::to_string(n) +
+                             " tokens or more");
+  const std::vector<double> own =
+      has_ids ? std::vector<double>(tokens_.begin(), tokens_.end()) : exact_tensor(model_, tokens_, place.first, place.second);
   const std::vector<double> all = has_ids ? all_numbers(*ids_) : whole(piece, place.first);
-  const auto cols = static_cast<std::uint64_t>(has_ids ? 1 : piece.cols), from = static_cast<std::uint64_t>(has_ids ? 0 : piece.first_col);
+  const auto cols = static_cast<std::uint64_t>(has_ids ? 1 : piece.cols),
+             from = static_cast<std::uint64_t>(has_ids ? 0 : piece.first_col);
   const std::uint64_t wanted = own.size() / n;
   double least = std::numeric_limits<double>::infinity(), size = 0;
   for (const double v : own) size += v * v;
@@ -338,19 +354,27 @@ std::vector<double> CapturedFile::numbers(ModelTensor t, int layer) const {
     else if (x.size() == rows)
       y.push_back(x[at + (std::isfinite(x[0]) && x[0] != 0 ? 0 : stride_)]);
     else
-      throw std::runtime_error(p.tensor->tensor.label + " has shape " + shape_text(p.tensor->tensor.shape) + ", expected [" + std::to_string(n - 1) +
-                               "], the log-probabilities of the tokens behind the first, or [" + std::to_string(n) + ", vocabulary]");
+      throw std::runtime_error(p.tensor->tensor.label + " has shape " + shape_text(p.tensor->tensor.shape) + ", expected [" +
+                               std::to_string(n - 1) + "], the log-probabilities of the tokens behind the first, or [" +
+                               std::to_string(n) + ", vocabulary]");
   }
   return y;
 }
 
 Format CapturedFile::stored(ModelTensor t, int layer) const { return format_of_type(all_.at({t, layer}).tensor->tensor.type); }
 
-Format CapturedFile::usual() const {
-  std::map<ElementType, int> counts;
-  for (const auto& [place, piece] : all_) ++counts[piece.tensor->tensor.type];
+std::optional<Format> CapturedFile::usual() const {
+  constexpr std::size_t most_read = 12;
+  std::map<std::string_view, int> counts;
+  const std::size_t step = std::max<std::size_t>(1, all_.size() / most_read);
+  std::size_t i = 0;
+  for (const auto& [place, piece] : all_)
+    if (place.first < ModelTensor::logits && i++ % step == 0)
+      ++counts[exact_type(rows_of(piece, place.first, first_, stride_), "BF16")];
+  if (counts.empty()) return {};
   const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-  return format_of_type(most->first);
+  const std::string_view type = most->first;
+  return type == "F16" ? fp16 : type == "BF16" ? bf16 : type == "F64" ? fp64 : fp32;
 }
 
 }  // namespace attoscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +28,8 @@ bool read_run_name(const std::string& name, RunName& found);
 
 class CapturedFile final : public CapturedRun {
  public:
-  /// Finds the tensors, and the rows that belong to `tokens`. Throws std::runtime_error with one sentence: no tensor has a usual
-  /// name, shapes that fit no model, or rows that are not of these tokens.
+  /// Finds the tensors, and the rows that belong to `tokens`. Throws std::runtime_error with one sentence: no tensor has a
+  /// usual name, shapes that fit no model, or rows that are not of these tokens.
   CapturedFile(const std::string& path, const LanguageModel& model, const std::vector<int>& tokens);
 
   bool has(ModelTensor t, int layer) const override { return all_.contains({t, layer}); }
@@ -37,8 +38,8 @@ class CapturedFile final : public CapturedRun {
 
   /// Sentences on what was dropped, summed or left out.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// The format of most of its tensors.
-  Format usual() const;
+  /// The narrowest format that holds the numbers of most of its tensors; none: it has log-probabilities or logits alone.
+  std::optional<Format> usual() const;
   int first_row() const { return first_row_; }
   const std::string& path() const { return path_; }
 
@@ -71,7 +72,7 @@ class CapturedFile final : public CapturedRun {
   const NamedTensor* ids_ = nullptr;
   std::vector<std::string> notes_;
   std::uint64_t rows_ = 0, first_ = 0, stride_ = 1;  ///< rows in the file; the first token's, and the next one's distance
-  int first_row_ = 0;                               ///< of the first token in its sequence
+  int first_row_ = 0;                                ///< of the first token in its sequence
 };
 
 }  // namespace attoscope

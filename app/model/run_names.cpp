@@ -18,51 +18,88 @@ struct LayerPart {
   ModelTensor tensor;
   Part part = Part::tensor;
 };
-constexpr std::array layer_parts{
-    LayerPart{"input_layernorm", ModelTensor::attention_norm}, LayerPart{"attention_norm", ModelTensor::attention_norm},
-    LayerPart{"attn_norm", ModelTensor::attention_norm},       LayerPart{"ln_1", ModelTensor::attention_norm},
-    LayerPart{"q_proj", ModelTensor::q},                       LayerPart{"wq", ModelTensor::q},
-    LayerPart{"q", ModelTensor::q},                            LayerPart{"k_proj", ModelTensor::k},
-    LayerPart{"wk", ModelTensor::k},                           LayerPart{"k", ModelTensor::k},
-    LayerPart{"v_proj", ModelTensor::v},                       LayerPart{"wv", ModelTensor::v},
-    LayerPart{"v", ModelTensor::v},                            LayerPart{"qcur", ModelTensor::q},
-    LayerPart{"kcur", ModelTensor::k},                         LayerPart{"vcur", ModelTensor::v},
-    LayerPart{"q_norm", ModelTensor::q_norm},                  LayerPart{"q_layernorm", ModelTensor::q_norm},
-    LayerPart{"k_norm", ModelTensor::k_norm},                  LayerPart{"k_layernorm", ModelTensor::k_norm},
-    LayerPart{"q_rope", ModelTensor::q_rope},                  LayerPart{"q_rot", ModelTensor::q_rope},
-    LayerPart{"k_rope", ModelTensor::k_rope},                  LayerPart{"k_rot", ModelTensor::k_rope},
-    LayerPart{"attn_out", ModelTensor::attention},             LayerPart{"self_attn.attn", ModelTensor::attention},
-    LayerPart{"core_attention", ModelTensor::attention},       LayerPart{"attn_output", ModelTensor::attention},
-    LayerPart{"o_proj", ModelTensor::o},                       LayerPart{"wo", ModelTensor::o},
-    LayerPart{"self_attention.linear_proj", ModelTensor::o},   LayerPart{"self_attn", ModelTensor::o},
-    LayerPart{"self_attention", ModelTensor::o},               LayerPart{"attention", ModelTensor::o},
-    LayerPart{"residual", ModelTensor::middle},                LayerPart{"ffn_inp", ModelTensor::middle},
-    LayerPart{"post_attention_layernorm", ModelTensor::mlp_norm}, LayerPart{"ffn_norm", ModelTensor::mlp_norm},
-    LayerPart{"pre_mlp_layernorm", ModelTensor::mlp_norm},     LayerPart{"ln_2", ModelTensor::mlp_norm},
-    LayerPart{"gate_proj", ModelTensor::gate},                 LayerPart{"w1", ModelTensor::gate},
-    LayerPart{"ffn_gate", ModelTensor::gate},                  LayerPart{"up_proj", ModelTensor::up},
-    LayerPart{"w3", ModelTensor::up},                          LayerPart{"ffn_up", ModelTensor::up},
-    LayerPart{"act", ModelTensor::gated},                      LayerPart{"mlp.act_fn", ModelTensor::gated},
-    LayerPart{"down_proj", ModelTensor::down},                 LayerPart{"w2", ModelTensor::down},
-    LayerPart{"mlp.linear_fc2", ModelTensor::down},            LayerPart{"ffn_out", ModelTensor::down},
-    LayerPart{"mlp", ModelTensor::down},                       LayerPart{"feed_forward", ModelTensor::down},
-    LayerPart{"output", ModelTensor::output},                  LayerPart{"hidden_states", ModelTensor::output},
-    LayerPart{"hidden", ModelTensor::output},                  LayerPart{"l_out", ModelTensor::output},
-    LayerPart{"", ModelTensor::output},
-    LayerPart{"qkv_proj", ModelTensor::q, Part::qkv},          LayerPart{"qkv", ModelTensor::q, Part::qkv},
-    LayerPart{"gate_up_proj", ModelTensor::gate, Part::gate_up},
-    LayerPart{"mlp.linear_fc1", ModelTensor::gate, Part::gate_up}};
-constexpr std::array whole_parts{
-    LayerPart{"embed_tokens", ModelTensor::embedding},     LayerPart{"word_embeddings", ModelTensor::embedding},
-    LayerPart{"tok_embeddings", ModelTensor::embedding},   LayerPart{"wte", ModelTensor::embedding},
-    LayerPart{"embedding", ModelTensor::embedding},        LayerPart{"inp_embd", ModelTensor::embedding},
-    LayerPart{"norm", ModelTensor::norm},                  LayerPart{"final_layernorm", ModelTensor::norm},
-    LayerPart{"ln_f", ModelTensor::norm},                  LayerPart{"result_norm", ModelTensor::norm},
-    LayerPart{"lm_head", ModelTensor::logits},             LayerPart{"output_layer", ModelTensor::logits},
-    LayerPart{"logits", ModelTensor::logits},              LayerPart{"result_output", ModelTensor::logits},
-    LayerPart{"logprobs", ModelTensor::logprobs},          LayerPart{"log_probs", ModelTensor::logprobs},
-    LayerPart{"prompt_logprobs", ModelTensor::logprobs},   LayerPart{"tokens", ModelTensor::embedding, Part::tokens},
-    LayerPart{"input_ids", ModelTensor::embedding, Part::tokens}};
+constexpr std::array layer_parts{LayerPart{"input_layernorm", ModelTensor::attention_norm},
+                                 LayerPart{"attention_norm", ModelTensor::attention_norm},
+                                 LayerPart{"attn_norm", ModelTensor::attention_norm},
+                                 LayerPart{"ln_1", ModelTensor::attention_norm},
+                                 LayerPart{"q_proj", ModelTensor::q},
+                                 LayerPart{"wq", ModelTensor::q},
+                                 LayerPart{"q", ModelTensor::q},
+                                 LayerPart{"k_proj", ModelTensor::k},
+                                 LayerPart{"wk", ModelTensor::k},
+                                 LayerPart{"k", ModelTensor::k},
+                                 LayerPart{"v_proj", ModelTensor::v},
+                                 LayerPart{"wv", ModelTensor::v},
+                                 LayerPart{"v", ModelTensor::v},
+                                 LayerPart{"qcur", ModelTensor::q},
+                                 LayerPart{"kcur", ModelTensor::k},
+                                 LayerPart{"vcur", ModelTensor::v},
+                                 LayerPart{"q_norm", ModelTensor::q_norm},
+                                 LayerPart{"q_layernorm", ModelTensor::q_norm},
+                                 LayerPart{"k_norm", ModelTensor::k_norm},
+                                 LayerPart{"k_layernorm", ModelTensor::k_norm},
+                                 LayerPart{"q_rope", ModelTensor::q_rope},
+                                 LayerPart{"q_rot", ModelTensor::q_rope},
+                                 LayerPart{"k_rope", ModelTensor::k_rope},
+                                 LayerPart{"k_rot", ModelTensor::k_rope},
+                                 LayerPart{"attn_out", ModelTensor::attention},
+                                 LayerPart{"self_attn.attn", ModelTensor::attention},
+                                 LayerPart{"core_attention", ModelTensor::attention},
+                                 LayerPart{"attn_output", ModelTensor::attention},
+                                 LayerPart{"o_proj", ModelTensor::o},
+                                 LayerPart{"wo", ModelTensor::o},
+                                 LayerPart{"self_attention.linear_proj", ModelTensor::o},
+                                 LayerPart{"self_attn", ModelTensor::o},
+                                 LayerPart{"self_attention", ModelTensor::o},
+                                 LayerPart{"attention", ModelTensor::o},
+                                 LayerPart{"residual", ModelTensor::middle},
+                                 LayerPart{"ffn_inp", ModelTensor::middle},
+                                 LayerPart{"post_attention_layernorm", ModelTensor::mlp_norm},
+                                 LayerPart{"ffn_norm", ModelTensor::mlp_norm},
+                                 LayerPart{"pre_mlp_layernorm", ModelTensor::mlp_norm},
+                                 LayerPart{"ln_2", ModelTensor::mlp_norm},
+                                 LayerPart{"gate_proj", ModelTensor::gate},
+                                 LayerPart{"w1", ModelTensor::gate},
+                                 LayerPart{"ffn_gate", ModelTensor::gate},
+                                 LayerPart{"up_proj", ModelTensor::up},
+                                 LayerPart{"w3", ModelTensor::up},
+                                 LayerPart{"ffn_up", ModelTensor::up},
+                                 LayerPart{"act", ModelTensor::gated},
+                                 LayerPart{"mlp.act_fn", ModelTensor::gated},
+                                 LayerPart{"down_proj", ModelTensor::down},
+                                 LayerPart{"w2", ModelTensor::down},
+                                 LayerPart{"mlp.linear_fc2", ModelTensor::down},
+                                 LayerPart{"ffn_out", ModelTensor::down},
+                                 LayerPart{"mlp", ModelTensor::down},
+                                 LayerPart{"feed_forward", ModelTensor::down},
+                                 LayerPart{"output", ModelTensor::output},
+                                 LayerPart{"hidden_states", ModelTensor::output},
+                                 LayerPart{"hidden", ModelTensor::output},
+                                 LayerPart{"l_out", ModelTensor::output},
+                                 LayerPart{"", ModelTensor::output},
+                                 LayerPart{"qkv_proj", ModelTensor::q, Part::qkv},
+                                 LayerPart{"qkv", ModelTensor::q, Part::qkv},
+                                 LayerPart{"gate_up_proj", ModelTensor::gate, Part::gate_up},
+                                 LayerPart{"mlp.linear_fc1", ModelTensor::gate, Part::gate_up}};
+constexpr std::array whole_parts{LayerPart{"embed_tokens", ModelTensor::embedding},
+                                 LayerPart{"word_embeddings", ModelTensor::embedding},
+                                 LayerPart{"tok_embeddings", ModelTensor::embedding},
+                                 LayerPart{"wte", ModelTensor::embedding},
+                                 LayerPart{"embedding", ModelTensor::embedding},
+                                 LayerPart{"inp_embd", ModelTensor::embedding},
+                                 LayerPart{"norm", ModelTensor::norm},
+                                 LayerPart{"final_layernorm", ModelTensor::norm},
+                                 LayerPart{"ln_f", ModelTensor::norm},
+                                 LayerPart{"result_norm", ModelTensor::norm},
+                                 LayerPart{"lm_head", ModelTensor::logits},
+                                 LayerPart{"output_layer", ModelTensor::logits},
+                                 LayerPart{"logits", ModelTensor::logits},
+                                 LayerPart{"result_output", ModelTensor::logits},
+                                 LayerPart{"logprobs", ModelTensor::logprobs},
+                                 LayerPart{"log_probs", ModelTensor::logprobs},
+                                 LayerPart{"prompt_logprobs", ModelTensor::logprobs},
+                                 LayerPart{"tokens", ModelTensor::embedding, Part::tokens},
+                                 LayerPart{"input_ids", ModelTensor::embedding, Part::tokens}};
 
 /// Lower-case words between dots, colons, commas, spaces, slashes and dashes.
 std::vector<std::string> words_of_name(const std::string& name) {
@@ -100,8 +137,10 @@ const LayerPart* part_called(const std::vector<std::string>& words, const Parts&
   for (const std::string& w : words) joined += (joined.empty() ? "" : ".") + w;
   const LayerPart* best = nullptr;
   for (const LayerPart& p : parts) {
-    const bool is_end = joined.ends_with(p.text) && (joined.size() == p.text.size() || (!p.text.empty() && joined[joined.size() - p.text.size() - 1] == '.'));
-    if (is_end && (!whole || joined.size() == p.text.size()) && (best == nullptr || p.text.size() > best->text.size())) best = &p;
+    const bool is_end = joined.ends_with(p.text) && (joined.size() == p.text.size() ||
+                                                     (!p.text.empty() && joined[joined.size() - p.text.size() - 1] == '.'));
+    if (is_end && (!whole || joined.size() == p.text.size()) && (best == nullptr || p.text.size() > best->text.size()))
+      best = &p;
   }
   return best;
 }
@@ -159,7 +198,8 @@ bool read_run_name(const std::string& name, RunName& found) {
     words.clear();
   }
   while (words.size() > 1 && (words.back() == "out" || (words.back() == "output" && found.layer >= 0))) words.pop_back();
-  const LayerPart* const part = found.layer < 0 ? part_called(words, whole_parts, false) : part_called(words, layer_parts, false);
+  const LayerPart* const part =
+      found.layer < 0 ? part_called(words, whole_parts, false) : part_called(words, layer_parts, false);
   if (part == nullptr || (part->text.empty() && !words.empty())) return false;
   found.tensor = part->tensor;
   found.part = part->part;

@@ -11,13 +11,14 @@ namespace attoscope {
 namespace {
 
 /// Presets that a run of this format may follow; fp16 in place of bf16.
-std::vector<std::string> likely_presets(const Format& usual) {
+std::vector<std::string> likely_presets(const std::optional<Format>& usual) {
+  if (!usual) return {"hf_bf16", "fused", "fp32"};
   if (usual == fp64) return {"exact"};
   if (usual == fp32) return {"fp32"};
   return {"hf_bf16", "fused"};
 }
 
-Surroundings preset_in(const std::string& text, const Format& usual) {
+Surroundings preset_in(const std::string& text, const std::optional<Format>& usual) {
   Surroundings s = surroundings(text);
   if (usual == fp16)
     for (Rounding& r : s.steps)
@@ -42,11 +43,12 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
                      const std::string& around, const Options& options) {
   const CapturedFile captured(file, model, tokens);
   RunQuestion q{&model, tokens, {}, a, captured.first_row(), &captured};
-  const bool guessed = around == "exact" && !(captured.usual() == fp64);
-  const std::vector<std::string> presets = guessed ? likely_presets(captured.usual()) : std::vector{around};
+  const std::optional<Format> usual = captured.usual();
+  const bool guessed = around == "exact" && usual != fp64;
+  const std::vector<std::string> presets = guessed ? likely_presets(usual) : std::vector{around};
   JudgedRun best;
   for (const std::string& preset : presets) {
-    q.around = guessed ? preset_in(preset, captured.usual()) : surroundings(preset);
+    q.around = guessed ? preset_in(preset, usual) : surroundings(preset);
     const auto rank = [](const RunJudgement& j) { return std::pair{j.first >= 0 && !j.explained, j.differing}; };
     RunJudgement found = judge_run(q, options);
     if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};
@@ -64,7 +66,7 @@ void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& toke
                      {"captured", number_json(d.captured)},
                      {"expected", number_json(d.expected)},
                      {"tolerance", number_json(d.tolerance)}});
-  json["against"] = {{"around", run.around}, {"guessed", run.guessed},         {"aligned", run.notes},
+  json["against"] = {{"around", run.around},     {"guessed", run.guessed},        {"aligned", run.notes},
                      {"differing", j.differing}, {"tensors", std::move(tensors)}, {"tokens", std::move(moved)}};
   if (j.first < 0) return;
   json["first_difference"] = tensor_json(j.tensors[static_cast<std::size_t>(j.first)]);
@@ -75,17 +77,20 @@ std::string run_report(const JudgedRun& run) {
   const RunJudgement& j = run.judgement;
   std::string text;
   if (j.first < 0) {
-    text = fmt::format("no tensor of the captured run differs by more than its tolerance: {} compared, {} around attention\n", j.tensors.size(), run.around);
+    text = fmt::format("no tensor of the captured run differs by more than its tolerance: {} compared, {} around attention\n",
+                       j.tensors.size(), run.around);
   } else {
     const TensorDistance& d = j.tensors[static_cast<std::size_t>(j.first)];
-    text = fmt::format("the first tensor that differs is {}, {:.3g} times its tolerance: {}\n", called(d), d.ratio, j.explanation);
-    text += fmt::format("{} of {} tensors differ, each computed from the captured ones before it, {} around attention\n", j.differing, j.tensors.size(), run.around);
+    text =
+        fmt::format("the first tensor that differs is {}, {:.3g} times its tolerance: {}\n", called(d), d.ratio, j.explanation);
+    text += fmt::format("{} of {} tensors differ, each computed from the captured ones before it, {} around attention\n",
+                        j.differing, j.tensors.size(), run.around);
   }
   if (run.guessed) text += fmt::format("{} is the preset that fits best; --around names another\n", run.around);
   for (const std::string& note : run.notes) text += "captured run: " + note + "\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(j.tokens.size(), 10); ++i)
-    text += fmt::format("token {:>5}: log-probability {:.5g}, expected {:.5g} within {:.2g}\n", j.tokens[i].position, j.tokens[i].captured, j.tokens[i].expected,
-                        j.tokens[i].tolerance);
+    text += fmt::format("token {:>5}: log-probability {:.5g}, expected {:.5g} within {:.2g}\n", j.tokens[i].position,
+                        j.tokens[i].captured, j.tokens[i].expected, j.tokens[i].tolerance);
   return text + "\n";
 }
 

@@ -14,8 +14,8 @@ namespace attoscope {
 /// A run that was judged, under the rounding that was named, or else under that of the presets which fits it best.
 struct JudgedRun {
   RunJudgement judgement;
-  std::string around;               ///< "hf_bf16"
-  bool guessed = false;             ///< nobody named it
+  std::string around;              ///< "hf_bf16"
+  bool guessed = false;            ///< nobody named it
   std::vector<std::string> notes;  ///< on alignment
 };
 

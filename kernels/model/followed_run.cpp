@@ -50,8 +50,8 @@ class Followed final : public FollowedRun {
     if (p_.changed_head < 0) return run_.attended(l, heads, all);
     quiet_ = true;
     std::vector<T> o = run_.attended(l, heads, all);
-    const std::vector<T> other = run_.attended(
-        l, heads, {.method = &p_.changed, .format = p_.format, .only = {.layer = l, .head = p_.changed_head}});
+    const std::vector<T> other =
+        run_.attended(l, heads, {.method = &p_.changed, .format = p_.format, .only = {.layer = l, .head = p_.changed_head}});
     quiet_ = false;
     const std::ptrdiff_t d = p_.architecture.head_dim, width = d * p_.architecture.heads;
     for (std::ptrdiff_t place = d * p_.changed_head; place < static_cast<std::ptrdiff_t>(o.size()); place += width)

@@ -55,10 +55,10 @@ struct ModelAnswer {
   RunMeasures a, b, a_b;    ///< against exact; b against a
   RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere; the same in another order of sums against it
   std::vector<LayerGrowth> layers;
-  std::vector<ModelShare> attribution;  ///< largest share first
-  std::vector<double> dlogp_a;          ///< of a, of each target, signed
+  std::vector<ModelShare> attribution;     ///< largest share first
+  std::vector<double> dlogp_a;             ///< of a, of each target, signed
   std::vector<double> logp_exact, logp_b;  ///< of each target
-  std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
+  std::vector<double> logits_exact;        ///< [n, vocabulary] where outputs are kept
   std::vector<float> logits_a, logits_b;
   std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
 };

@@ -34,11 +34,27 @@ enum class ModelTensor : std::uint8_t {
 };
 inline constexpr std::size_t model_tensor_count = 21;
 /// As JSON and files of `attoscope.capture` call them, the last part of a name.
-inline constexpr std::array<std::string_view, model_tensor_count> model_tensor_names{
-    "embed_tokens", "input_layernorm", "q_proj",    "k_proj",  "v_proj",   "q_norm",
-    "k_norm",       "q_rope",          "k_rope",    "attn_out", "o_proj",  "residual",
-    "post_attention_layernorm",        "gate_proj", "up_proj", "act",      "down_proj",
-    "output",       "norm",            "logits",    "logprobs"};
+inline constexpr std::array<std::string_view, model_tensor_count> model_tensor_names{"embed_tokens",
+                                                                                     "input_layernorm",
+                                                                                     "q_proj",
+                                                                                     "k_proj",
+                                                                                     "v_proj",
+                                                                                     "q_norm",
+                                                                                     "k_norm",
+                                                                                     "q_rope",
+                                                                                     "k_rope",
+                                                                                     "attn_out",
+                                                                                     "o_proj",
+                                                                                     "residual",
+                                                                                     "post_attention_layernorm",
+                                                                                     "gate_proj",
+                                                                                     "up_proj",
+                                                                                     "act",
+                                                                                     "down_proj",
+                                                                                     "output",
+                                                                                     "norm",
+                                                                                     "logits",
+                                                                                     "logprobs"};
 constexpr std::string_view name(ModelTensor t) { return model_tensor_names[static_cast<std::size_t>(t)]; }
 constexpr bool is_of_layer(ModelTensor t) { return t > ModelTensor::embedding && t < ModelTensor::norm; }
 

@@ -105,8 +105,7 @@ class RunJudge {
     for (int l = 0; l < a_.layers; ++l) {
       each([&](FollowedRun& r) { r.layer(l), stop_.did(1); });
       compare(l);
-      if (q_.captured->has(ModelTensor::output, l))
-        before_ = std::exchange(anchor_, {l + 1, runs_[expected_program]->state()});
+      if (q_.captured->has(ModelTensor::output, l)) before_ = std::exchange(anchor_, {l + 1, runs_[expected_program]->state()});
     }
     each([](FollowedRun& r) { r.end(); });
     compare(a_.layers);
@@ -171,9 +170,8 @@ class RunJudge {
   // --- attention, where all of a layer's heads are known: as a call ---
 
   bool has_heads(int layer) const {
-    return std::ranges::all_of(
-        std::array{ModelTensor::q_rope, ModelTensor::k_rope, ModelTensor::v},
-        [&](ModelTensor t) { return q_.captured->has(t, layer); });
+    return std::ranges::all_of(std::array{ModelTensor::q_rope, ModelTensor::k_rope, ModelTensor::v},
+                               [&](ModelTensor t) { return q_.captured->has(t, layer); });
   }
 
   JudgedOutput head_of(int layer, int h, const std::vector<double>& o) const {
@@ -260,7 +258,9 @@ class RunJudge {
     found_.explained = best != nullptr && least.ratio <= 1;
     if (found_.explained) return best->text;
     return unexplained("single change of the program") +
-           (best == nullptr ? "" : "; nearest comes: " + best->text + ", of whose tolerance it is " + shortest_ratio(least.ratio) + " times");
+           (best == nullptr
+                ? ""
+                : "; nearest comes: " + best->text + ", of whose tolerance it is " + shortest_ratio(least.ratio) + " times");
   }
 
   static std::string shortest_ratio(double x) {
@@ -311,9 +311,8 @@ class RunJudge {
   void hold_tokens(const TensorRivals& x) {
     const LogTolerance tolerance(x);
     add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
-      return explanation(ModelTensor::logprobs, a_.layers, [&](const std::vector<double>& y) {
-        return Fit{tolerance.ratio(x, y), mean_abs(x.captured, y)};
-      });
+      return explanation(ModelTensor::logprobs, a_.layers,
+                         [&](const std::vector<double>& y) { return Fit{tolerance.ratio(x, y), mean_abs(x.captured, y)}; });
     });
     for (std::size_t i = 0; i < x.captured.size(); ++i)
       if (!(std::fabs(x.captured[i] - x.expected[i]) <= tolerance.largest))

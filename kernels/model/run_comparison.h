@@ -26,8 +26,8 @@ class CapturedRun {
 struct RunQuestion {
   const LanguageModel* model = nullptr;
   std::vector<int> tokens;
-  Surroundings around{};  ///< as the run is said to round
-  Method a{};             ///< its attention, where Q, K, V or O of the heads are not captured
+  Surroundings around{};   ///< as the run is said to round
+  Method a{};              ///< its attention, where Q, K, V or O of the heads are not captured
   int first_position = 0;  ///< of the first token in the run's rotary embedding, to be tried
   const CapturedRun* captured = nullptr;
 };

@@ -21,8 +21,8 @@ class RunTolerance {
  public:
   explicit RunTolerance(const TensorRivals& x);
   struct Found {
-    double ratio = 0;  ///< above 1: x differs
-    double whole = 0;  ///< root mean square of the parts' distances over their scales
+    double ratio = 0;              ///< above 1: x differs
+    double whole = 0;              ///< root mean square of the parts' distances over their scales
     std::vector<int> heads, rows;  ///< that differ
   };
   /// The distance of the captured tensor from x.
