@@ -40,7 +40,7 @@ constexpr Term terms[] = {{"ulp", 1, 2},          {"unit roundoff", 1, 2}, {"met
                           {"tie_beta", 10, 5},    {"causal", 11, 1},       {"Wasserstein", 12, 4}, {"flush", 13, 6},
                           {"smooth_K", 14, 10},   {"hadamard", 14, 10},    {"pinned", 14, 9},      {"Kahan", 7, 9},
                           {"surrogate", 4, 1},    {"chain rule", 15, 1},   {"atomic", 17, 1},      {"grad_hw", 15, 7},
-                          {"grad_exact", 15, 7},  {"\\tilde", 18, 1}};  // never: the undivided output is O, the divided one o
+                          {"grad_exact", 15, 7},  {"residual stream", 18, 2}, {"logits", 18, 3}, {"log-probability", 18, 3}, {"yardstick", 18, 4}, {"\\tilde", 19, 1}};  // never: the undivided output is O, the divided one o
 
 bool is_of_word(char c) { return is_letter(c) || is_digit(c); }
 
