@@ -55,8 +55,9 @@ ModelNumber model_number_of(std::string_view measure) {
     if ((found.shares || words[0] == "hidden") && layer && *layer >= 0 && *layer < 4) found.layer = *layer;
   }
   if (found.layer < 0 && (found.run == nullptr || found.measure == nullptr))
-    throw std::invalid_argument("measure is " + in_quotes(measure) +
-                                ", expected model. and a.kl_mean, bf16.dlogp_median_abs or the like, or hidden. or share. and a layer");
+    throw std::invalid_argument(
+        "measure is " + in_quotes(measure) +
+        ", expected model. and a.kl_mean, bf16.dlogp_median_abs or the like, or hidden. or share. and a layer");
   return found;
 }
 

@@ -159,6 +159,7 @@ void CapturedFile::add(const NamedTensor& t, const RunName& found) {
   }
   if (is_of_layer(found.tensor) && (found.layer < 0 || found.layer >= a.layers)) return;
   Place place{found.tensor, is_of_layer(found.tensor) ? found.layer : -1};
+  if (found.is_state && found.layer == a.layers - 1) place = {ModelTensor::norm, -1};
   if (found.piece == 1 && place.first != ModelTensor::output) {  // vLLM's norms return (normed, residual stream)
     if (place.first == ModelTensor::mlp_norm)
       place.first = ModelTensor::middle;
@@ -182,7 +183,7 @@ void CapturedFile::add(const NamedTensor& t, const RunName& found) {
   } else if (found.piece == 1 && found.tensor == ModelTensor::output) {
     residuals_[place] = &t;
   } else if (found.piece == 0) {
-    all_[place] = {&t, nullptr, 0, columns(found.tensor)};
+    all_[place] = {&t, nullptr, 0, columns(place.first)};
   }
 }
 

@@ -18,8 +18,9 @@ struct RunName {
   Part part = Part::tensor;
   ModelTensor tensor = ModelTensor::embedding;  ///< of Part::tensor
   int layer = -1;
-  int call = 0;   ///< how many calls of the model came before
-  int piece = 0;  ///< of an output that is a tuple: (hidden, residual)
+  int call = 0;           ///< the number of calls of the model before it
+  bool is_state = false;  ///< of Hugging Face's hidden_states, the last of which is normed
+  int piece = 0;          ///< of an output that is a tuple: (hidden, residual)
 };
 
 /// Names of `attoscope.capture`, Hugging Face, vLLM, Megatron, Meta and llama.cpp: "model.layers.7.self_attn.o_proj",

@@ -12,94 +12,39 @@ namespace {
 
 using Part = RunName::Part;
 
-/// A name's end behind its layer, words joined by dots.
-struct LayerPart {
-  std::string_view text;
+/// Ends of names, separated by spaces, words joined by dots.
+struct RunPart {
+  std::string_view ends;
   ModelTensor tensor;
   Part part = Part::tensor;
 };
-constexpr std::array layer_parts{LayerPart{"input_layernorm", ModelTensor::attention_norm},
-                                 LayerPart{"attention_norm", ModelTensor::attention_norm},
-                                 LayerPart{"attn_norm", ModelTensor::attention_norm},
-                                 LayerPart{"ln_1", ModelTensor::attention_norm},
-                                 LayerPart{"q_proj", ModelTensor::q},
-                                 LayerPart{"wq", ModelTensor::q},
-                                 LayerPart{"q", ModelTensor::q},
-                                 LayerPart{"k_proj", ModelTensor::k},
-                                 LayerPart{"wk", ModelTensor::k},
-                                 LayerPart{"k", ModelTensor::k},
-                                 LayerPart{"v_proj", ModelTensor::v},
-                                 LayerPart{"wv", ModelTensor::v},
-                                 LayerPart{"v", ModelTensor::v},
-                                 LayerPart{"qcur", ModelTensor::q},
-                                 LayerPart{"kcur", ModelTensor::k},
-                                 LayerPart{"vcur", ModelTensor::v},
-                                 LayerPart{"q_norm", ModelTensor::q_norm},
-                                 LayerPart{"q_layernorm", ModelTensor::q_norm},
-                                 LayerPart{"k_norm", ModelTensor::k_norm},
-                                 LayerPart{"k_layernorm", ModelTensor::k_norm},
-                                 LayerPart{"q_rope", ModelTensor::q_rope},
-                                 LayerPart{"q_rot", ModelTensor::q_rope},
-                                 LayerPart{"k_rope", ModelTensor::k_rope},
-                                 LayerPart{"k_rot", ModelTensor::k_rope},
-                                 LayerPart{"attn_out", ModelTensor::attention},
-                                 LayerPart{"self_attn.attn", ModelTensor::attention},
-                                 LayerPart{"core_attention", ModelTensor::attention},
-                                 LayerPart{"attn_output", ModelTensor::attention},
-                                 LayerPart{"o_proj", ModelTensor::o},
-                                 LayerPart{"wo", ModelTensor::o},
-                                 LayerPart{"self_attention.linear_proj", ModelTensor::o},
-                                 LayerPart{"self_attn", ModelTensor::o},
-                                 LayerPart{"self_attention", ModelTensor::o},
-                                 LayerPart{"attention", ModelTensor::o},
-                                 LayerPart{"residual", ModelTensor::middle},
-                                 LayerPart{"ffn_inp", ModelTensor::middle},
-                                 LayerPart{"post_attention_layernorm", ModelTensor::mlp_norm},
-                                 LayerPart{"ffn_norm", ModelTensor::mlp_norm},
-                                 LayerPart{"pre_mlp_layernorm", ModelTensor::mlp_norm},
-                                 LayerPart{"ln_2", ModelTensor::mlp_norm},
-                                 LayerPart{"gate_proj", ModelTensor::gate},
-                                 LayerPart{"w1", ModelTensor::gate},
-                                 LayerPart{"ffn_gate", ModelTensor::gate},
-                                 LayerPart{"up_proj", ModelTensor::up},
-                                 LayerPart{"w3", ModelTensor::up},
-                                 LayerPart{"ffn_up", ModelTensor::up},
-                                 LayerPart{"act", ModelTensor::gated},
-                                 LayerPart{"mlp.act_fn", ModelTensor::gated},
-                                 LayerPart{"down_proj", ModelTensor::down},
-                                 LayerPart{"w2", ModelTensor::down},
-                                 LayerPart{"mlp.linear_fc2", ModelTensor::down},
-                                 LayerPart{"ffn_out", ModelTensor::down},
-                                 LayerPart{"mlp", ModelTensor::down},
-                                 LayerPart{"feed_forward", ModelTensor::down},
-                                 LayerPart{"output", ModelTensor::output},
-                                 LayerPart{"hidden_states", ModelTensor::output},
-                                 LayerPart{"hidden", ModelTensor::output},
-                                 LayerPart{"l_out", ModelTensor::output},
-                                 LayerPart{"", ModelTensor::output},
-                                 LayerPart{"qkv_proj", ModelTensor::q, Part::qkv},
-                                 LayerPart{"qkv", ModelTensor::q, Part::qkv},
-                                 LayerPart{"gate_up_proj", ModelTensor::gate, Part::gate_up},
-                                 LayerPart{"mlp.linear_fc1", ModelTensor::gate, Part::gate_up}};
-constexpr std::array whole_parts{LayerPart{"embed_tokens", ModelTensor::embedding},
-                                 LayerPart{"word_embeddings", ModelTensor::embedding},
-                                 LayerPart{"tok_embeddings", ModelTensor::embedding},
-                                 LayerPart{"wte", ModelTensor::embedding},
-                                 LayerPart{"embedding", ModelTensor::embedding},
-                                 LayerPart{"inp_embd", ModelTensor::embedding},
-                                 LayerPart{"norm", ModelTensor::norm},
-                                 LayerPart{"final_layernorm", ModelTensor::norm},
-                                 LayerPart{"ln_f", ModelTensor::norm},
-                                 LayerPart{"result_norm", ModelTensor::norm},
-                                 LayerPart{"lm_head", ModelTensor::logits},
-                                 LayerPart{"output_layer", ModelTensor::logits},
-                                 LayerPart{"logits", ModelTensor::logits},
-                                 LayerPart{"result_output", ModelTensor::logits},
-                                 LayerPart{"logprobs", ModelTensor::logprobs},
-                                 LayerPart{"log_probs", ModelTensor::logprobs},
-                                 LayerPart{"prompt_logprobs", ModelTensor::logprobs},
-                                 LayerPart{"tokens", ModelTensor::embedding, Part::tokens},
-                                 LayerPart{"input_ids", ModelTensor::embedding, Part::tokens}};
+/// Behind a layer's number; nothing there is the layer itself.
+constexpr std::array layer_parts{
+    RunPart{"input_layernorm attention_norm attn_norm ln_1", ModelTensor::attention_norm},
+    RunPart{"q_proj wq q qcur", ModelTensor::q},
+    RunPart{"k_proj wk k kcur", ModelTensor::k},
+    RunPart{"v_proj wv v vcur", ModelTensor::v},
+    RunPart{"q_norm q_layernorm", ModelTensor::q_norm},
+    RunPart{"k_norm k_layernorm", ModelTensor::k_norm},
+    RunPart{"q_rope q_rot", ModelTensor::q_rope},
+    RunPart{"k_rope k_rot", ModelTensor::k_rope},
+    RunPart{"attn_out self_attn.attn core_attention attn_output", ModelTensor::attention},
+    RunPart{"o_proj wo self_attention.linear_proj self_attn self_attention attention", ModelTensor::o},
+    RunPart{"residual ffn_inp", ModelTensor::middle},
+    RunPart{"post_attention_layernorm ffn_norm pre_mlp_layernorm ln_2", ModelTensor::mlp_norm},
+    RunPart{"gate_proj w1 ffn_gate", ModelTensor::gate},
+    RunPart{"up_proj w3 ffn_up", ModelTensor::up},
+    RunPart{"act mlp.act_fn", ModelTensor::gated},
+    RunPart{"down_proj w2 mlp.linear_fc2 ffn_out mlp feed_forward", ModelTensor::down},
+    RunPart{"output hidden_states hidden l_out", ModelTensor::output},
+    RunPart{"qkv_proj qkv", ModelTensor::q, Part::qkv},
+    RunPart{"gate_up_proj mlp.linear_fc1", ModelTensor::gate, Part::gate_up}};
+constexpr std::array whole_parts{
+    RunPart{"embed_tokens word_embeddings tok_embeddings wte embedding inp_embd", ModelTensor::embedding},
+    RunPart{"norm final_layernorm ln_f result_norm", ModelTensor::norm},
+    RunPart{"lm_head output_layer logits result_output", ModelTensor::logits},
+    RunPart{"logprobs log_probs prompt_logprobs", ModelTensor::logprobs},
+    RunPart{"tokens input_ids", ModelTensor::embedding, Part::tokens}};
 
 /// Lower-case words between dots, colons, commas, spaces, slashes and dashes.
 std::vector<std::string> words_of_name(const std::string& name) {
@@ -130,18 +75,19 @@ std::optional<int> call_of(std::string_view word) {
   return {};
 }
 
-/// The longest part that these words end with.
+/// The part with the longest end that these words have.
 template <class Parts>
-const LayerPart* part_called(const std::vector<std::string>& words, const Parts& parts, bool whole) {
+const RunPart* part_called(const std::vector<std::string>& words, const Parts& parts) {
   std::string joined;
-  for (const std::string& w : words) joined += (joined.empty() ? "" : ".") + w;
-  const LayerPart* best = nullptr;
-  for (const LayerPart& p : parts) {
-    const bool is_end = joined.ends_with(p.text) && (joined.size() == p.text.size() ||
-                                                     (!p.text.empty() && joined[joined.size() - p.text.size() - 1] == '.'));
-    if (is_end && (!whole || joined.size() == p.text.size()) && (best == nullptr || p.text.size() > best->text.size()))
-      best = &p;
-  }
+  for (const std::string& w : words) joined += "." + w;
+  const RunPart* best = nullptr;
+  std::size_t longest = 0;
+  for (const RunPart& p : parts)
+    for (std::string_view rest = p.ends; !rest.empty();) {
+      const std::string_view end = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), end.size() + 1));
+      if (end.size() > longest && joined.ends_with("." + std::string(end))) best = &p, longest = end.size();
+    }
   return best;
 }
 
@@ -165,7 +111,7 @@ int take_layer(std::vector<std::string>& words) {
 
 /// llama.cpp's "attn_norm-7", whose number stands last.
 int take_layer_behind(std::vector<std::string>& words) {
-  if (words.size() != 2 || !number_of(words[1]) || part_called({words[0]}, layer_parts, true) == nullptr) return -1;
+  if (words.size() != 2 || !number_of(words[1]) || part_called({words[0]}, layer_parts) == nullptr) return -1;
   const int layer = *number_of(words[1]);
   words.pop_back();
   return layer;
@@ -185,6 +131,7 @@ bool read_run_name(const std::string& name, RunName& found) {
     const int state = *number_of(words.back());
     found.tensor = state == 0 ? ModelTensor::embedding : ModelTensor::output;
     found.layer = state - 1;
+    found.is_state = true;
     return true;
   }
   found.layer = take_layer(words);
@@ -198,9 +145,12 @@ bool read_run_name(const std::string& name, RunName& found) {
     words.clear();
   }
   while (words.size() > 1 && (words.back() == "out" || (words.back() == "output" && found.layer >= 0))) words.pop_back();
-  const LayerPart* const part =
-      found.layer < 0 ? part_called(words, whole_parts, false) : part_called(words, layer_parts, false);
-  if (part == nullptr || (part->text.empty() && !words.empty())) return false;
+  if (found.layer >= 0 && words.empty()) {
+    found.tensor = ModelTensor::output;
+    return true;
+  }
+  const RunPart* const part = found.layer < 0 ? part_called(words, whole_parts) : part_called(words, layer_parts);
+  if (part == nullptr) return false;
   found.tensor = part->tensor;
   found.part = part->part;
   return true;

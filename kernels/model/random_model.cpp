@@ -46,7 +46,8 @@ LanguageModel random_model(std::uint64_t seed) {
       const auto t = static_cast<LayerTensor>(i);
       if (is_optional(t)) continue;
       const auto [rows, cols] = shape_of(a, t);
-      layer[i] = rows == 1 ? random_matrix(random, 1, cols, 1, 0.2) : random_matrix(random, rows, cols, 0, 1.5 / std::sqrt(cols));
+      layer[i] =
+          rows == 1 ? random_matrix(random, 1, cols, 1, 0.2) : random_matrix(random, rows, cols, 0, 1.5 / std::sqrt(cols));
     }
   m.norm = random_matrix(random, 1, a.width, 1, 0.2);
   return m;

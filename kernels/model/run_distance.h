@@ -1,4 +1,4 @@
-/// How far a captured tensor lies from the one that its program is said to give, over what correct programs differ by.
+/// The distance of a captured tensor from the one that its program is said to give, over what correct programs differ by.
 #pragma once
 
 #include <string>

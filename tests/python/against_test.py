@@ -228,6 +228,11 @@ class Alignment(Against):
                     answer = self.assert_aligned(tensors)
                     self.assertEqual(len(answer["against"]["tensors"]), LAYERS * len(names))
 
+    def test_hidden_states_of_hugging_face_end_with_the_last_norm(self):
+        names = ["model.embed_tokens", *(f"model.layers.{i}.output" for i in range(LAYERS - 1)), "model.norm"]
+        answer = self.assert_aligned({f"hidden_states.{i}": self.parts[name] for i, name in enumerate(names)})
+        self.assertEqual([t["tensor"] for t in answer["against"]["tensors"]], ["embed_tokens", *["output"] * (LAYERS - 1), "norm"])
+
     def test_fused_projections(self):
         tensors = dict(self.parts)
         for layer in range(LAYERS):
@@ -394,6 +399,22 @@ class Torch(Against):
         self.assert_clean(self.against(checkpoint, tokens, file), "hf_bf16")
         file = self.torch_run(tiny, tokens, batch=[[0] * 10 + tokens, [1] * 40])  # pads are seen, and positions begin at 10
         self.assert_traced(self.against(checkpoint, tokens, file), 0, "q_rope", "first token has position 10")
+
+
+class RealModel(Against):
+    """The numbers of SmolLM2-135M that lesson 18 and kernels/model/README.md say."""
+
+    def test_the_median_token(self):
+        caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+        model, text = caches / "attoscope" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf", "/usr/share/common-licenses/GPL-3"
+        if not model.exists() or not os.path.exists(text):
+            print("against_test: SmolLM2-135M (app/fetch-model) or the GPL is not here: numbers of lesson 18 were not computed", file=sys.stderr)
+            self.skipTest("the model is not here")
+        done = subprocess.run([program.program(), "model", str(model), "--text", text, "--limit", "128", "--json", "-"], capture_output=True, text=True, timeout=600)
+        answer = json.loads(done.stdout)
+        self.assertEqual(f"{answer['a']['dlogp_median_abs']:.2g}", "0.0063")
+        self.assertEqual(f"{answer['yardsticks']['bf16']['dlogp_median_abs']:.2g}", "0.029")
+        self.assertTrue(all(t["text"] for t in answer["tokens_most"]))
 
 
 if __name__ == "__main__":
